@@ -1,0 +1,60 @@
+# The commands for people and for CI. Every one of them makes the .venv it needs.
+#   make run      start Sluice: web, worker and beat in one process, on 127.0.0.1:8000
+#   make test     run the tests
+#   make check    lint, formatting, types, import directions, migrations, Django's own checks
+#   make bench    measure the hot path
+#   make cluster  the production topology as local processes (needs Postgres and Redis)
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: run test check bench cluster lock clean
+.DEFAULT_GOAL := run
+
+run: $(VENV)/.run
+	@exec $(BIN)/python manage.py serve
+
+test: $(VENV)/.dev
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python manage.py makemigrations --check --dry-run
+	$(BIN)/python manage.py check --fail-level WARNING
+
+bench: $(VENV)/.dev
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+cluster: $(VENV)/.run
+	@exec $(BIN)/python manage.py cluster $(ARGS)
+
+$(VENV)/.python: Makefile
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "Sluice needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1). Install python3.11 and python3.11-venv, or name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "Making $(VENV) …"
+	@$(PYTHON) -m venv $(VENV) || { echo "Python's venv module is missing. On Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.python requirements.lock requirements-ctok.lock
+	@echo "Installing what Sluice needs (about a minute, once) …"
+	@$(PIP) --require-hashes -r requirements.lock
+	@$(PIP) --require-hashes --no-deps --ignore-requires-python -r requirements-ctok.lock
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run requirements-dev.lock
+	@echo "Installing what the tests need …"
+	@$(PIP) --require-hashes -r requirements-dev.lock
+	@touch $@
+
+# Locks carry hashes and no addresses; needs `pip install uv`.
+lock:
+	uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-header --no-annotate -o requirements.lock pyproject.toml
+	uv pip compile --quiet --extra dev --generate-hashes --universal --python-version 3.11 --no-header --no-annotate -o requirements-dev.lock pyproject.toml
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

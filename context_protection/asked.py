@@ -1,0 +1,81 @@
+"""What `fields` asks for: `all`, names, dotted paths, `items.*.name`, or the name of a section (FR-017)."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from context_protection import projection
+from context_protection.errors import InvalidArgument
+from context_protection.shapes import Shape
+
+ALL = "all"
+LISTED_NAMES = 150  # an error lists the valid names up to this many
+
+
+def split(fields: str) -> list[str]:
+    """The names in a `fields` argument. Raises InvalidArgument when there are none."""
+    names = [name.strip() for name in fields.split(",") if name.strip()]
+    if not names:
+        raise InvalidArgument(
+            "fields is empty.",
+            reason="invalid_fields",
+            parameter="fields",
+            value=fields,
+            expected="names separated by commas, a section's name, or all",
+            suggestion="Leave fields out for the default answer, or set fields=all.",
+        )
+    return names
+
+
+def selected(record: Mapping[str, Any], names: Sequence[str], shape: Shape) -> dict[str, Any]:
+    """The asked part of `record`, in the asked order. A canonical name gives what a preview shows under it, an
+    upstream name upstream's value, a section all its fields, a path its place in the structure. Names that are known
+    but not in this record are absent."""
+    if ALL in names:
+        return dict(record)
+    sections = shape.in_sections(record)
+    chosen: dict[str, Any] = {}
+    paths: list[str] = []
+    for name in names:
+        if name in shape.canonical:
+            chosen[name] = shape.canonical[name].read(record)
+        elif name in record:
+            chosen[name] = record[name]
+        elif name in sections:
+            chosen.update((field, record[field]) for field in sections[name])
+        else:
+            paths.append(name)
+    return {**projection.project(dict(record), projection.wanted(paths)), **chosen}
+
+
+def check(names: Sequence[str], records: Sequence[Mapping[str, Any]], shape: Shape) -> None:
+    """Raises InvalidArgument for the first name that none of `records`, nor the shape, knows."""
+    if not records and not shape.names:
+        return  # nothing is known of what could be asked
+    for name in names:
+        if not _known(name, records, shape):
+            raise _unknown(name, records, shape)
+
+
+def _known(name: str, records: Sequence[Mapping[str, Any]], shape: Shape) -> bool:
+    return (
+        name == ALL
+        or name in shape.canonical
+        or name in shape.section_names
+        or name in shape.known
+        or any(name in shape.in_sections(record) or projection.resolves(record, name) for record in records)
+    )
+
+
+def _unknown(name: str, records: Sequence[Mapping[str, Any]], shape: Shape) -> InvalidArgument:
+    valid = sorted({*shape.canonical, *shape.section_names, *(key for record in records[:1] for key in record)})
+    close = difflib.get_close_matches(name, [*valid, *shape.known], n=1, cutoff=0.5)
+    listed = ", ".join(valid[:LISTED_NAMES]) + (" …" if len(valid) > LISTED_NAMES else "")
+    return InvalidArgument(
+        f"fields names {name[:80]!r}, which does not exist here.",
+        reason="unknown_field",
+        parameter="fields",
+        value=name,
+        expected=f"all, or any of: {listed}; below a name with dots, over a list with .*.",
+        suggestion=f"Did you mean fields={close[0]}?" if close else "Set fields=all, or choose from those listed.",
+    )

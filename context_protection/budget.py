@@ -1,0 +1,88 @@
+"""The body that leaves, and its budget figures (FR-009, FR-012, FR-013).
+
+`estimatedTokens` is the seeds' formula over the very body that carries it, so the figures are fitted into
+the rendered text until the number describes the text it stands in.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from context_protection import tokens
+from context_protection.policy import Policy, Ruler
+
+# The full count may be this far too low: what is near the cap keeps so much distance from it.
+MARGIN = 1.03
+# A sampled count may be this far too low; below cap / GUARD no full count is needed.
+GUARD = 1.12 * MARGIN
+# Claude's clients put longer results aside, whatever their tokens.
+MOST_CHARS = 49_000
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """Rendered compact JSON, UTF-8, with its size by both rulers."""
+
+    data: bytes
+    chars: int
+    estimated_tokens: int
+    claude_tokens: int
+
+    def fits(self, policy: Policy) -> bool:
+        """Within the hard cap, which is absolute (law 1)."""
+        return self.fill(policy) <= 1
+
+    def fill(self, policy: Policy) -> float:
+        """How much of the hard cap is used; above 1 the body must not leave."""
+        return max(self.claude_tokens * MARGIN / policy.hard_cap, self.chars / MOST_CHARS)
+
+    def within_threshold(self, policy: Policy) -> bool:
+        measured = self.claude_tokens if policy.ruler is Ruler.CLAUDE else self.estimated_tokens
+        return measured <= policy.token_budget_threshold
+
+
+def dumps(value: Any) -> bytes:
+    """Compact JSON; dates, decimals and other strangers of Python's as their text."""
+    return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
+
+
+def length(data: bytes) -> int:
+    """Characters of UTF-8 `data`."""
+    return len(data) if data.isascii() else len(data.decode())
+
+
+def render(document: Mapping[str, Any], policy: Policy, *, meta_key: str = "meta") -> Body:
+    """Renders `document`, whose last key is `meta_key`, with the three budget figures added to that object."""
+    meta = document[meta_key]
+    data = dumps(document)
+    start = data[:-2] + (b"," if meta else b"")
+    chars = length(start)
+    figures, estimated = _figures(chars, policy.token_budget_threshold)
+    data = start + figures
+    return Body(data, chars + len(figures), estimated, claude_tokens(data, policy.hard_cap))
+
+
+def _figures(start_chars: int, threshold: int) -> tuple[bytes, int]:
+    """The figures' JSON for a body that has `start_chars` characters before them."""
+    estimated, figures = 0, b""
+    for _ in range(4):  # the number's own digits are part of what it counts: settled at the second or third turn
+        figures = b'"estimatedTokens":%d,"budgetUsed":%s,"budgetRemaining":%d}}' % (
+            estimated,
+            dumps(round(min(estimated / threshold, 1.0), 4)),
+            max(threshold - estimated, 0),
+        )
+        shown, estimated = estimated, tokens.formula_of_length(start_chars + len(figures))
+        if shown == estimated:
+            break
+    return figures, shown
+
+
+def claude_tokens(data: bytes, cap: int) -> int:
+    """Claude's count of `data`: sampled while it is far from `cap`, in full when it is near."""
+    if len(data) > cap * 16:  # no text is so dense that this could fit: a sample says enough
+        return tokens.claude.estimate(data.decode())
+    text = data.decode()
+    estimate = tokens.claude.estimate(text)
+    return estimate if estimate * GUARD <= cap else tokens.claude.count(text)

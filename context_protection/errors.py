@@ -1,0 +1,107 @@
+"""What can go wrong with a call, as its caller reads it.
+
+One hierarchy; the doors turn it into an answer in one place each (REST: status and body, MCP: an
+`isError` result with the same body). Every message says what to do next.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+# JSON-RPC's own numbers, and the seed's for what JSON-RPC has none for.
+INVALID_REQUEST = -32600
+UNKNOWN_OPERATION = -32601
+INVALID_PARAMS = -32602
+INTERNAL = -32603
+UPSTREAM = -32000
+
+SHOWN_VALUE_CHARS = 80
+
+
+@dataclass(frozen=True)
+class CallError(Exception):
+    """A call that cannot be answered.
+
+    `parameter`, `value`, `expected` and `suggestion` are shown to the caller, so they never hold
+    anything of ours: no path, SQL, class name or secret.
+    """
+
+    message: str
+    reason: str = ""
+    parameter: str = ""
+    value: Any = None
+    expected: str = ""
+    suggestion: str = ""
+    retry_after: int | None = None
+
+    code: ClassVar[int] = INTERNAL
+    status: ClassVar[int] = 500
+
+    def document(self) -> dict[str, Any]:
+        """`{"error": {code, reason, message, data: {parameter, value, expected, suggestion, retry_after}}}`;
+        what is not known is left out."""
+        data: dict[str, Any] = {}
+        if self.parameter:
+            data["parameter"] = self.parameter
+            data["value"] = _shown(self.value)
+        for name in ("expected", "suggestion", "retry_after"):
+            if getattr(self, name):
+                data[name] = getattr(self, name)
+        return {"error": {"code": self.code, "reason": self.reason, "message": self.message, "data": data}}
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def _shown(value: Any) -> Any:
+    """The value as the error repeats it: a long one is cut, so that no error is large."""
+    if isinstance(value, str):
+        # A lone surrogate is valid in JSON's \u form but not in UTF-8.
+        text = value.encode("utf-8", "replace").decode()
+        return text if len(text) <= SHOWN_VALUE_CHARS else f"{text[:SHOWN_VALUE_CHARS]}… ({len(text)} characters)"
+    if value is None or isinstance(value, (bool, int, float)):
+        return value if not isinstance(value, int) or abs(value) < 2**53 else str(value)[:SHOWN_VALUE_CHARS]
+    return _shown(repr(value))
+
+
+class InvalidArgument(CallError):
+    code = INVALID_PARAMS
+    status = 400
+
+
+class InvalidCursor(InvalidArgument):
+    """`reason` is cursor_invalid, cursor_expired or cursor_mismatch (FR-008)."""
+
+
+class NotFound(CallError):
+    code = INVALID_PARAMS
+    status = 404
+
+
+class UnknownOperation(CallError):
+    code = UNKNOWN_OPERATION
+    status = 404
+
+
+class NotAllowed(CallError):
+    code = INVALID_REQUEST
+    status = 403
+
+
+class NotAuthenticated(CallError):
+    code = INVALID_REQUEST
+    status = 401
+
+
+class InternalError(CallError):
+    """Ours. The details are in the log under the request id; none of them leave."""
+
+
+def invalid_cursor(reason: str, token: str, message: str) -> InvalidCursor:
+    return InvalidCursor(
+        message,
+        reason=reason,
+        parameter="cursor",
+        value=token,
+        expected="the nextCursor of an answer to this same operation, with the same filters, order and key",
+        suggestion="Start again without cursor; use each nextCursor within 10 minutes.",
+    )

@@ -1,0 +1,264 @@
+"""A list's answer: one page of a walk, in the richest form that its budget allows.
+
+page → project → table → fewer rows → the hard cap (ruling 14). Nothing is lost: a page that was made smaller ends
+where its `nextCursor` goes on, and condensed rows say how to get whole ones.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+from context_protection import asked, tokens
+from context_protection.budget import Body, render
+from context_protection.cursors import Walk, Walks
+from context_protection.errors import InvalidArgument
+from context_protection.payloads import Ask, Envelope, Opening, Outcome, Page, Rows
+from context_protection.policy import Policy, Ruler
+from context_protection.shapes import Shape
+from context_protection.tables import table
+
+TABLE = "table"
+ITEMS = "items"
+UNPAGED_ROWS = 2000  # with paging switched off, a page is as many rows as the cap holds, of at most these
+
+
+def answer(rows: Rows, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
+    """One page. Raises InvalidArgument (limit, fields), InvalidCursor."""
+    place = _next_place(rows, ask, ask.walk, policy, walks) if ask.walk else _first_place(rows, ask, policy)
+    return _Pager(place, ask, policy, walks).richest(_forms(place, rows.shape, ask, policy))
+
+
+def page_size(limit: int | None, policy: Policy) -> int:
+    """The rows of a page. A limit out of range is refused, never quietly cut (FR-002)."""
+    if limit is None:
+        return policy.default_page_size
+    if 1 <= limit <= policy.max_page_size:
+        return limit
+    wrong = "is below 1" if limit < 1 else f"exceeds maximum of {policy.max_page_size}"
+    raise InvalidArgument(
+        f"limit {wrong}.",
+        reason="invalid_limit",
+        parameter="limit",
+        value=limit,
+        expected=f"a whole number from 1 to {policy.max_page_size}",
+        suggestion=f"Set limit to {1 if limit < 1 else policy.max_page_size}, and follow nextCursor for more rows.",
+    )
+
+
+# -- Where the page is ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A page, and what is known of the walk that it belongs to; a walk is stored only once it goes on."""
+
+    page: Page
+    size: int
+    opening: Opening
+    walk: Walk | None
+    form: Mapping[str, Any]  # fields, format and limit: as they were asked now, or else at the first page
+
+
+def _first_place(rows: Rows, ask: Ask, policy: Policy) -> _Place:
+    size = page_size(ask.limit, policy) if policy.pagination else UNPAGED_ROWS
+    opening = rows.open()
+    page = rows.page(opening.plan, None, None, size)
+    return _Place(page, size, opening, None, _form_asked(ask))
+
+
+def _next_place(rows: Rows, ask: Ask, walk: Walk, policy: Policy, walks: Walks) -> _Place:
+    now = {name: value for name, value in _form_asked(ask).items() if value is not None}
+    form = {**walk.plan["form"], **now}
+    # The limit that was fine at the first page may be over a maximum that was lowered since.
+    limit = ask.limit if ask.limit is not None else form["limit"] and min(form["limit"], policy.max_page_size)
+    size = page_size(limit, policy)
+    page = rows.page(walk.plan["source"], lambda number: walks.block(walk, number), ask.position, size)
+    return _Place(page, size, Opening(walk.plan["total"]), walk, form)
+
+
+def _form_asked(ask: Ask) -> Mapping[str, Any]:
+    return {"fields": ask.fields, "format": ask.format, "limit": ask.limit}
+
+
+# -- In which form ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """Rows that could be sent. `budget` is the most tokens of the formula that they may take."""
+
+    rows: Sequence[Mapping[str, Any]]
+    meta: Mapping[str, Any]
+    budget: int
+    table: bool = False
+    summarized: bool = False
+
+
+def _forms(place: _Place, shape: Shape, ask: Ask, policy: Policy) -> list[_Form]:
+    """The forms that this page may take, the richest first; the last one is shrunk until it fits."""
+    fields, threshold = place.form["fields"], policy.token_budget_threshold
+    if fields is not None:
+        form = _projected(place, asked.split(fields), shape, policy)
+        return _as_asked(form, place)
+    whole_fits = tokens.formula_of_length(sum(place.page.chars)) <= threshold
+    if not policy.summarization:
+        return _as_asked(_projected(place, [asked.ALL], shape, policy), place)
+    condensed = _as_asked(_condensed(place, ask, threshold), place)
+    if not whole_fits:
+        return condensed
+    whole = replace(_projected(place, [asked.ALL], shape, policy), budget=threshold)
+    return [*_as_asked(whole, place)[:1], *condensed]
+
+
+def _as_asked(form: _Form, place: _Place) -> list[_Form]:
+    """As items, then as a table; as the one of them that the caller chose."""
+    chosen = place.form["format"]
+    as_table = replace(form, table=True)
+    return [as_table] if chosen == TABLE else [form] if chosen == ITEMS else [form, as_table]
+
+
+def _projected(place: _Place, names: Sequence[str], shape: Shape, policy: Policy) -> _Form:
+    """Whole rows, or the asked fields of them, without what privacy withholds in lists."""
+    everything = asked.ALL in names
+    count = _worth_reading(place.page.chars, policy.hard_cap) if everything else len(place.page.chars)
+    kept = [shape.without_withheld(row, in_list=True) for row in place.page.whole(count)]
+    records = [record for record, _ in kept]
+    withheld = list(dict.fromkeys(path for _, paths in kept for path in paths))
+    asked.check([name for name in names if name not in withheld], records, shape)
+    named = withheld if everything else [path for path in withheld if path in names]
+    return _Form(
+        rows=[asked.selected(record, names, shape) for record in records],
+        meta={"kind": "full", **({"withheld": named} if named else {})},
+        budget=policy.hard_cap if everything else policy.token_budget_threshold,
+    )
+
+
+def _worth_reading(chars: Sequence[int], tokens_in_all: int) -> int:
+    """How many rows are worth reading for an answer of so many tokens: a row more than could fit."""
+    room = tokens_in_all * 4
+    for count, size in enumerate(chars, start=1):
+        room -= size
+        if room <= 0:
+            return count
+    return len(chars)
+
+
+def _condensed(place: _Place, ask: Ask, budget: int) -> _Form:
+    rows = place.page.condensed()
+    details = ask.again(fields=asked.ALL)
+    if ask.record_operation:
+        details["each"] = ask.hints(ask.record_operation, {"id": "{id}", **ask.record_arguments})
+    meta = {
+        "kind": "preview",
+        "projectedFields": list(dict.fromkeys(name for row in rows for name in row)),
+        "totalFields": place.page.field_count,
+        "detailsAvailable": details,
+    }
+    return _Form(rows, meta, budget, summarized=True)
+
+
+# -- How many rows of it ----------------------------------------------------------------------------
+
+
+class _Pager:
+    """Writes a page in a form, with a number of its rows."""
+
+    def __init__(self, place: _Place, ask: Ask, policy: Policy, walks: Walks) -> None:
+        self.place, self.ask, self.policy, self.walks = place, ask, policy, walks
+        self.page = place.page
+
+    def richest(self, forms: Sequence[_Form]) -> Envelope:
+        for form in forms:
+            body = self.body(form, len(form.rows))
+            if self.acceptable(body, form):
+                return self.envelope(form, len(form.rows), body)
+        return self.shrunk(forms[-1], body)
+
+    def shrunk(self, form: _Form, body: Body) -> Envelope:
+        """The most rows that fit. A row that does not fit even alone is sent as its preview."""
+        count = len(form.rows)
+        while count > 1 and not self.acceptable(body, form):
+            count = max(1, min(count - 1, int(count * self.share(body, form))))
+            body = self.body(form, count)
+        if not body.fits(self.policy):
+            form = replace(form, rows=[self.first_row_preview()], table=False, summarized=True)
+            body = self.body(form, 1)
+        return self.envelope(form, count, body)
+
+    def acceptable(self, body: Body, form: _Form) -> bool:
+        to_threshold = form.budget <= self.policy.token_budget_threshold
+        return body.fits(self.policy) and (
+            body.within_threshold(self.policy) if to_threshold else body.estimated_tokens <= form.budget
+        )
+
+    def share(self, body: Body, form: _Form) -> float:
+        """What part of the rows is likely to fit: a little less than the sizes say."""
+        ruled = body.claude_tokens if self.policy.ruler is Ruler.CLAUDE else body.estimated_tokens
+        return 0.98 / max(ruled / form.budget, body.fill(self.policy))
+
+    def first_row_preview(self) -> dict[str, Any]:
+        row = dict(self.page.condensed()[0])
+        if self.ask.record_operation:
+            arguments = {"id": row.get("id"), **self.ask.record_arguments}
+            row["detailsAvailable"] = self.ask.hints(self.ask.record_operation, arguments)
+        return row
+
+    def body(self, form: _Form, count: int) -> Body:
+        rows = form.rows[:count]
+        more = count < len(self.page.positions) or self.page.more
+        document: dict[str, Any] = {TABLE: table(rows)} if form.table else {ITEMS: rows}
+        if more:
+            document["nextCursor"] = self.walks.cursor(self.walk, self.page.positions[count - 1])
+        paging = self.paging_meta(count, more)
+        meta = {**paging, **form.meta}
+        if form.summarized:
+            meta["originalTokens"] = self.original_tokens(count)
+        elif not paging:
+            del meta["kind"]  # everything is here, for a caller who pages not: items and budget, nothing else
+        return render({**document, "meta": meta}, self.policy)
+
+    def paging_meta(self, count: int, more: bool) -> dict[str, Any]:
+        """Empty for a caller who pages not and gets everything (ruling 2)."""
+        pages = self.ask.limit is not None or self.ask.walk is not None
+        if not (more or pages or self.policy.meta_on_small_lists):
+            return {}
+        shrunk = count < len(self.page.positions)
+        meta = {
+            "totalCount": self.place.opening.total,
+            "pageSize": count if shrunk else self.place.size,
+            "hasMore": more,
+        }
+        return {**meta, "snapshotAt": _iso(self.walk.taken_at)} if more else meta
+
+    @cached_property
+    def walk(self) -> Walk:
+        """The walk; a new one is stored at the first need, so that a list of one page costs none."""
+        if self.place.walk is not None:
+            return self.place.walk
+        opening, ask = self.place.opening, self.ask
+        plan = {"total": opening.total, "source": opening.plan, "form": self.place.form}
+        return self.walks.begin(ask.operation, ask.caller, ask.arguments, plan, opening.blocks())
+
+    def original_tokens(self, count: int) -> int:
+        """What these rows would have taken as upstream sends them, commas included."""
+        return tokens.formula_of_length(sum(self.page.chars[:count]) + count)
+
+    def envelope(self, form: _Form, count: int, body: Body) -> Envelope:
+        paginated = self.ask.walk is not None or count < len(self.page.positions) or self.page.more
+        summarized = form.summarized
+        return Envelope(
+            body=body.data,
+            outcome=Outcome.PAGINATED if paginated else Outcome.SUMMARIZED if summarized else Outcome.PLAIN,
+            estimated_tokens=body.estimated_tokens,
+            claude_tokens=body.claude_tokens,
+            original_tokens=self.original_tokens(count),
+            items=count,
+            paginated=paginated,
+            summarized=summarized,
+        )
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

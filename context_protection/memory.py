@@ -1,0 +1,63 @@
+"""A list that is in memory: what upstream answered, or what was computed. Its walk keeps the rows themselves."""
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import orjson
+
+from context_protection import summaries
+from context_protection.budget import dumps, length
+from context_protection.payloads import BlockReader, Opening
+from context_protection.shapes import ANY, Shape
+
+BLOCK_ROWS = 200
+
+
+class MemoryRows:
+    def __init__(self, rows: Sequence[dict[str, Any]], shape: Shape = ANY) -> None:
+        self.rows, self.shape = rows, shape
+
+    def open(self) -> Opening:
+        return Opening(len(self.rows), {"rows": len(self.rows)}, self._blocks)
+
+    def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> "MemoryPage":
+        start, total = position or 0, plan["rows"]
+        end = min(start + size, total)
+        rows = _rows(block, start, end) if block and start < end else self.rows[start:end]
+        return MemoryPage(rows, self.shape, range(start + 1, end + 1), more=end < total)
+
+    def _blocks(self) -> list[bytes]:
+        starts = range(0, len(self.rows), BLOCK_ROWS)
+        return [zlib.compress(dumps(self.rows[start : start + BLOCK_ROWS]), 1) for start in starts]
+
+
+def _rows(block: BlockReader, start: int, end: int) -> list[dict[str, Any]]:
+    first, last = start // BLOCK_ROWS, (end - 1) // BLOCK_ROWS
+    rows = [row for number in range(first, last + 1) for row in orjson.loads(zlib.decompress(block(number)))]
+    offset = first * BLOCK_ROWS
+    return rows[start - offset : end - offset]
+
+
+@dataclass
+class MemoryPage:
+    rows: Sequence[dict[str, Any]]
+    shape: Shape
+    positions: Sequence[int]
+    more: bool
+
+    @cached_property
+    def chars(self) -> Sequence[int]:
+        return [length(dumps(row)) for row in self.rows]
+
+    @property
+    def field_count(self) -> int:
+        return max((len(row) for row in self.rows), default=0)
+
+    def condensed(self) -> Sequence[Mapping[str, Any]]:
+        return [summaries.row(row, self.shape) for row in self.rows]
+
+    def whole(self, count: int) -> Sequence[dict[str, Any]]:
+        return self.rows[:count]

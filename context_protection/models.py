@@ -1,0 +1,136 @@
+"""What ops set (TokenBudget), and the state of walks for a deployment without Redis."""
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import F
+from django.db.models.signals import post_delete, post_save
+from simple_history.models import HistoricalRecords
+
+from context_protection import policies
+from context_protection.policy import RANGES, Ruler, setting_names
+from context_protection.revisions import bump_on_commit
+
+
+def _range(name: str) -> list[Any]:
+    low, high = RANGES[name]
+    return [MinValueValidator(low), MaxValueValidator(high)]
+
+
+class TokenBudget(models.Model):
+    """How much an answer may hold. An empty value is inherited: from the budget for all operations, else from the
+    environment, else from the built-in default."""
+
+    operation = models.CharField(
+        max_length=100,
+        unique=True,
+        blank=True,
+        help_text="The operation that this budget is for; empty: all of them.",
+    )
+    token_budget_threshold = models.PositiveIntegerField(
+        "token budget threshold",
+        null=True,
+        blank=True,
+        validators=_range("token_budget_threshold"),
+        help_text="Answers above so many estimated tokens come as a preview, a table or a smaller page.",
+    )
+    hard_cap = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=_range("hard_cap"),
+        help_text="No answer exceeds so many tokens as Claude counts them, whatever is asked for.",
+    )
+    default_page_size = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=_range("default_page_size"),
+        help_text="Rows of a page without a limit.",
+    )
+    max_page_size = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=_range("max_page_size"),
+        help_text="The highest limit that a caller may set.",
+    )
+    chunk_size = models.PositiveIntegerField(
+        null=True, blank=True, validators=_range("chunk_size"), help_text="Lines of a log in one chunk."
+    )
+    chunk_tokens = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=_range("chunk_tokens"),
+        help_text="Estimated tokens of prose in one chunk.",
+    )
+    ruler = models.CharField(
+        max_length=10,
+        null=True,  # not set is not a ruler
+        blank=True,
+        choices=[
+            (Ruler.FORMULA.value, "the formula: characters / 4 + 20 %"),
+            (Ruler.CLAUDE.value, "as Claude counts"),
+        ],
+        help_text="What the threshold is measured with. The hard cap is always measured as Claude counts.",
+    )
+    pagination = models.BooleanField(null=True, blank=True, help_text="Lists come in pages.")
+    summarization = models.BooleanField(null=True, blank=True, help_text="Large answers come as previews.")
+    chunking = models.BooleanField(null=True, blank=True, help_text="Long texts come in chunks.")
+    meta_on_small_lists = models.BooleanField(
+        null=True, blank=True, help_text="Paging metadata even on a list that fits whole."
+    )
+    changed_at = models.DateTimeField(auto_now=True)
+    history = HistoricalRecords()
+
+    class Meta:
+        ordering = ("operation",)
+
+    def __str__(self) -> str:
+        return self.operation or "All operations"
+
+    def clean(self) -> None:
+        """Refuses a value that makes no sense together with everything else that applies."""
+        self.ruler = self.ruler or None
+        layer = {name: getattr(self, name) for name in setting_names()}
+        budgets = policies.load().with_layer(self.operation, layer)
+        found: dict[str, list[str]] = {}
+        for operation, problem in budgets.problems():
+            where = f" (for {operation})" if operation not in ("", self.operation) else ""
+            sentences = found.setdefault(problem.name, [])
+            if not any(sentence.startswith(problem.sentence) for sentence in sentences):
+                sentences.append(f"{problem.sentence}{where}")
+        if found:
+            raise ValidationError(found)
+
+
+post_save.connect(bump_on_commit, sender=TokenBudget)
+post_delete.connect(bump_on_commit, sender=TokenBudget)
+
+
+class RevisionManager(models.Manager["Revision"]):
+    def number(self) -> int:
+        return self.values_list("number", flat=True).filter(pk=1).first() or 0
+
+    def advance(self) -> int:
+        if not self.filter(pk=1).update(number=F("number") + 1):
+            self.get_or_create(pk=1, defaults={"number": 1})
+        return self.number()
+
+
+class Revision(models.Model):
+    """One row: how often configuration has changed."""
+
+    number = models.PositiveBigIntegerField(default=0)
+    objects = RevisionManager()
+
+    def __str__(self) -> str:
+        return str(self.number)
+
+
+class StoredWalk(models.Model):
+    id = models.CharField(primary_key=True, max_length=40)
+    data = models.BinaryField()
+    expires_at = models.FloatField(db_index=True, help_text="Unix seconds")
+
+    def __str__(self) -> str:
+        return self.id

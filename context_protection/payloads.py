@@ -1,0 +1,139 @@
+"""What a fetch gives, before protection, and what a call asks of it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from context_protection.cursors import Walk
+from context_protection.shapes import ANY, Shape
+
+
+class Page(Protocol):
+    """Some rows of a walk, in order. Whole rows are read only when they can fit or were asked for."""
+
+    @property
+    def positions(self) -> Sequence[Any]:
+        """The position after each row: where the walk goes on if that row is the last that was sent."""
+
+    @property
+    def more(self) -> bool:
+        """Whether rows follow these."""
+
+    @property
+    def chars(self) -> Sequence[int]:
+        """The length of each whole row as compact JSON."""
+
+    @property
+    def field_count(self) -> int:
+        """The top-level fields of the widest row."""
+
+    def condensed(self) -> Sequence[Mapping[str, Any]]: ...
+
+    def whole(self, count: int) -> Sequence[dict[str, Any]]:
+        """The first `count` rows as upstream has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The snapshot that a walk goes over: its exact size, and what its source needs to find it again. `blocks` are
+    made only when the walk is stored: a list of one page needs none."""
+
+    total: int
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    blocks: Callable[[], Sequence[bytes]] = tuple
+
+
+@runtime_checkable
+class Rows(Protocol):
+    """A list's rows, not yet read. `order` names what they are sorted by."""
+
+    @property
+    def shape(self) -> Shape: ...
+
+    def open(self) -> Opening:
+        """Takes the snapshot of a new walk."""
+
+    def page(self, plan: Mapping[str, Any], block: "BlockReader | None", position: Any, size: int) -> Page:
+        """Up to `size` rows after `position`; without `block`, the first of what was just opened."""
+
+
+class BlockReader(Protocol):
+    def __call__(self, number: int) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    value: dict[str, Any]
+    shape: Shape = ANY
+
+
+class Text(Protocol):
+    """A text that may be long. `version` changes with the content; a version's content never does."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def media_type(self) -> str: ...
+
+    @property
+    def version(self) -> str: ...
+
+    def whole(self) -> str: ...
+
+    def read(self, version: str, start: int, end: int) -> str | None:
+        """Characters `start` to `end` of that version; None when it is gone."""
+
+
+Payload = Rows | Record | Text
+
+
+class Hints(Protocol):
+    """How the door at hand says "call this to get more": endpoint and parameters, or tool and arguments."""
+
+    def __call__(self, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A call as protection sees it. `arguments` are the operation's own (filters, order, id): a walk is bound to
+    them. `walk` and `position` are what the caller's cursor pointed at. The rest says in which form, and how much
+    of it, the answer is wanted."""
+
+    operation: str
+    caller: str
+    hints: Hints
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    walk: Walk | None = None
+    position: Any = None
+    limit: int | None = None
+    fields: str | None = None
+    format: str | None = None
+    record_operation: str | None = None  # the operation that opens one row of this list,
+    record_arguments: Mapping[str, Any] = field(default_factory=dict)  # and with what, beside the row's id
+
+    def again(self, **changes: Any) -> dict[str, Any]:
+        """The hint for this same call with `changes`."""
+        return self.hints(self.operation, {**self.arguments, **changes})
+
+
+class Outcome:
+    PLAIN = "plain"
+    PAGINATED = "paginated"
+    SUMMARIZED = "summarized"
+    CHUNKED = "chunked"
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What leaves: one body of compact JSON, and what telemetry wants to know of it."""
+
+    body: bytes
+    outcome: str
+    estimated_tokens: int
+    claude_tokens: int
+    original_tokens: int
+    items: int = 1
+    paginated: bool = False
+    summarized: bool = False
+    chunked: bool = False

@@ -1,0 +1,30 @@
+"""protect(): the one way from a payload to an envelope, for every door.
+
+No I/O but the walk store and, for lists and long texts, the reads of the rows or characters that are sent.
+"""
+
+from context_protection import lists, records, texts
+from context_protection.cursors import Walk, Walks
+from context_protection.payloads import Ask, Envelope, Payload, Record, Rows
+from context_protection.policy import Policy
+
+
+def protect(payload: Payload | None, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
+    """The envelope of `payload`: never over the policy's hard cap, always whole JSON, nothing lost.
+
+    `payload` is None for a walk that goes on by itself: it keeps what it walks over (`needs_no_fetch`).
+    Raises CallError for arguments that make no sense (limit, fields, cursor, lines).
+    """
+    if payload is None:
+        assert ask.walk is not None
+        return records.next_part(ask.walk, ask, policy, walks)
+    if isinstance(payload, Record):
+        return records.answer(payload, ask, policy, walks)
+    if isinstance(payload, Rows):
+        return lists.answer(payload, ask, policy, walks)
+    return texts.answer(payload, ask, policy, walks)
+
+
+def needs_no_fetch(walk: Walk | None) -> bool:
+    """Whether the walk goes over the parts of one record, which it keeps."""
+    return walk is not None and bool(walk.plan.get("parts"))

@@ -1,0 +1,120 @@
+"""The settings that apply to one call, frozen (law 6), and how their layers add up.
+
+defaults < file < environment < admin (global) < admin (one operation): a value that is set in a layer covers
+everything below it, the built-in default of a type included.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from typing import Any
+
+
+class Kind(StrEnum):
+    """What an operation answers with."""
+
+    LIST = "list"
+    RECORD = "record"
+    TEXT = "text"
+    ACTION = "action"
+
+
+class Ruler(StrEnum):
+    """What thresholds are measured with. The hard cap is always measured as Claude counts."""
+
+    FORMULA = "formula"
+    CLAUDE = "claude"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Sizes are tokens unless the name says otherwise."""
+
+    default_page_size: int = 50  # rows
+    max_page_size: int = 200  # rows
+    token_budget_threshold: int = 4000
+    hard_cap: int = 12000
+    chunk_size: int = 200  # lines of a log
+    chunk_tokens: int = 2000
+    ruler: Ruler = Ruler.FORMULA
+    pagination: bool = True
+    summarization: bool = True
+    chunking: bool = True
+    meta_on_small_lists: bool = False
+
+
+DEFAULTS = Policy()
+# A record of more than 2,000 tokens comes as a preview (US2-1), a list of more than 4,000 (FR-010).
+TYPE_DEFAULTS: Mapping[Kind, Mapping[str, Any]] = {Kind.RECORD: {"token_budget_threshold": 2000}}
+
+# The names that ops read and write (ruling 22), in files and on screens.
+CANONICAL_NAMES: Mapping[str, str] = {
+    "default_page_size": "defaultPageSize",
+    "max_page_size": "maxPageSize",
+    "token_budget_threshold": "tokenBudgetThreshold",
+    "hard_cap": "hardCap",
+    "chunk_size": "chunkSize",
+    "chunk_tokens": "chunkTokens",
+    "ruler": "ruler",
+    "pagination": "pagination",
+    "summarization": "summarization",
+    "chunking": "chunking",
+    "meta_on_small_lists": "metaOnSmallLists",
+}
+
+# Below, an envelope's own words would not fit; above, Claude's clients put results aside (50,000 characters).
+RANGES: Mapping[str, tuple[int, int]] = {
+    "default_page_size": (1, 1000),
+    "max_page_size": (1, 1000),
+    "token_budget_threshold": (100, 25000),
+    "hard_cap": (1000, 25000),
+    "chunk_size": (1, 10000),
+    "chunk_tokens": (100, 20000),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A setting that makes no sense: which one, and the sentence that says why."""
+
+    name: str
+    sentence: str
+
+
+def resolve(kind: Kind, layers: Iterable[Mapping[str, Any]]) -> Policy:
+    """The policy of an operation of `kind`; `layers` from the weakest to the strongest, None = not set."""
+    policy = replace(DEFAULTS, **TYPE_DEFAULTS.get(kind, {}))
+    for layer in layers:
+        policy = replace(policy, **{name: value for name, value in layer.items() if value is not None})
+    return policy
+
+
+def problems(policy: Policy) -> list[Problem]:
+    """Everything that makes no sense in a resolved policy; an empty list when all is well."""
+    found = [
+        Problem(name, f"{CANONICAL_NAMES[name]} is {value}; it must be from {low:,} to {high:,}.")
+        for name, (low, high) in RANGES.items()
+        if not low <= (value := getattr(policy, name)) <= high
+    ]
+    if policy.hard_cap < policy.token_budget_threshold:
+        found.append(
+            Problem(
+                "hard_cap",
+                f"hardCap ({policy.hard_cap:,}) is below tokenBudgetThreshold "
+                f"({policy.token_budget_threshold:,}): answers under the threshold would already break the cap. "
+                "Raise hardCap or lower tokenBudgetThreshold.",
+            )
+        )
+    if policy.default_page_size > policy.max_page_size:
+        found.append(
+            Problem(
+                "default_page_size",
+                f"defaultPageSize ({policy.default_page_size:,}) is above maxPageSize ({policy.max_page_size:,}). "
+                "Lower defaultPageSize or raise maxPageSize.",
+            )
+        )
+    return found
+
+
+def setting_names() -> tuple[str, ...]:
+    return tuple(field.name for field in fields(Policy))

@@ -1,0 +1,67 @@
+"""Parts of a record by path (FR-017): `status`, `price.basePrice`, `items.*.name`.
+
+A projection keeps the structure: `items.*.name` of {"items":[{"name":"a","x":1}]} is {"items":[{"name":"a"}]}.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+# What is wanted below a name: everything (True), or some names.
+Wanted = bool | dict[str, "Wanted"]
+
+
+def wanted(paths: Iterable[str]) -> dict[str, Wanted]:
+    """Paths as one tree: ["a", "b.c", "b.d"] → {"a": True, "b": {"c": True, "d": True}}; a whole wins over
+    its parts."""
+    root: dict[str, Wanted] = {}
+    for path in paths:
+        node = root
+        *parents, leaf = path.split(".")
+        for step in parents:
+            branch = node.setdefault(step, {})
+            if isinstance(branch, bool):
+                break
+            node = branch
+        else:
+            node[leaf] = True
+    return root
+
+
+def project(value: Any, tree: Wanted) -> Any:
+    """The wanted part of `value`, in its own order; names that it does not have are absent."""
+    if tree is True:
+        return value
+    assert isinstance(tree, dict)
+    if isinstance(value, list):
+        below = tree.get("*")
+        return [project(element, below) for element in value] if below else []
+    if isinstance(value, dict):
+        return {key: project(value[key], below) for key, below in _present(value, tree)}
+    return None
+
+
+def _present(value: dict[str, Any], tree: dict[str, Wanted]) -> Iterator[tuple[str, Wanted]]:
+    return ((key, tree[key]) for key in value if key in tree)
+
+
+def resolves(value: Any, path: str) -> bool:
+    """Whether `path` leads anywhere in `value`; below an empty list or a null nothing can be denied."""
+    for index, step in enumerate(steps := path.split(".")):
+        if value is None:
+            return True
+        if isinstance(value, list):
+            rest = ".".join(steps[index + 1 :])
+            return step == "*" and (not value or not rest or any(resolves(element, rest) for element in value))
+        if not isinstance(value, dict) or step not in value:
+            return False
+        value = value[step]
+    return True
+
+
+def get(value: Any, path: str) -> Any:
+    """What stands at `path`, which names no `*`; None where there is nothing."""
+    for step in path.split("."):
+        if not isinstance(value, dict):
+            return None
+        value = value.get(step)
+    return value

@@ -1,0 +1,170 @@
+"""A database list as the rows of a walk.
+
+Up to SNAPSHOT_ROWS rows, and in any order that can change meanwhile, the walk keeps the rows' keys: whatever is
+written later, each is returned once, in order. A larger list in the order of its creation is walked by key below a
+watermark, at the same cost on page 10,000 as on page 2.
+"""
+
+import zlib
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import orjson
+from django.db.models import BooleanField, F, Func, Max, Model, QuerySet, Value
+
+from context_protection import summaries
+from context_protection.payloads import BlockReader, Opening
+from context_protection.shapes import Shape
+
+SNAPSHOT_ROWS = 2000  # keys in one block of a snapshot
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where a model keeps what a list needs. `row` are the condensed row's canonical names with their columns."""
+
+    row: Mapping[str, str]
+    whole: str = "data"
+    chars: str = "chars"
+    field_count: str = "field_count"
+    created: str = "inserted_on"
+    convert: Mapping[str, Callable[[Any], Any]] | None = None
+
+
+class QuerySetRows:
+    """`order`: column names, `-` for descending, the last of them unique; (`-created`, `-id`) can be walked by key."""
+
+    def __init__(self, queryset: QuerySet[Any], *, shape: Shape, columns: Columns, order: Sequence[str]) -> None:
+        self.queryset, self.shape, self.columns, self.order = queryset, shape, columns, tuple(order)
+        self._opened = array("q")
+
+    def open(self) -> Opening:
+        keys = self._ordered_keys()
+        self._opened = array("q", keys[: SNAPSHOT_ROWS + 1])
+        if len(self._opened) > SNAPSHOT_ROWS:
+            if self.order[0] == f"-{self.columns.created}":
+                return self._watermarked()
+            self._opened = array("q", keys.iterator(chunk_size=SNAPSHOT_ROWS))
+        every = self._opened
+        return Opening(len(every), {"keys": len(every)}, lambda: _blocks(every))
+
+    def _ordered_keys(self) -> QuerySet[Any, Any]:
+        return self.queryset.order_by(*self.order).values_list("pk", flat=True)
+
+    def _watermarked(self) -> Opening:
+        model: type[Model] = self.queryset.model
+        watermark = model._default_manager.aggregate(last=Max("pk"))["last"]
+        return Opening(self.queryset.filter(pk__lte=watermark).count(), {"watermark": watermark})
+
+    def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> "QuerySetPage":
+        if "watermark" in plan:
+            return self._page_by_key(plan["watermark"], position, size)
+        start, end, total = position or 0, 0, plan["keys"]
+        kept: list[tuple[int, tuple[Any, ...]]] = []
+        while not kept and end < total:
+            end = min(start + size, total)
+            kept = self._kept(_keys(block, start, end) if block else self._opened[start:end], start)
+            start = end  # rows that were removed since the snapshot are simply absent
+        if kept:
+            kept[-1] = (end, kept[-1][1])
+        return QuerySetPage(self, [after for after, _ in kept], [row for _, row in kept], more=end < total)
+
+    def _kept(self, keys: Sequence[int], start: int) -> list[tuple[int, tuple[Any, ...]]]:
+        """The rows that still exist, each with the position after it."""
+        rows = {row[0]: row for row in self._values(self.queryset.model._default_manager.filter(pk__in=keys))}
+        return [(after, rows[key]) for after, key in enumerate(keys, start=start + 1) if key in rows]
+
+    def _page_by_key(self, watermark: int, position: Any, size: int) -> "QuerySetPage":
+        rows = self.queryset.filter(pk__lte=watermark).order_by(*self.order)
+        names = [name.lstrip("-") for name in self.order]
+        if position is not None:
+            rows = rows.filter(_Before(self.queryset.model, names, position))
+        found = list(self._values(rows, *names)[: size + 1])
+        positions = [[_json(value) for value in row[-len(names) :]] for row in found[:size]]
+        return QuerySetPage(self, positions, found[:size], more=len(found) > size)
+
+    def _values(self, rows: QuerySet[Any], *extra: str) -> QuerySet[Any, Any]:
+        columns = self.columns
+        return rows.values_list("pk", columns.chars, columns.field_count, *columns.row.values(), *extra)
+
+
+class _Before(Func):
+    """`(a, b) < (x, y)`: rows after a position in a descending order, found by one step into the index."""
+
+    template = "(%(expressions)s)"
+    output_field = BooleanField()
+    conditional = True
+
+    def __init__(self, model: type[Model], names: Sequence[str], position: Sequence[Any]) -> None:
+        fields: list[Any] = [model._meta.get_field(name) for name in names]
+        values = [
+            Value(field.to_python(value), output_field=field) for field, value in zip(fields, position, strict=True)
+        ]
+        super().__init__(*(F(name) for name in names), *values)
+
+    def as_sql(self, compiler: Any, connection: Any, *args: Any, **extra: Any) -> Any:
+        parts = [compiler.compile(expression) for expression in self.get_source_expressions()]
+        half = len(parts) // 2
+        left, right = (", ".join(sql for sql, _ in side) for side in (parts[:half], parts[half:]))
+        return f"({left}) < ({right})", tuple(value for _, values in parts for value in values)
+
+
+@dataclass
+class QuerySetPage:
+    """Rows as (key, chars, field count, condensed columns …)."""
+
+    source: QuerySetRows
+    positions: Sequence[Any]
+    rows: Sequence[tuple[Any, ...]]
+    more: bool
+
+    @cached_property
+    def chars(self) -> Sequence[int]:
+        return [row[1] for row in self.rows]
+
+    @property
+    def field_count(self) -> int:
+        return max((row[2] for row in self.rows), default=0)
+
+    def condensed(self) -> Sequence[Mapping[str, Any]]:
+        columns = self.source.columns
+        convert = columns.convert or {}
+        fields = [(index, name, convert.get(name)) for index, name in enumerate(columns.row, start=3)]
+        return [
+            {
+                name: summaries.clipped(change(row[index]) if change else row[index], name)
+                for index, name, change in fields
+            }
+            for row in self.rows
+        ]
+
+    def whole(self, count: int) -> Sequence[dict[str, Any]]:
+        keys = [row[0] for row in self.rows[:count]]
+        manager = self.source.queryset.model._default_manager
+        found = dict(manager.filter(pk__in=keys).values_list("pk", self.source.columns.whole))
+        return [orjson.loads(found[key]) for key in keys if key in found]
+
+
+# -- Snapshots of keys ------------------------------------------------------------------------------
+
+
+def _blocks(keys: "array[int]") -> list[bytes]:
+    starts = range(0, len(keys), SNAPSHOT_ROWS)
+    return [zlib.compress(keys[start : start + SNAPSHOT_ROWS].tobytes(), 1) for start in starts]
+
+
+def _keys(block: BlockReader, start: int, end: int) -> "array[int]":
+    """Keys `start` to `end` (not empty) of a snapshot."""
+    first, last = start // SNAPSHOT_ROWS, (end - 1) // SNAPSHOT_ROWS
+    keys = array("q")
+    for number in range(first, last + 1):
+        keys.frombytes(zlib.decompress(block(number)))
+    offset = first * SNAPSHOT_ROWS
+    return keys[start - offset : end - offset]
+
+
+def _json(value: Any) -> Any:
+    return value.isoformat() if hasattr(value, "isoformat") else value

@@ -1,0 +1,109 @@
+"""Where walks are kept: Redis, or a table that beat purges. Both are shared by all processes."""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+import redis
+from django.conf import settings
+
+from context_protection.cursors import Sealer, Walk, Walks, WalkStore
+
+logger = logging.getLogger(__name__)
+AWAY_SECONDS = 5.0
+
+
+class TableWalks:
+    def put(self, walk: Walk) -> None:
+        self._write(walk.id, walk.pack(), walk.expires_at)
+
+    def get(self, walk_id: str) -> Walk | None:
+        data = self._read(walk_id)
+        return Walk.unpack(data) if data is not None else None
+
+    def put_block(self, walk: Walk, number: int, data: bytes) -> None:
+        self._write(_block_key(walk.id, number), data, walk.expires_at)
+
+    def block(self, walk_id: str, number: int) -> bytes | None:
+        return self._read(_block_key(walk_id, number))
+
+    def purge(self) -> int:
+        """Removes what has expired; returns how many rows."""
+        from context_protection.models import StoredWalk
+
+        return StoredWalk.objects.filter(expires_at__lte=time.time()).delete()[0]
+
+    @staticmethod
+    def _write(key: str, data: bytes, expires_at: float) -> None:
+        from context_protection.models import StoredWalk
+
+        StoredWalk.objects.bulk_create(
+            [StoredWalk(id=key, data=data, expires_at=expires_at)],
+            update_conflicts=True,
+            unique_fields=["id"],
+            update_fields=["data", "expires_at"],
+        )
+
+    @staticmethod
+    def _read(key: str) -> bytes | None:
+        from context_protection.models import StoredWalk
+
+        data = StoredWalk.objects.filter(id=key, expires_at__gt=time.time()).values_list("data", flat=True).first()
+        return bytes(data) if data is not None else None
+
+
+class RedisWalks:
+    """Redis, which forgets by itself; while it is away, the table (law 5)."""
+
+    def __init__(self, redis_url: str, table: TableWalks) -> None:
+        self.redis = redis.Redis.from_url(redis_url, socket_timeout=1, socket_connect_timeout=1)
+        self.table = table
+        self._away_until = 0.0
+
+    def put(self, walk: Walk) -> None:
+        if not self._write(walk.id, walk.pack(), walk.expires_at):
+            self.table.put(walk)
+
+    def get(self, walk_id: str) -> Walk | None:
+        data = self._read(walk_id)
+        return Walk.unpack(data) if data is not None else self.table.get(walk_id)
+
+    def put_block(self, walk: Walk, number: int, data: bytes) -> None:
+        if not self._write(_block_key(walk.id, number), data, walk.expires_at):
+            self.table.put_block(walk, number, data)
+
+    def block(self, walk_id: str, number: int) -> bytes | None:
+        data = self._read(_block_key(walk_id, number))
+        return data if data is not None else self.table.block(walk_id, number)
+
+    def _write(self, key: str, data: bytes, expires_at: float) -> bool:
+        seconds = max(1, int(expires_at - time.time()))
+        return bool(self._asked(lambda: self.redis.set(f"walk:{key}", data, ex=seconds)))
+
+    def _read(self, key: str) -> bytes | None:
+        data: bytes | None = self._asked(lambda: self.redis.get(f"walk:{key}"))
+        return data
+
+    def _asked(self, command: Callable[[], Any]) -> Any:
+        """The command's answer, or None while Redis is away; after a failure it is left alone for a while."""
+        if time.monotonic() < self._away_until:
+            return None
+        try:
+            return command()
+        except (redis.RedisError, OSError) as error:
+            self._away_until = time.monotonic() + AWAY_SECONDS
+            logger.warning("walks are kept in the table: Redis is away", extra={"error": str(error)})
+            return None
+
+
+def _block_key(walk_id: str, number: int) -> str:
+    return f"{walk_id}.{number}"
+
+
+def _chosen() -> WalkStore:
+    table = TableWalks()
+    return RedisWalks(settings.REDIS_URL, table) if getattr(settings, "REDIS_URL", "") else table
+
+
+walks = Walks(store=_chosen(), sealer=Sealer([settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]))

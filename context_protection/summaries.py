@@ -1,0 +1,49 @@
+"""Previews: the fields that identify a record and what is most asked for (FR-015, FR-016, FR-018)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from context_protection import sentences
+from context_protection.shapes import Field, Shape
+
+TEXT_CHARS = 240  # a text in a preview: its first sentences up to this length
+GUESSED_FIELDS = 16  # how many plain values a record of an unknown type is previewed by
+
+
+def row(record: Mapping[str, Any], shape: Shape) -> dict[str, Any]:
+    """The record as one row of a condensed list."""
+    return _read(record, shape.row) if shape.row else guess(record)
+
+
+def preview(record: Mapping[str, Any], shape: Shape) -> dict[str, Any]:
+    """The record's preview; long texts are cut at a sentence and say how long they are and how to get the rest."""
+    fields = (*shape.row, *shape.preview)
+    if not fields:
+        return guess(record)
+    summary = {name: value for name, value in _read(record, fields).items() if value not in (None, "")}
+    return {name: clipped(value, shape.canonical[name].source) for name, value in summary.items()}
+
+
+def _read(record: Mapping[str, Any], fields: Iterable[Field]) -> dict[str, Any]:
+    return {each.name: each.read(record) for each in fields}
+
+
+def guess(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A preview without a declaration: names that identify first, then the plain values in upstream's order."""
+    plain = {name: value for name, value in record.items() if not isinstance(value, (dict, list))}
+    filled = [name for name, value in plain.items() if value not in (None, "")]
+    chosen = sorted(filled, key=_identifies, reverse=True)[:GUESSED_FIELDS]
+    return {name: clipped(plain[name], name) for name in filled if name in chosen}
+
+
+def _identifies(name: str) -> bool:
+    lower = name.lower()
+    return lower in {"id", "name", "title", "status", "state", "type"} or lower.endswith(("id", "name"))
+
+
+def clipped(value: Any, path: str, limit: int = TEXT_CHARS) -> Any:
+    """A text longer than `limit` characters as its first sentences, visibly cut; anything else as it is."""
+    if not isinstance(value, str) or len(value) <= limit:
+        return value
+    start = sentences.head(value, limit)
+    return f"{start} …[+{len(value) - len(start):,} of {len(value):,} characters: fields={path}]"

@@ -1,0 +1,51 @@
+"""Rows as columns: a lossless, smaller form of a list (design: `table`).
+
+    {"columns": ["id", "status"], "constants": {"currency": "EUR", "note": null}, "rows": [[1, "new"], …]}
+
+A column whose value is the same in every row stands once under `constants`. Where some rows lack a name that
+others have, `absent` names it with the indexes of those rows.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_NOTHING = object()
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    constants = {name: rows[0][name] for name in names if len(rows) > 1 and _is_constant(rows, name)}
+    columns = [name for name in names if name not in constants]
+    document: dict[str, Any] = {
+        "columns": columns,
+        "constants": constants,
+        "rows": [[row.get(name) for name in columns] for row in rows],
+    }
+    absent = {name: lacking for name in columns if (lacking := [i for i, row in enumerate(rows) if name not in row])}
+    return {**document, "absent": absent} if absent else document
+
+
+def _is_constant(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
+    first = rows[0].get(name, _NOTHING)
+    return first is not _NOTHING and all(_same(row.get(name, _NOTHING), first) for row in rows)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal as JSON: 1, 1.0 and true are three things."""
+    return type(one) is type(other) and (
+        one == other if not isinstance(one, (dict, list)) else repr(one) == repr(other)
+    )
+
+
+def rows(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a table again; the reverse of `table`."""
+    absent = {(name, index) for name, indexes in document.get("absent", {}).items() for index in indexes}
+    return [
+        {
+            **{
+                name: cell for name, cell in zip(document["columns"], cells, strict=True) if (name, index) not in absent
+            },
+            **document["constants"],
+        }
+        for index, cells in enumerate(document["rows"])
+    ]

@@ -1,0 +1,10 @@
+"""Sweeps of the worker."""
+
+from celery import shared_task
+
+from context_protection.stores import TableWalks
+
+
+@shared_task(name="context_protection.tasks.purge_expired_walks")
+def purge_expired_walks() -> int:
+    return TableWalks().purge()

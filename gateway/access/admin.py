@@ -1,0 +1,45 @@
+"""API keys in the admin: issued here, their secret shown once, revoked but not edited."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.forms import ModelForm
+from django.http import HttpRequest
+from django.utils.html import format_html
+from simple_history.admin import SimpleHistoryAdmin
+
+from gateway.access.callers import digest, new_key
+from gateway.access.models import SHOWN_CHARS, ApiKey
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(SimpleHistoryAdmin):
+    list_display = ("name", "prefix", "created_at", "expires_at", "state")
+    search_fields = ("name", "prefix")
+    readonly_fields = ("prefix", "created_at", "revoked_at")
+    actions = ("revoke",)
+
+    @admin.display(description="State")
+    def state(self, key: ApiKey) -> str:
+        return "revoked" if key.revoked_at else "active"
+
+    @admin.action(description="Revoke the selected keys")
+    def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
+        for key in keys.filter(revoked_at=None):
+            key.revoke()
+        messages.success(request, "Revoked. Calls with these keys are refused from now on.")
+
+    def save_model(self, request: HttpRequest, obj: ApiKey, form: ModelForm[ApiKey], change: bool) -> None:
+        if not change:
+            secret = new_key()
+            obj.digest, obj.prefix = digest(secret), secret[:SHOWN_CHARS]
+            message = "The key of {}, shown this once: {}"
+            messages.warning(request, format_html(message, obj.name, secret))
+        super().save_model(request, obj, form, change)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Keys are revoked, so that telemetry keeps its names."""
+        return False

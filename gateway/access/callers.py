@@ -1,0 +1,82 @@
+"""Who asks. Every door turns its credentials into a Caller, here."""
+
+import hashlib
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from context_protection.errors import NotAuthenticated
+from context_protection.live import Live
+
+PREFIX = "slc_"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """`id` binds walks to their caller; `name` is shown in telemetry."""
+
+    id: str
+    name: str
+    expires_at: float | None = None
+
+    @property
+    def is_authenticated(self) -> bool:
+        """What Django REST framework asks of a user."""
+        return True
+
+
+def new_key() -> str:
+    return f"{PREFIX}{secrets.token_urlsafe(32)}"
+
+
+def digest(key: str) -> str:
+    """What is stored of a key. A key is 256 random bits, so that a plain hash suffices."""
+    return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
+
+
+def caller_of(authorization: str) -> Caller:
+    """The caller of an `Authorization` header. Raises NotAuthenticated."""
+    scheme, _, key = authorization.partition(" ")
+    if not authorization:
+        raise _refused("The call has no API key.")
+    if scheme.lower() != "bearer":
+        raise _refused("The Authorization header is not of the form 'Bearer <key>'.")
+    return caller_of_key(key.strip())
+
+
+def caller_of_key(key: str) -> Caller:
+    """Raises NotAuthenticated."""
+    caller = _live.get().get(digest(key))
+    if caller is None:
+        raise _refused("The API key is unknown or was revoked.")
+    if caller.expires_at is not None and caller.expires_at <= time.time():
+        raise _refused("The API key has expired.")
+    return caller
+
+
+def _refused(message: str) -> NotAuthenticated:
+    return NotAuthenticated(
+        message,
+        reason="not_authenticated",
+        parameter="Authorization",
+        value="(not shown)",
+        expected="Bearer and an API key",
+        suggestion="Make a key with: manage.py apikey create NAME, and send it as: Authorization: Bearer <key>",
+    )
+
+
+def _load() -> Mapping[str, Caller]:
+    from gateway.access.models import ApiKey
+
+    return {
+        key.digest: Caller(
+            id=f"key:{key.pk}",
+            name=key.name,
+            expires_at=key.expires_at.timestamp() if key.expires_at else None,
+        )
+        for key in ApiKey.objects.filter(revoked_at=None)
+    }
+
+
+_live = Live(_load)

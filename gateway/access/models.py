@@ -1,0 +1,47 @@
+"""API keys: stored as hashes, shown once."""
+
+from typing import Any
+
+from django.db import models
+from django.db.models.signals import post_delete, post_save
+from django.utils import timezone
+from simple_history.models import HistoricalRecords
+
+from context_protection.revisions import bump_on_commit
+from gateway.access.callers import PREFIX, digest, new_key
+
+SHOWN_CHARS = len(PREFIX) + 6
+
+
+class ApiKeyManager(models.Manager["ApiKey"]):
+    def issue(self, name: str, **fields: Any) -> tuple["ApiKey", str]:
+        """A new key and, this once, its secret."""
+        secret = new_key()
+        return self.create(name=name, digest=digest(secret), prefix=secret[:SHOWN_CHARS], **fields), secret
+
+
+class ApiKey(models.Model):
+    name = models.CharField(max_length=100, unique=True, help_text="Whose key it is; shown in telemetry.")
+    prefix = models.CharField(max_length=20, editable=False, help_text="The first characters, to recognise it by.")
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True, help_text="Empty: never.")
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects = ApiKeyManager()
+    history = HistoricalRecords(excluded_fields=["digest"])
+
+    class Meta:
+        ordering = ("name",)
+        verbose_name = "API key"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def revoke(self) -> None:
+        self.revoked_at = timezone.now()
+        self.save(update_fields=["revoked_at"])
+
+
+post_save.connect(bump_on_commit, sender=ApiKey)
+post_delete.connect(bump_on_commit, sender=ApiKey)

@@ -1,0 +1,17 @@
+"""The REST door's authentication."""
+
+from typing import Any
+
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+
+from gateway.access.callers import Caller, caller_of
+
+
+class ApiKeyAuthentication(BaseAuthentication):
+    def authenticate(self, request: Request) -> tuple[Any, None]:
+        caller: Caller = caller_of(request.headers.get("Authorization", ""))
+        return caller, None
+
+    def authenticate_header(self, request: Request) -> str:
+        return 'Bearer realm="sluice"'

@@ -1,0 +1,56 @@
+"""The REST door: a thin shell around the corridor."""
+
+from typing import Any, ClassVar, cast
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+from rest_framework.viewsets import ViewSet
+
+from context_protection.errors import InvalidArgument
+from gateway import hints
+from gateway.access.callers import Caller
+from gateway.api.query import from_query
+from gateway.corridor import Call, serve_blocking
+from gateway.operations import catalogue
+
+
+def answer(request: Request, operation: str, arguments: dict[str, Any]) -> Response:
+    caller = cast(Caller, request.user)
+    call = Call(operation=operation, arguments=arguments, caller=caller, door="rest", hints=hints.rest)
+    return Response(serve_blocking(call))
+
+
+class ResourceViewSet(ViewSet):
+    """A list operation and the operation that opens one of its rows."""
+
+    list_operation: ClassVar[str]
+    record_operation: ClassVar[str]
+    lookup_value_regex = "[^/]+"
+
+    def list(self, request: Request) -> Response:
+        arguments = from_query(catalogue.get(self.list_operation), request.query_params)
+        return answer(request, self.list_operation, arguments)
+
+    def retrieve(self, request: Request, pk: str) -> Response:
+        operation = catalogue.get(self.record_operation)
+        query = request.query_params.copy()
+        query["id"] = pk
+        return answer(request, operation.name, from_query(operation, query))
+
+
+class ToolView(APIView):
+    """Any operation, with its arguments as a JSON object."""
+
+    def post(self, request: Request, name: str) -> Response:
+        arguments = request.data if request.data is not None else {}
+        if not isinstance(arguments, dict):
+            raise InvalidArgument(
+                "The body is not a JSON object.",
+                reason="invalid_arguments",
+                parameter="body",
+                value=arguments,
+                expected="a JSON object of the operation's arguments",
+                suggestion="Send {} for an operation without arguments.",
+            )
+        return answer(request, name, arguments)

@@ -1,0 +1,156 @@
+"""Arguments: valid by the operation's schema, or an error that says how to make them so."""
+
+import difflib
+import math
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import jsonschema_rs
+
+from context_protection.errors import CallError, InvalidArgument
+from context_protection.policy import DEFAULTS
+from gateway.operations import Operation
+
+_KINDS = {
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "a text",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
+_STORABLE = re.compile("[^\0\ud800-\udfff]*", re.DOTALL)
+_FORMATS = {
+    "date": "a date as YYYY-MM-DD",
+    "date-time": "a time as YYYY-MM-DDThh:mm:ssZ",
+}
+
+
+def validated(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as given, with whole numbers as such. Raises InvalidArgument for the first that is wrong."""
+    given = {name: value for name, value in arguments.items() if value is not None}
+    for name, value in given.items():
+        _check_storable(name, value)
+    error = next(iter(sorted(_validator(operation).iter_errors(given), key=_rank)), None)
+    if error is not None:
+        raise _explained(operation, given, error)
+    return {
+        name: int(value) if isinstance(value, float) and value.is_integer() else value for name, value in given.items()
+    }
+
+
+def _check_storable(name: str, value: Any) -> None:
+    """Refuses what JSON can spell but no database can compare with."""
+    expected = ""
+    if isinstance(value, str):
+        expected = "" if _STORABLE.fullmatch(value) else "a text without NUL or lone surrogates"
+    elif isinstance(value, float) and not math.isfinite(value):
+        expected = "a finite number"
+    elif isinstance(value, int) and abs(value) >= 2**53:
+        expected = "a number of at most 15 digits"
+    if expected:
+        raise InvalidArgument(
+            f"{name} must be {expected}.",
+            reason=f"invalid_{_snake(name)}",
+            parameter=name,
+            value=value,
+            expected=expected,
+            suggestion=f"Correct {name}, or leave it out.",
+        )
+
+
+@lru_cache(maxsize=1024)
+def _validator(operation: Operation) -> Any:
+    schema = operation.schema(DEFAULTS)
+    # The range of `limit` is the policy's, which can change; protection checks it.
+    limit = schema["properties"].get("limit")
+    if limit:
+        schema["properties"]["limit"] = {"type": "integer"}
+    return jsonschema_rs.validator_for(schema, validate_formats=True)
+
+
+def _rank(error: Any) -> tuple[bool, list[str]]:
+    """Unknown names first: a misspelt argument is the likely cause of a missing one."""
+    return (error.kind.name != "additionalProperties", [str(step) for step in error.instance_path])
+
+
+def _explained(operation: Operation, given: Mapping[str, Any], error: Any) -> CallError:
+    kind = error.kind.name
+    if kind == "additionalProperties":
+        return _unknown_name(operation, given)
+    if kind == "required":
+        name = str(error.kind.property)
+        return InvalidArgument(
+            f"{name} is missing.",
+            reason="missing_argument",
+            parameter=name,
+            expected=_expected(_schema_of(operation, name)),
+            suggestion=f"Call {operation.name} again with {name}.",
+        )
+    name = str(error.instance_path[0]) if error.instance_path else "arguments"
+    value = given.get(name) if error.instance_path else dict(given)
+    schema = _schema_of(operation, name)
+    expected = _expected(schema)
+    return InvalidArgument(
+        f"{name} must be {expected}.",
+        reason=f"invalid_{_snake(name)}",
+        parameter=name,
+        value=value,
+        expected=expected,
+        suggestion=_suggestion(name, value, schema),
+    )
+
+
+def _unknown_name(operation: Operation, given: Mapping[str, Any]) -> InvalidArgument:
+    valid = list(operation.schema(DEFAULTS)["properties"])
+    name = next(name for name in given if name not in valid)
+    close = difflib.get_close_matches(name, valid, n=1, cutoff=0.5)
+    return InvalidArgument(
+        f"{operation.name} has no argument {name[:80]!r}.",
+        reason="unknown_argument",
+        parameter=name[:80],
+        value=given[name],
+        expected=f"only: {', '.join(valid)}" if valid else "no arguments",
+        suggestion=f"Did you mean {close[0]}?" if close else f"Leave {name[:80]} out.",
+    )
+
+
+def _schema_of(operation: Operation, name: str) -> Mapping[str, Any]:
+    schema: Mapping[str, Any] = operation.schema(DEFAULTS)["properties"].get(name, {})
+    return schema
+
+
+def _expected(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return f"one of: {', '.join(str(value) for value in schema['enum'])}"
+    if "anyOf" in schema:
+        return " or ".join(_expected(branch) for branch in schema["anyOf"])
+    words = _FORMATS.get(schema.get("format", "")) or _KINDS.get(schema.get("type", ""), "a valid value")
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if low is not None and high is not None:
+        return f"{words} from {low} to {high}"
+    if low is not None:
+        return f"{words} of at least {low}"
+    if "maxLength" in schema:
+        return f"{words} of at most {schema['maxLength']} characters"
+    return words
+
+
+def _suggestion(name: str, value: Any, schema: Mapping[str, Any]) -> str:
+    """A value that would pass, as near to the given one as can be told."""
+    if "enum" in schema:
+        close = difflib.get_close_matches(str(value), [str(each) for each in schema["enum"]], n=1, cutoff=0.4)
+        return f"Set {name} to {close[0] if close else schema['enum'][0]}."
+    if "default" in schema:
+        return f"Set {name} to {schema['default']}, or leave it out."
+    if schema.get("type") == "integer" and isinstance(value, (int, float)) and "minimum" in schema:
+        return f"Set {name} to {schema['minimum']}."
+    if "examples" in schema:
+        return f"Set {name} to a value such as {schema['examples'][0]}."
+    return f"Correct {name}, or leave it out."
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()

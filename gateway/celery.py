@@ -1,0 +1,11 @@
+"""The Celery application. Tasks are idempotent sweeps: one lost or run twice does no harm."""
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
+
+app = Celery("sluice")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()

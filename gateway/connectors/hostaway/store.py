@@ -1,0 +1,199 @@
+"""Writes upstream's objects into the store; the same object again replaces the one that stands."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from itertools import islice
+from typing import Any, TypeVar
+
+import orjson
+from django.db import connection, transaction
+from django.utils import timezone
+
+from context_protection import tokens
+from context_protection.shapes import Shape
+from gateway.connectors.hostaway import shapes
+from gateway.connectors.hostaway.models import (
+    Booking,
+    Document,
+    DocumentContent,
+    Listing,
+    Transaction,
+    UpstreamObject,
+)
+from gateway.connectors.hostaway.statuses import canonical_status
+
+BATCH = 1000
+M = TypeVar("M", bound=UpstreamObject)
+# Writers take turns (Postgres): were keys given to transactions that commit in another order, a row could
+# appear below the watermark of a walk that has begun.
+WRITERS_LOCK = 0x51C1CE
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """How one type of upstream object becomes a row."""
+
+    model: type[UpstreamObject]
+    shape: Shape
+    columns: Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+LISTINGS = Mapped(
+    Listing,
+    shapes.LISTING,
+    lambda o: {
+        "name": _text(o.get("name"), 500) or "",
+        "status": _text(o.get("specialStatus"), 100),
+        "city": _text(o.get("city"), 200),
+        "country": _text(o.get("country"), 200),
+        "bedrooms": _float(o.get("bedroomsNumber")),
+        "bathrooms": _float(o.get("bathroomsNumber")),
+        "max_guests": _int(o.get("personCapacity")),
+        "price": _decimal(o.get("price")),
+        "currency": _text(o.get("currencyCode"), 10),
+    },
+)
+BOOKINGS = Mapped(
+    Booking,
+    shapes.BOOKING,
+    lambda o: {
+        "status": _text(canonical_status(o.get("status")), 40),
+        "source_status": _text(o.get("status"), 40),
+        "guest_name": _text(o.get("guestName"), 500),
+        "check_in": _date(o.get("arrivalDate")),
+        "check_out": _date(o.get("departureDate")),
+        "nights": _int(o.get("nights")),
+        "guests": _int(o.get("numberOfGuests")),
+        "total_price": _decimal(o.get("totalPrice")),
+        "currency": _text(o.get("currency"), 10),
+        "property_id": _int(o.get("listingMapId")),
+        "channel": _text(o.get("channelName"), 100),
+    },
+)
+TRANSACTIONS = Mapped(
+    Transaction,
+    shapes.TRANSACTION,
+    lambda o: {
+        "type": _text(o.get("type"), 40),
+        "status": _text(o.get("status"), 40),
+        "amount": _decimal(o.get("amount")),
+        "currency": _text(o.get("currency"), 10),
+        "booking_id": _int(o.get("reservationId")),
+        "property_id": _int(o.get("listingMapId")),
+    },
+)
+
+
+def save(mapped: Mapped, objects: Iterable[Mapping[str, Any]]) -> Iterator[int]:
+    """Stores the objects batch by batch, and yields how many are stored so far."""
+    stored = 0
+    source = iter(objects)
+    while batch := [_row(mapped, each) for each in islice(source, BATCH)]:
+        _write(mapped.model, batch)
+        stored += len(batch)
+        yield stored
+
+
+def _row(mapped: Mapped, upstream: Mapping[str, Any]) -> UpstreamObject:
+    data = orjson.dumps(upstream).decode()
+    return mapped.model(
+        id=int(upstream["id"]),
+        inserted_on=_time(upstream.get("insertedOn")) or datetime(1970, 1, 1, tzinfo=UTC),
+        data=data,
+        chars=len(data),
+        field_count=len(mapped.shape.without_withheld(dict(upstream))[0]),
+        **mapped.columns(upstream),
+    )
+
+
+def _write(model: type[UpstreamObject], rows: list[UpstreamObject]) -> None:
+    changing = [field.name for field in model._meta.concrete_fields if field.name not in {"seq", "id"}]
+    with transaction.atomic():
+        _take_turns()
+        model._default_manager.bulk_create(rows, update_conflicts=True, unique_fields=["id"], update_fields=changing)
+
+
+def _take_turns() -> None:
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [WRITERS_LOCK])
+
+
+def save_document(name: str, title: str, media_type: str, text: str) -> None:
+    """Stores a text under its file name, in the place of what stood there."""
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    now = timezone.now()
+    with transaction.atomic():
+        DocumentContent.objects.update_or_create(digest=digest, defaults={"text": text, "unused_since": None})
+        columns = {
+            "title": title,
+            "media_type": media_type,
+            "content_id": digest,
+            "lines": len(text.split("\n")) - text.endswith("\n") if text else 0,
+            "bytes": len(text.encode()),
+            "estimated_tokens": tokens.formula(text),
+            "updated_on": now,
+        }
+        Document.objects.update_or_create(id=name, defaults=columns, create_defaults={**columns, "inserted_on": now})
+        _mark_unused(now)
+
+
+def clear() -> None:
+    """Empties the account. Texts stay until the cursors into them have expired."""
+    for model in (Booking, Transaction, Listing, Document):
+        model._default_manager.all().delete()
+    _mark_unused(timezone.now())
+
+
+def _mark_unused(now: datetime) -> None:
+    DocumentContent.objects.filter(unused_since=None, documents=None).update(unused_since=now)
+
+
+def purge_unused_contents(before: datetime) -> int:
+    """Removes texts that no document has had since `before`; returns how many."""
+    return DocumentContent.objects.filter(unused_since__lt=before, documents=None).delete()[0]
+
+
+# -- Upstream's values, leniently: what cannot be read as a column is still whole in `data` -----------------
+
+
+def _text(value: Any, most: int) -> str | None:
+    return None if value is None else str(value).replace("\0", "")[:most]
+
+
+def _int(value: Any) -> int | None:
+    number = _float(value)
+    return None if number is None or abs(number) >= 2**63 else int(number)
+
+
+def _float(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _decimal(value: Any) -> Decimal | None:
+    try:
+        number = Decimal(str(value))
+    except (InvalidOperation, TypeError):
+        return None
+    return number.quantize(Decimal("0.0001")) if number.is_finite() and abs(number) < Decimal(10) ** 14 else None
+
+
+def _date(value: Any) -> date | None:
+    try:
+        return date.fromisoformat(str(value)[:10])
+    except ValueError:
+        return None
+
+
+def _time(value: Any) -> datetime | None:
+    try:
+        time = datetime.fromisoformat(str(value))
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

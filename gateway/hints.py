@@ -1,0 +1,24 @@
+"""How each door says "call this to get more" (law 4: the only thing in which their answers differ)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from gateway.operations import Operation
+
+Hints = Callable[[Operation, Mapping[str, Any]], dict[str, Any]]
+
+
+def rest(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """{"endpoint": "/api/v1/bookings/7", "parameters": {"fields": "all"}}"""
+    in_path = [name for name in arguments if f"{{{name}}}" in operation.endpoint]
+    endpoint = operation.endpoint.format(**{name: quote(str(arguments[name]), safe="{}") for name in in_path})
+    return {
+        "endpoint": endpoint,
+        "parameters": {name: value for name, value in arguments.items() if name not in in_path},
+    }
+
+
+def mcp(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """{"tool": "get_booking", "arguments": {"id": 7, "fields": "all"}}"""
+    return {"tool": operation.name, "arguments": dict(arguments)}

@@ -1,0 +1,72 @@
+"""What is checked before a byte of MCP is read, on every HTTP and WebSocket connection: Host, Origin, key."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.http.request import split_domain_port, validate_host
+
+from context_protection.budget import dumps
+from context_protection.errors import CallError, InvalidArgument, NotAllowed
+from gateway.access.callers import Caller, caller_of
+from gateway.process.bridge import run_sync
+
+
+@dataclass(frozen=True)
+class Handshake:
+    """The headers of a connection that asks to come in."""
+
+    headers: dict[bytes, bytes]
+
+    @classmethod
+    def of(cls, scope: dict[str, Any]) -> "Handshake":
+        return cls(dict(scope["headers"]))
+
+    def get(self, name: str) -> str:
+        return self.headers.get(name.encode(), b"").decode("latin-1").strip()
+
+    async def caller(self) -> Caller:
+        """Who may come in. Raises CallError: 400 (Host), 403 (Origin), 401 (key)."""
+        self._check_host()
+        self._check_origin()
+        return await run_sync(caller_of, self.get("authorization"))
+
+    def _check_host(self) -> None:
+        host = self.get("host")
+        domain, _ = split_domain_port(host)
+        if not domain or not validate_host(domain, settings.ALLOWED_HOSTS):
+            raise InvalidArgument(
+                "The Host header names a host that this server does not answer for.",
+                reason="invalid_host",
+                parameter="Host",
+                value=host,
+                expected="one of ALLOWED_HOSTS",
+                suggestion="Add the host to ALLOWED_HOSTS, or connect by a name that is in it.",
+            )
+
+    def _check_origin(self) -> None:
+        """Browsers send an Origin, other clients none. One that is there must be ours (DNS rebinding)."""
+        origin = self.get("origin")
+        if not origin:
+            return
+        parsed = urlsplit(origin)
+        same = f"{parsed.scheme}://{parsed.netloc}" == origin and parsed.netloc == self.get("host")
+        if not same and origin not in settings.CSRF_TRUSTED_ORIGINS:
+            raise NotAllowed(
+                "Pages of this origin may not connect.",
+                reason="invalid_origin",
+                parameter="Origin",
+                value=origin,
+                expected="no Origin, this server's own, or one of CSRF_TRUSTED_ORIGINS",
+                suggestion="Add the origin to CSRF_TRUSTED_ORIGINS if you trust its pages.",
+            )
+
+
+def refusal(error: CallError) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+    """A refused connection's status, headers and body."""
+    body = dumps(error.document())
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if error.status == 401:
+        headers.append((b"www-authenticate", b'Bearer realm="sluice"'))
+    return error.status, headers, body

@@ -1,0 +1,14 @@
+"""MCP over stdio: one client, whose key comes from the environment (SLUICE_API_KEY)."""
+
+from mcp.server.stdio import stdio_server
+
+from gateway.access.callers import Caller
+from gateway.mcp.peers import Peer
+from gateway.mcp.server import build_server
+
+
+async def serve_stdio(caller: Caller) -> None:
+    """Serves until stdin closes. Nothing but MCP is written to stdout."""
+    server = build_server(Peer(caller, "stdio"))
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())

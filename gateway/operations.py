@@ -1,0 +1,125 @@
+"""The catalogue: every operation that can be called, whatever the door."""
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from context_protection import policies
+from context_protection.errors import UnknownOperation
+from context_protection.payloads import Payload
+from context_protection.policy import Kind, Policy
+
+
+@dataclass(frozen=True, eq=False)
+class Operation:
+    """One callable thing. `parameters` are the JSON Schemas of its own arguments, by name; those of protection
+    (limit, cursor, fields, …) are added by its kind. `fetch` blocks, and gets valid arguments with defaults."""
+
+    name: str
+    title: str
+    description: str
+    kind: Kind
+    parameters: Mapping[str, Mapping[str, Any]]
+    fetch: Callable[[Mapping[str, Any]], Payload]
+    endpoint: str
+    required: tuple[str, ...] = ()
+    record_operation: str | None = None
+    field_names: tuple[str, ...] = field(default=(), repr=False)  # examples for `fields`
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        return {name: schema["default"] for name, schema in self.parameters.items() if "default" in schema}
+
+    def schema(self, policy: Policy) -> dict[str, Any]:
+        """The JSON Schema of all arguments, as published."""
+        return {
+            "type": "object",
+            "properties": {**self.parameters, **FORM_PARAMETERS[self.kind](self, policy)},
+            "required": list(self.required),
+            "additionalProperties": False,
+        }
+
+
+def _list_parameters(operation: Operation, policy: Policy) -> dict[str, Any]:
+    return {
+        "limit": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": policy.max_page_size,
+            "default": policy.default_page_size,
+            "description": "Rows per page.",
+        },
+        "cursor": _CURSOR,
+        "fields": _fields(operation, "Fields of each row"),
+        "format": {
+            "type": "string",
+            "enum": ["items", "table"],
+            "description": "Rows as objects or as a compact table; unset: whichever fits.",
+        },
+    }
+
+
+def _record_parameters(operation: Operation, policy: Policy) -> dict[str, Any]:
+    return {"fields": _fields(operation, "Fields or sections"), "cursor": _CURSOR}
+
+
+def _text_parameters(operation: Operation, policy: Policy) -> dict[str, Any]:
+    return {
+        "startLine": {"type": "integer", "minimum": 1, "description": "First line of a range, from 1."},
+        "endLine": {"type": "integer", "minimum": 1, "description": "Last line of it, inclusive."},
+        "cursor": _CURSOR,
+    }
+
+
+def _fields(operation: Operation, what: str) -> dict[str, Any]:
+    examples = ", ".join(operation.field_names[:4])
+    hint = f" (e.g. {examples})" if examples else ""
+    return {"type": "string", "description": f"{what}, separated by commas{hint}; dotted paths; or all."}
+
+
+_CURSOR = {"type": "string", "description": "nextCursor of the answer before."}
+
+FORM_PARAMETERS: Mapping[Kind, Callable[[Operation, Policy], dict[str, Any]]] = {
+    Kind.LIST: _list_parameters,
+    Kind.RECORD: _record_parameters,
+    Kind.TEXT: _text_parameters,
+    Kind.ACTION: lambda operation, policy: {},
+}
+FORM_NAMES = frozenset({"limit", "cursor", "fields", "format"})
+
+
+class Catalogue:
+    """Operations by name, in the order in which they were offered."""
+
+    def __init__(self) -> None:
+        self._operations: dict[str, Operation] = {}
+
+    def offer(self, operations: Iterable[Operation]) -> None:
+        for operation in operations:
+            self._operations[operation.name] = operation
+            policies.declare(operation.name, operation.kind)
+
+    def __iter__(self) -> Iterator[Operation]:
+        return iter(self._operations.values())
+
+    def find(self, name: str) -> Operation | None:
+        return self._operations.get(name)
+
+    def get(self, name: str) -> Operation:
+        """Raises UnknownOperation."""
+        if name not in self._operations:
+            close = difflib.get_close_matches(name, self._operations, n=1, cutoff=0.4)
+            raise UnknownOperation(
+                f"There is no operation {name[:80]!r}.",
+                reason="unknown_operation",
+                parameter="name",
+                value=name,
+                expected=f"one of: {', '.join(self._operations)}",
+                suggestion=f"Did you mean {close[0]}?" if close else "List the tools, and call one of them.",
+            )
+        return self._operations[name]
+
+
+catalogue = Catalogue()

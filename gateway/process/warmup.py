@@ -1,0 +1,12 @@
+"""What the first call would otherwise wait for."""
+
+from context_protection import tokens
+from gateway.process.bridge import run_sync
+
+
+async def warm_up() -> None:
+    await run_sync(_load)
+
+
+def _load() -> None:
+    tokens.claude.estimate('{"items":[{"id":1}]}')

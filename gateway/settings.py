@@ -1,0 +1,268 @@
+"""Every setting of Sluice, in one file. An empty environment is the embedded default:
+
+SQLite, in-memory channel layer, Celery worker and beat inside the web process. `DATABASE_URL` and
+`REDIS_URL` turn the same code into the production topology. `.env.example` documents each variable.
+"""
+
+import os
+import secrets
+from pathlib import Path
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+env = environ.Env()
+BASE_DIR = Path(__file__).resolve().parent.parent
+env.read_env(BASE_DIR / ".env")
+
+DATA_DIR = Path(env.str("DATA_DIR", default=str(BASE_DIR / "var")))
+DATA_DIR.mkdir(parents=True, exist_ok=True)
+
+
+def _own_secret_key() -> str:
+    """A key made at the first start and kept in DATA_DIR, so that no default key exists anywhere."""
+    path = DATA_DIR / "secret_key"
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_urlsafe(48))
+    except FileExistsError:
+        pass
+    return path.read_text().strip()
+
+
+# -- Process ----------------------------------------------------------------------------------------
+
+DEBUG = env.bool("DEBUG", default=False)
+HOST = env.str("HOST", default="127.0.0.1")
+PORT = env.int("PORT", default=8000)
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+
+SECRET_KEY = env.str("SECRET_KEY", default="") or _own_secret_key()
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
+if len(SECRET_KEY) < 32:
+    raise ImproperlyConfigured(
+        "SECRET_KEY has fewer than 32 characters: cursors and sessions would be forgeable. "
+        "Leave it unset to have one made, or set: python -c 'import secrets; print(secrets.token_urlsafe(48))'"
+    )
+
+MCP_TRANSPORT = env.str("MCP_TRANSPORT", default="stdio")
+MCP_PORT = env.int("MCP_PORT", default=None)
+SLUICE_API_KEY = env.str("SLUICE_API_KEY", default="")
+
+# -- Applications -----------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "gateway.process.apps.AdminConfig",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "csp",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "simple_history",
+    "context_protection",
+    "telemetry",
+    "gateway",
+    "gateway.access",
+    "gateway.connectors.hostaway",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "servestatic.middleware.ServeStaticMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "simple_history.middleware.HistoryRequestMiddleware",
+]
+
+ROOT_URLCONF = "gateway.urls"
+ASGI_APPLICATION = "gateway.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "telemetry.banner.open_alerts",
+            ]
+        },
+    }
+]
+
+# -- Stores -----------------------------------------------------------------------------------------
+
+REDIS_URL = env.str("REDIS_URL", default="")
+DATABASE_URL = env.str("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'sluice.sqlite3'}")
+DATABASES = {"default": env.db_url_config(DATABASE_URL)}
+EMBEDDED_DATABASE = DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3"
+if EMBEDDED_DATABASE:
+    DATABASES["default"] |= {
+        "CONN_MAX_AGE": None,
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-32000;",
+        },
+    }
+else:
+    DATABASES["default"] |= {
+        "CONN_MAX_AGE": 0,  # the pool keeps the connections
+        "OPTIONS": {"pool": {"min_size": 2, "max_size": env.int("DATABASE_POOL", default=20), "timeout": 10}},
+    }
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+if REDIS_URL:
+    CACHES = {"default": {"BACKEND": "django_redis.cache.RedisCache", "LOCATION": REDIS_URL}}
+    CHANNEL_LAYERS = {"default": {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}}
+else:
+    CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+    CHANNEL_LAYERS = {"default": {"BACKEND": "gateway.process.layers.EmbeddedChannelLayer"}}
+
+# -- Context protection -----------------------------------------------------------------------------
+
+# A change of keys or budgets is seen by every process. With Redis it is published; without, processes on
+# this machine watch the time of this file (context_protection/revisions.py).
+REVISION_FILE = DATA_DIR / "revision"
+SHARED_REVISIONS = env.bool("SHARED_REVISIONS", default=bool(REDIS_URL) or not EMBEDDED_DATABASE)
+
+# What the environment sets of a policy; the admin's budgets go before it.
+_budget_settings = {
+    "default_page_size": env.int,
+    "max_page_size": env.int,
+    "token_budget_threshold": env.int,
+    "hard_cap": env.int,
+    "chunk_size": env.int,
+    "chunk_tokens": env.int,
+    "ruler": env.str,
+    "pagination": env.bool,
+    "summarization": env.bool,
+    "chunking": env.bool,
+    "meta_on_small_lists": env.bool,
+}
+CONTEXT_PROTECTION = {name: read(name.upper(), default=None) for name, read in _budget_settings.items()}
+
+# -- Tasks ------------------------------------------------------------------------------------------
+
+CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
+CELERY_BROKER_TRANSPORT_OPTIONS = (
+    {
+        "visibility_timeout": 3600,
+        "unacked_restore_throttle": 1,
+        "socket_timeout": 5,
+        "socket_connect_timeout": 2,
+    }
+    if REDIS_URL
+    else {"polling_interval": 0.1}
+)
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_TIME_LIMIT = 300
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE = {
+    "purge-expired-walks": {"task": "context_protection.tasks.purge_expired_walks", "schedule": 60.0},
+    "purge-unused-contents": {"task": "hostaway.purge_unused_contents", "schedule": 3600.0},
+    "check-alerts": {"task": "telemetry.tasks.check_alerts", "schedule": 60.0},
+    "purge-old-calls": {"task": "telemetry.tasks.purge_old_calls", "schedule": 3600.0},
+}
+
+# -- Telemetry --------------------------------------------------------------------------------------
+
+TELEMETRY_RETENTION_DAYS = env.int("TELEMETRY_RETENTION_DAYS", default=30)
+OVERSIZED_ALERT_SHARE = env.float("OVERSIZED_ALERT_SHARE", default=0.05)
+OVERSIZED_ALERT_WINDOW_MINUTES = env.int("OVERSIZED_ALERT_WINDOW_MINUTES", default=15)
+OVERSIZED_ALERT_MIN_CALLS = env.int("OVERSIZED_ALERT_MIN_CALLS", default=20)
+ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])
+vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="sluice@localhost")
+
+# -- REST -------------------------------------------------------------------------------------------
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["gateway.access.rest.ApiKeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["context_protection.renderers.ProtectedJSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "gateway.api.errors.answer_error",
+    "URL_FORMAT_OVERRIDE": None,  # `format=table` is an argument of ours
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Sluice",
+    "DESCRIPTION": "REST door of Sluice: the same operations, arguments and envelopes as its MCP tools.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_AUTHENTICATION": [],
+    "SERVE_PERMISSIONS": [],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+}
+
+# -- Browser ----------------------------------------------------------------------------------------
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+STATIC_URL = "static/"
+STATIC_ROOT = DATA_DIR / "static"
+SERVESTATIC_USE_FINDERS = True
+SERVESTATIC_AUTOREFRESH = DEBUG
+LOGIN_URL = "/admin/login/"
+
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.bool("SECURE_COOKIES", default=False)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_PROXY", default=False) else None
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "object-src": ["'none'"],
+        "frame-ancestors": ["'none'"],
+        "form-action": ["'self'"],
+        "base-uri": ["'self'"],
+    }
+}
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+# -- Logs -------------------------------------------------------------------------------------------
+
+LOG_LEVEL = env.str("LOG_LEVEL", default="INFO")
+LOG_FORMAT = env.str("LOG_FORMAT", default="console")  # or "json"
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"()": "gateway.process.logs.line_formatter", "style": LOG_FORMAT}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {
+        **{
+            name: {"level": LOG_LEVEL}
+            for name in ("gateway", "context_protection", "telemetry", "django.server", "uvicorn.error")
+        },
+        # Bad requests are answered, not reported: the telemetry record has them.
+        "django.request": {"level": "ERROR"},
+    },
+}

@@ -1,0 +1,22 @@
+"""Every address that Django answers; /mcp is routed before (asgi.py)."""
+
+from django.contrib import admin
+from django.urls import include, path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+
+from gateway import pages
+
+urlpatterns = [
+    path("", pages.home, name="home"),
+    path("admin/", admin.site.urls),
+    path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
+    path("api/", include("gateway.api.urls")),
+    path("health", pages.health, name="health"),
+    path("healthz", pages.alive, name="alive"),
+    path("readyz", pages.ready, name="ready"),
+    path("metrics", pages.metrics, name="metrics"),
+]
+
+handler404 = "gateway.api.errors.page_not_found"
+handler500 = "gateway.api.errors.server_error"
