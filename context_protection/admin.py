@@ -28,11 +28,9 @@ class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        known = dict.fromkeys([*policies.kinds, *([self.instance.operation] if self.instance.operation else [])])
-        choices = [("", "All operations"), *((name, name) for name in known)]
-        field = self.fields["operation"]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = choices
+        field = self.fields.get("operation")  # none once it is saved: then it is read-only
+        if isinstance(field, forms.ChoiceField):
+            field.choices = [("", "All operations"), *((name, name) for name in policies.kinds)]
 
     def clean_operation(self) -> str:
         operation: str = self.cleaned_data["operation"]

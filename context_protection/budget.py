@@ -65,18 +65,28 @@ def render(document: Mapping[str, Any], policy: Policy, *, meta_key: str = "meta
 
 
 def _figures(start_chars: int, threshold: int) -> tuple[bytes, int]:
-    """The figures' JSON for a body that has `start_chars` characters before them."""
-    estimated, figures = 0, b""
+    """The figures' JSON for a body that has `start_chars` characters before them, and the tokens they say."""
+    shown = 0
     for _ in range(4):  # the number's own digits are part of what it counts: settled at the second or third turn
-        figures = b'"estimatedTokens":%d,"budgetUsed":%s,"budgetRemaining":%d}}' % (
-            estimated,
-            dumps(round(min(estimated / threshold, 1.0), 4)),
-            max(threshold - estimated, 0),
-        )
-        shown, estimated = estimated, tokens.formula_of_length(start_chars + len(figures))
-        if shown == estimated:
-            break
+        figures = _written(shown, threshold)
+        estimated = tokens.formula_of_length(start_chars + len(figures))
+        if estimated == shown:
+            return figures, shown
+        shown = estimated
+    # It swings between two: the larger one, made true by a blank or two.
+    shown = max(shown, tokens.formula_of_length(start_chars + len(_written(shown, threshold))))
+    figures = _written(shown, threshold)
+    while tokens.formula_of_length(start_chars + len(figures)) < shown:
+        figures = figures[:-2] + b" }}"
     return figures, shown
+
+
+def _written(estimated: int, threshold: int) -> bytes:
+    return b'"estimatedTokens":%d,"budgetUsed":%s,"budgetRemaining":%d}}' % (
+        estimated,
+        dumps(round(min(estimated / threshold, 1.0), 4)),
+        max(threshold - estimated, 0),
+    )
 
 
 def claude_tokens(data: bytes, cap: int) -> int:

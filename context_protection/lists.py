@@ -173,7 +173,7 @@ class _Pager:
         for form in forms:
             body = self.body(form, len(form.rows))
             if self.acceptable(body, form):
-                return self.envelope(form, len(form.rows), body)
+                return self.envelope(form, len(form.rows), body, oversized=form is not forms[0] and form.table)
         return self.shrunk(forms[-1], body)
 
     def shrunk(self, form: _Form, body: Body) -> Envelope:
@@ -185,7 +185,7 @@ class _Pager:
         if not body.fits(self.policy):
             form = replace(form, rows=[self.first_row_preview()], table=False, summarized=True)
             body = self.body(form, 1)
-        return self.envelope(form, count, body)
+        return self.envelope(form, count, body, oversized=True)
 
     def acceptable(self, body: Body, form: _Form) -> bool:
         to_threshold = form.budget <= self.policy.token_budget_threshold
@@ -245,7 +245,7 @@ class _Pager:
         """What these rows would have taken as upstream sends them, commas included."""
         return tokens.formula_of_length(sum(self.page.chars[:count]) + count)
 
-    def envelope(self, form: _Form, count: int, body: Body) -> Envelope:
+    def envelope(self, form: _Form, count: int, body: Body, *, oversized: bool) -> Envelope:
         paginated = self.ask.walk is not None or count < len(self.page.positions) or self.page.more
         summarized = form.summarized
         return Envelope(
@@ -257,6 +257,7 @@ class _Pager:
             items=count,
             paginated=paginated,
             summarized=summarized,
+            oversized=oversized,
         )
 
 

@@ -126,7 +126,8 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What leaves: one body of compact JSON, and what telemetry wants to know of it."""
+    """What leaves: one body of compact JSON, and what telemetry wants to know of it. `oversized`: as it was asked it
+    would have gone over its budget, beyond what pages and chunks hold anyway (FR-030)."""
 
     body: bytes
     outcome: str
@@ -137,3 +138,4 @@ class Envelope:
     paginated: bool = False
     summarized: bool = False
     chunked: bool = False
+    oversized: bool = False

@@ -55,12 +55,16 @@ def _selection(source: _Source, names: list[str], ask: Ask, policy: Policy, walk
 
 
 def _whole(value: Mapping[str, Any], meta: dict[str, Any], policy: Policy, **extra: Any) -> Body:
-    """The object's own fields and our `meta`, which gives way to a `meta` of its own."""
-    key = "_meta" if "meta" in value else "meta"
+    """The object's own fields and, last, our `meta`, which gives way to a `meta` of its own."""
+    key = "meta"
+    while key in value:
+        key = f"_{key}"
     return render({**value, **extra, key: meta}, policy, meta_key=key)
 
 
-def _envelope(body: Body, original: int, *, summarized: bool = False, paginated: bool = False) -> Envelope:
+def _envelope(
+    body: Body, original: int, *, summarized: bool = False, paginated: bool = False, oversized: bool = False
+) -> Envelope:
     return Envelope(
         body=body.data,
         outcome=Outcome.PAGINATED if paginated else Outcome.SUMMARIZED if summarized else Outcome.PLAIN,
@@ -69,6 +73,7 @@ def _envelope(body: Body, original: int, *, summarized: bool = False, paginated:
         original_tokens=original,
         paginated=paginated,
         summarized=summarized,
+        oversized=summarized or oversized,
     )
 
 
@@ -145,10 +150,12 @@ def _part(value: dict[str, Any], position: parts.Position, walk: Walk, policy: P
         meta: dict[str, Any] = {"kind": "part", **walk.plan["note"]}
         if (continued := parts.continues(value, position)) is not None:
             meta["continues"] = continued
-        if part.following is not None:
-            cursor = walks.cursor(walk, part.following)
-            (meta if "nextCursor" in value else extra)["nextCursor"] = cursor
+        cursor = walks.cursor(walk, part.following) if part.following is not None else None
+        if "nextCursor" in value:
+            meta["nextCursor"] = cursor  # the record has a field of that name: ours stands apart, null at the end
+        elif cursor is not None:
+            extra["nextCursor"] = cursor
         body = _whole(part.value, meta, policy, **extra)
         if body.fits(policy):
-            return _envelope(body, walk.plan["original"], paginated=True)
+            return _envelope(body, walk.plan["original"], paginated=True, oversized=not position)
         room = int(room * min(0.9, 0.95 / body.fill(policy)))

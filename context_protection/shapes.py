@@ -4,6 +4,7 @@ A connector declares a `Shape` for each of its types. A record of an unknown typ
 everything is found from the record itself.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -13,6 +14,7 @@ from typing import Any
 from context_protection import projection
 
 REST_OF_THE_RECORD = "other"
+_ASKABLE = re.compile(r"[\w-]+")
 
 
 @dataclass(frozen=True)
@@ -75,13 +77,13 @@ class Shape:
     def in_sections(self, record: Mapping[str, Any]) -> dict[str, list[str]]:
         """The record's top-level names by section: together they are all of them. Where no sections are
         declared, each object or array is one, and the plain values are another."""
+        rest = REST_OF_THE_RECORD
+        while rest in record:
+            rest = f"_{rest}"
         groups: dict[str, list[str]] = {}
         for name, value in record.items():
-            if self.sections:
-                section = self.section_of(name)
-            else:
-                section = name if isinstance(value, (dict, list)) else REST_OF_THE_RECORD
-            groups.setdefault(section, []).append(name)
+            section = self.section_of(name) if self.sections else name if _is_section(name, value) else rest
+            groups.setdefault(section if section != REST_OF_THE_RECORD else rest, []).append(name)
         return groups
 
     def without_withheld(self, record: dict[str, Any], *, in_list: bool = False) -> tuple[dict[str, Any], list[str]]:
@@ -99,6 +101,11 @@ def _first_match(name: str, sections: Iterable[Section]) -> str:
         if any(fnmatchcase(name, pattern) for pattern in section.patterns):
             return section.name
     return REST_OF_THE_RECORD
+
+
+def _is_section(name: str, value: Any) -> bool:
+    """Whether a field of an unknown record can stand as a section: it is large, and `fields` can name it."""
+    return isinstance(value, (dict, list)) and name != "all" and bool(_ASKABLE.fullmatch(name))
 
 
 @lru_cache(maxsize=65536)

@@ -132,6 +132,7 @@ def _record(call: Call, operation: Operation, policy: Policy, envelope: Envelope
             pagination_used=envelope.paginated,
             summarization_used=envelope.summarized,
             chunking_used=envelope.chunked,
+            oversized=envelope.oversized,
         )
     )
 

@@ -1,5 +1,8 @@
 """The pages and figures that are not the API's: home, health, metrics."""
 
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import DatabaseError, connection
@@ -13,20 +16,119 @@ from gateway.operations import catalogue
 from gateway.version import VERSION
 from telemetry import queries, recorder
 from telemetry.metrics import metrics_text
+from telemetry.models import Alert
+
+STATES = {"ok": "Running", "degraded": "Running, with limits", "down": "Not able to answer"}
 
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """What is running, and how to connect."""
-    base = request.build_absolute_uri("/").rstrip("/")
+    """What is running, and how to connect; anybody may see it."""
+    document = _health()
+    day = document.get("last24Hours", {})
     context = {
         "version": VERSION,
-        "base": base,
-        "websocket": f"{base.replace('http', 'ws', 1)}/mcp/ws",
-        "operations": list(catalogue),
-        "health": _health(),
+        "health": document,
+        "state": STATES[document["status"]],
+        "troubles": list(_troubles(document)),
+        "figures": _shown_figures(day) if day else [],
+        "sent_share": _percent(day["tokensSent"], day["tokensSent"] + day["tokensSaved"]) if day else None,
+        "ways": _ways(request.build_absolute_uri("/").rstrip("/")),
+        "operations": [
+            {
+                "name": operation.name,
+                "description": operation.description,
+                "endpoint": operation.endpoint,
+                "method": "POST" if operation.endpoint.startswith("/api/v1/tools/") else "GET",
+            }
+            for operation in catalogue
+        ],
     }
     return render(request, "home.html", context)
+
+
+@dataclass(frozen=True)
+class Figure:
+    label: str
+    value: str
+    note: str
+
+
+def _shown_figures(day: Mapping[str, Any]) -> list[Figure]:
+    calls, errors, sent, saved = day["calls"], day["errors"], day["tokensSent"], day["tokensSaved"]
+    if not calls:
+        quiet = "The first call of a client shows up here."
+        return [Figure("Calls in the last 24 hours", "0", quiet)]
+    failed = f"{errors:,} of them refused or failed" if errors else "none of them failed"
+    average = f"{day['averageEstimatedTokens']:,.0f} per answer on average"
+    share = _percent(saved, sent + saved)
+    return [
+        Figure("Calls in the last 24 hours", f"{calls:,}", failed),
+        Figure("Tokens sent", f"{sent:,}", average),
+        Figure(
+            "Tokens saved", f"{saved:,}", f"{share} % of what the APIs returned" if saved else "every answer fitted"
+        ),
+    ]
+
+
+def _percent(part: int, whole: int) -> str:
+    """ "4.5"; "" where there is no whole."""
+    return f"{100 * part / whole:.1f}" if whole else ""
+
+
+def _troubles(document: Mapping[str, Any]) -> Iterator[str]:
+    """What works below its best, in a sentence each. Details are for staff, and not shown here."""
+    if document["status"] == "down":
+        yield "The database does not answer, so neither do calls."
+    if document["ruler"]["claude"] != "ok":
+        yield "Claude's own token count is not available; budgets are held by a cautious estimate."
+    if document.get("openAlerts"):
+        yield "An alert is open. Staff find it in the admin, under Alerts."
+    if dropped := document.get("telemetry", {}).get("dropped"):
+        yield f"{dropped:,} calls since the start are missing from the figures."
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to connect: where the snippet belongs, and the snippet, with YOUR_KEY for the key."""
+
+    slug: str
+    title: str
+    where: str
+    snippet: str
+
+
+def _ways(base: str) -> list[Way]:
+    """The same configuration as the first start prints (process/first_start.py), without key and paths."""
+    bearer = {"Authorization": "Bearer YOUR_KEY"}
+    websocket = {"type": "ws", "url": f"{base.replace('http', 'ws', 1)}/mcp/ws", "headers": bearer}
+    http = {"type": "http", "url": f"{base}/mcp", "headers": bearer}
+    stdio = {
+        "command": "/path/to/sluice/.venv/bin/python",
+        "args": ["/path/to/sluice/manage.py", "mcp"],
+        "env": {"SLUICE_API_KEY": "YOUR_KEY"},
+    }
+    terminal = "Paste it into a terminal."
+    return [
+        Way("websocket", "Claude Code, WebSocket", terminal, f"claude mcp add-json sluice '{_line(websocket)}'"),
+        Way("http", "Claude Code, HTTP", terminal, f"claude mcp add-json sluice '{_line(http)}'"),
+        Way(
+            "stdio",
+            "Claude Desktop, stdio",
+            "Put it into claude_desktop_config.json on the machine that has Sluice's files, with their real path.",
+            json.dumps({"mcpServers": {"sluice": stdio}}, indent=2),
+        ),
+        Way(
+            "curl",
+            "curl",
+            "Without MCP: the same answers over REST.",
+            f"curl -H 'Authorization: Bearer YOUR_KEY' '{base}/api/v1/bookings'",
+        ),
+    ]
+
+
+def _line(value: Any) -> str:
+    return dumps(value).decode()
 
 
 @require_safe
@@ -84,6 +186,7 @@ def _figures() -> dict[str, Any]:
         "averageEstimatedTokens": _rounded(figures.ever.average_tokens, 1),
         "tokensSaved": figures.ever.tokens_saved,
         "lastCallAt": figures.last_call_at,
+        "openAlerts": Alert.objects.filter(state=Alert.State.OPEN).count(),
         "last24Hours": {
             "calls": day.calls,
             "errors": day.errors,

@@ -1,8 +1,9 @@
-"""The REST door's errors: one body for all of them (design: shapes on the wire)."""
+"""The REST door's errors: one body for all of them (design: shapes on the wire); a short page for browsers."""
 
 import logging
 from typing import Any
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -65,12 +66,54 @@ def no_such_address() -> UnknownOperation:
     )
 
 
+# -- What Django itself answers ---------------------------------------------------------------------
+
+# No template, context processor or database: this must work when they are what has failed.
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title} | Sluice</title>
+<link rel="icon" href="{static}gateway/logo.svg" type="image/svg+xml">
+<link rel="stylesheet" href="{static}gateway/tokens.css">
+<link rel="stylesheet" href="{static}gateway/site.css">
+<script src="{static}admin/js/theme.js"></script>
+</head>
+<body>
+<main id="main" class="wide error">
+<a class="wordmark" href="/"><img src="{static}gateway/logo.svg" alt="" width="28" height="28">Sluice</a>
+<h1>{title}</h1>
+<p>{sentence}</p>
+<p><a href="/">Home page</a> · <a href="/admin/">Admin</a> · <a href="/api/docs/">API docs</a></p>
+</main>
+</body>
+</html>
+"""
+
+
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """handler404: JSON, short, without HTML."""
-    return HttpResponse(dumps(no_such_address().document()), status=404, content_type="application/json")
+    """handler404."""
+    sentence = "The address may be mistyped, or what was here has been moved."
+    return _answer(request, no_such_address(), "There is nothing at this address", sentence)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """handler500."""
     error = InternalError("Something failed on our side; nothing was changed.", reason="internal_error")
-    return HttpResponse(dumps(error.document()), status=500, content_type="application/json")
+    sentence = "Nothing was changed. Try again; if it stays, tell the operator when it happened."
+    return _answer(request, error, "Something failed on our side", sentence)
+
+
+def _answer(request: HttpRequest, error: CallError, title: str, sentence: str) -> HttpResponse:
+    """JSON, short; or a page (below 2 KB) for who prefers HTML and does not call the API."""
+    if _wants_page(request):
+        page = PAGE.format(title=title, sentence=sentence, static=settings.STATIC_URL)
+        return HttpResponse(page, status=error.status)
+    return HttpResponse(dumps(error.document()), status=error.status, content_type="application/json")
+
+
+def _wants_page(request: HttpRequest) -> bool:
+    if request.path.startswith(("/api/", "/mcp")):
+        return False
+    return request.get_preferred_type(["application/json", "text/html"]) == "text/html"

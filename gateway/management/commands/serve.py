@@ -31,8 +31,9 @@ class Command(BaseCommand):
         host, port = options["host"], options["port"]
         listener = listen(host, port)  # before anything else: nothing is set up for a port that is taken
         base = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
-        credentials = first_start.prepare()
-        if credentials:
+        if options["web_only"]:
+            first_start.migrate()  # the account is not theirs to make: many of them start at once
+        elif credentials := first_start.prepare():
             self.stdout.write(first_start.welcome(base, credentials))
         self.stdout.write(f"Sluice listens on {base} (Ctrl-C stops it).")
         self.stdout.flush()

@@ -395,9 +395,7 @@ def test_what_comes_in_is_positive_and_what_goes_out_is_negative() -> None:
 
 
 def test_more_transactions_than_paid_reservations_still_belong_to_reservations() -> None:
-    assert {row["reservationId"] for row in transactions(1_000)} <= {
-        row["id"] for row in account_reservations()
-    }
+    assert {row["reservationId"] for row in transactions(1_000)} <= {row["id"] for row in account_reservations()}
 
 
 # --- documents

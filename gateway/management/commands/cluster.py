@@ -1,0 +1,205 @@
+"""manage.py cluster: the production topology as local processes, for tests and demos."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+import tempfile
+from argparse import ArgumentTypeError, BooleanOptionalAction
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import redis
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connections
+from django.db.backends.postgresql.base import DatabaseWrapper
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.sql import SQL, Identifier
+
+from gateway.connectors.hostaway import store
+from gateway.process import first_start
+from gateway.process.cluster import Cluster, ClusterError, Topology
+
+DATABASE_URL = "postgres://postgres@127.0.0.1:5432/sluice_cluster"
+REDIS_URL = "redis://127.0.0.1:6379/0"
+LOCAL_HOSTS = ("127.0.0.1", "::1", "localhost")
+ANSWER_SECONDS = 3
+
+
+def ports(text: str) -> list[int]:
+    try:
+        numbers = [int(number) for number in text.split(",")]
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a list of ports such as 8101,8102") from None
+    chosen = [number for number in numbers if number]
+    if not all(0 <= number <= 65535 for number in numbers) or len(set(chosen)) < len(chosen):
+        raise ArgumentTypeError(f"{text!r}: expected different ports from 1 to 65535, or 0 for any free one")
+    return numbers
+
+
+class Command(BaseCommand):
+    help = (
+        "Starts what production runs, as processes of this machine: web processes, a Celery worker and beat, against "
+        "a Postgres and a Redis that are running already. When all webs answer, stdout gets one line: `cluster ready`, "
+        "then their addresses, then NAME=PROCESS_ID of every process (web-1=… web-2=… worker=… beat=…). Logs go to "
+        "stderr. SIGINT and SIGTERM stop everything (exit code 0); so does the death of a process (exit code 1)."
+    )
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--database-url",
+            default=os.environ.get("DATABASE_URL") or DATABASE_URL,
+            help=f"Postgres; the database is created when it is missing (DATABASE_URL, else {DATABASE_URL})",
+        )
+        parser.add_argument(
+            "--redis-url",
+            default=os.environ.get("REDIS_URL") or REDIS_URL,
+            help=f"Redis, with the number of a database (REDIS_URL, else {REDIS_URL})",
+        )
+        parser.add_argument(
+            "--ports",
+            type=ports,
+            default=[8101, 8102],
+            metavar="PORT,PORT…",
+            help="a web process listens on each, on 127.0.0.1; 0: any free one (default 8101,8102)",
+        )
+        parser.add_argument(
+            "--fresh", action="store_true", help="drop the database and begin again; only on this machine's Postgres"
+        )
+        parser.add_argument(
+            "--sample",
+            action=BooleanOptionalAction,
+            default=True,
+            help="at the first start: whether to load the sample account",
+        )
+        parser.add_argument(
+            "--keep-going",
+            action="store_true",
+            help="when a process dies, say so and go on with the others, instead of stopping them",
+        )
+        parser.add_argument(
+            "--worker-module",
+            action="append",
+            default=[],
+            metavar="MODULE",
+            help="a module of tasks that the worker loads beside the applications' own; may be repeated",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        # Until the processes run, there is nothing to stop in order.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
+        _settle_environment({"DATABASE_URL": options["database_url"], "REDIS_URL": options["redis_url"]})
+        chosen = free_ports(options["ports"])
+        check_redis(settings.REDIS_URL)
+        prepare_database(settings.DATABASE_URL, fresh=options["fresh"])
+        topology = Topology(chosen, settings.LOG_LEVEL, options["worker_module"])
+        self._prepare_account(topology.addresses[0], sample=options["sample"])
+        with tempfile.TemporaryDirectory(prefix="sluice-cluster-") as directory:
+            cluster = Cluster(
+                topology,
+                {**os.environ, "SECRET_KEY": settings.SECRET_KEY, "PYTHONUNBUFFERED": "1"},
+                directory=Path(directory),
+                log=self._log,
+                keep_going=options["keep_going"],
+            )
+            try:
+                asyncio.run(cluster.run(self._announce))
+            except ClusterError as error:
+                raise CommandError(str(error)) from None
+
+    def _prepare_account(self, address: str, *, sample: bool) -> None:
+        credentials = first_start.prepare()
+        if credentials:
+            if not sample:
+                store.clear()
+            self.stdout.write(first_start.welcome(address, credentials))
+            self.stdout.flush()
+        _close_connections()
+
+    def _announce(self, cluster: Cluster) -> None:
+        processes = (f"{child.name}={child.pid}" for child in cluster.children)
+        self.stdout.write(" ".join(["cluster ready", *cluster.topology.addresses, *processes]))
+        self.stdout.flush()
+
+    def _log(self, name: str, line: str) -> None:
+        self.stderr.write(f"{name:<7}| {line}")
+        self.stderr.flush()
+
+
+def _settle_environment(wanted: dict[str, str]) -> None:
+    """Begins again, in this process, with the stores in the environment: settings are read before the flags are."""
+    if any(getattr(settings, name) != value for name, value in wanted.items()):
+        os.execve(sys.executable, sys.orig_argv, {**os.environ, **wanted})  # noqa: S606 -- no shell is wanted
+
+
+def _close_connections() -> None:
+    """From here on, only the children use the database."""
+    postgres = connections["default"]
+    assert isinstance(postgres, DatabaseWrapper)
+    postgres.close()
+    postgres.close_pool()
+
+
+def free_ports(numbers: Sequence[int]) -> list[int]:
+    """The ports, with free ones for zeros. Raises CommandError for one that is taken."""
+    with ExitStack() as held:  # all at once, or the same free port would be found twice
+        return [_bound(held.enter_context(socket.socket()), number) for number in numbers]
+
+
+def _bound(listener: socket.socket, port: int) -> int:
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+        listener.listen()  # what binds alone may still share the port with a listener
+    except OSError as error:
+        raise CommandError(
+            f"Port {port} cannot be had: {error.strerror}. Stop what listens there, or choose others with --ports; "
+            "0 takes any free one."
+        ) from None
+    bound: int = listener.getsockname()[1]
+    return bound
+
+
+def check_redis(url: str) -> None:
+    """Raises CommandError when nothing answers there."""
+    try:
+        with redis.Redis.from_url(url, socket_connect_timeout=ANSWER_SECONDS, socket_timeout=ANSWER_SECONDS) as client:
+            client.ping()
+    except (redis.RedisError, OSError, ValueError) as error:
+        raise CommandError(f"Redis does not answer: {error}. Start it, or name another with --redis-url.") from None
+
+
+def prepare_database(url: str, *, fresh: bool) -> None:
+    """Creates the database when it is missing; `fresh` drops it before. Raises CommandError."""
+    try:
+        target = conninfo_to_dict(url)
+        name = Identifier(str(target["dbname"]))
+    except (psycopg.Error, KeyError):
+        raise CommandError("--database-url is not of the form postgres://user@host:5432/database.") from None
+    try:
+        with psycopg.connect(url, dbname="postgres", autocommit=True, connect_timeout=ANSWER_SECONDS) as server:
+            if fresh:
+                _check_expendable(target)
+                server.execute(SQL("DROP DATABASE IF EXISTS {}").format(name))
+            if not server.execute("SELECT 1 FROM pg_database WHERE datname = %s", [target["dbname"]]).fetchone():
+                server.execute(SQL("CREATE DATABASE {}").format(name))
+    except psycopg.OperationalError as error:
+        if isinstance(error, psycopg.errors.ObjectInUse):
+            raise CommandError(f"The database {target['dbname']} is in use. Stop what uses it: {error}") from None
+        raise CommandError(f"Postgres does not answer: {error}. Start it, or name another: --database-url.") from None
+    except psycopg.Error as error:
+        raise CommandError(f"The database {target['dbname']} cannot be made: {error}") from None
+
+
+def _check_expendable(target: dict[str, Any]) -> None:
+    """--fresh takes what DATABASE_URL happens to name, which must not be somebody's production."""
+    host, name = str(target.get("host") or "localhost"), target["dbname"]
+    if (host not in LOCAL_HOSTS and not host.startswith("/")) or name in ("postgres", "template0", "template1"):
+        raise CommandError(f"--fresh does not drop {name} on {host}: only a database of its own, on this machine.")

@@ -1,0 +1,225 @@
+"""The production topology as processes of this machine: webs, a Celery worker and beat around one Postgres and one
+Redis (design: one machine and many).
+
+All start together. They stop in order: first webs and beat, which give work, then the worker, which does it.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+from django.conf import settings
+
+READY_SECONDS = 60
+STOP_SECONDS = 5.0  # for webs and beat, then for the worker; what then still runs is killed
+POLL_SECONDS = 0.05
+LONGEST_LINE = 16 * 1024 * 1024  # bytes of a child's log line
+
+Log = Callable[[str, str], None]  # (whose, a line)
+
+
+class ClusterError(Exception):
+    """The cluster cannot go on: a sentence for people."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A process to be: its name in the logs, and the arguments of this Python."""
+
+    name: str
+    arguments: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Which processes there are."""
+
+    ports: Sequence[int]
+    log_level: str = "INFO"
+    worker_modules: Sequence[str] = ()  # of tasks, beside the applications' own
+
+    @property
+    def addresses(self) -> list[str]:
+        return [f"http://127.0.0.1:{port}" for port in self.ports]
+
+    def groups(self, directory: Path) -> list[list[Program]]:
+        """Programs in the order in which they stop; beat keeps its schedule in `directory`."""
+        webs = [self._web(number, port) for number, port in enumerate(self.ports, start=1)]
+        return [[*webs, self._beat(directory)], [self._worker()]]
+
+    def _web(self, number: int, port: int) -> Program:
+        manage = str(settings.BASE_DIR / "manage.py")
+        return Program(f"web-{number}", [manage, "serve", "--web-only", "--host", "127.0.0.1", "--port", str(port)])
+
+    def _worker(self) -> Program:
+        # Threads, as in the embedded default. Under prefork, Celery closes the pool of database connections after
+        # each task, under the feet of the thread that follows revisions; and it takes three times the memory.
+        node = ["--hostname", f"cluster-{os.getpid()}@%h", "--without-gossip", "--without-mingle"]
+        modules = [argument for module in self.worker_modules for argument in ("--include", module)]
+        return Program("worker", [*self._celery("worker"), "--pool", "threads", "--concurrency", "2", *node, *modules])
+
+    def _beat(self, directory: Path) -> Program:
+        return Program("beat", [*self._celery("beat"), "--schedule", str(directory / "schedule"), "--pidfile", ""])
+
+    def _celery(self, command: str) -> list[str]:
+        return ["-m", "celery", "-A", "gateway.celery", "--quiet", command, "--loglevel", self.log_level]
+
+
+class Child:
+    """A running program of the cluster, in a process group of its own: Ctrl-C in a terminal reaches the cluster
+    alone, which then stops its children in order."""
+
+    def __init__(self, name: str, process: asyncio.subprocess.Process, log: Log) -> None:
+        self.name = name
+        self.process = process
+        self._log = log
+        self._lines = asyncio.create_task(self._forward())
+        self.exited = asyncio.create_task(process.wait())
+
+    @classmethod
+    async def start(cls, program: Program, environment: Mapping[str, str], log: Log) -> "Child":
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *program.arguments,
+            cwd=settings.BASE_DIR,
+            env=environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            limit=LONGEST_LINE,
+            process_group=0,
+        )
+        return cls(program.name, process, log)
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def runs(self) -> bool:
+        return self.process.returncode is None
+
+    def obituary(self) -> str:
+        code = self.process.returncode
+        assert code is not None
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"exited with code {code}"
+        return f"{self.name} (process {self.pid}) {how}"
+
+    def terminate(self) -> None:
+        if self.runs:
+            self.process.terminate()
+
+    async def finish(self) -> None:
+        """Kills what has not stopped, and waits for its last words."""
+        if self.runs:
+            self._log(self.name, "did not stop in time; killed")
+            self.process.kill()
+        await self.exited
+        await asyncio.wait([self._lines], timeout=1)
+
+    async def _forward(self) -> None:
+        assert self.process.stdout is not None
+        async for line in self.process.stdout:
+            self._log(self.name, line.decode(errors="replace").rstrip())
+
+
+class Cluster:
+    """Starts a topology's processes, watches them, and stops them: only these, by their ids."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        environment: Mapping[str, str],
+        *,
+        directory: Path,
+        log: Log,
+        keep_going: bool = False,
+    ) -> None:
+        self.topology = topology
+        self.environment = environment
+        self.directory = directory
+        self.keep_going = keep_going
+        self._log = log
+        self._groups: list[list[Child]] = []
+
+    @property
+    def children(self) -> list[Child]:
+        return [child for group in self._groups for child in group]
+
+    async def run(self, on_ready: Callable[["Cluster"], None]) -> None:
+        """Runs until SIGINT or SIGTERM. Raises ClusterError when a child has died or does not get ready."""
+        stop = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        try:
+            await self._start()
+            stopped = asyncio.create_task(stop.wait())
+            died = asyncio.create_task(self._watch())
+            ready = asyncio.create_task(self._ready())
+            try:
+                await _first(stopped, died, ready)
+                if not stop.is_set():
+                    on_ready(self)
+                    await _first(stopped, died)
+            finally:
+                for task in (stopped, died, ready):
+                    task.cancel()
+        finally:
+            await self._stop()
+
+    async def _start(self) -> None:
+        for programs in self.topology.groups(self.directory):
+            group: list[Child] = []
+            self._groups.append(group)
+            for program in programs:
+                group.append(await Child.start(program, self.environment, self._log))
+
+    async def _ready(self) -> None:
+        try:
+            async with asyncio.timeout(READY_SECONDS), httpx2.AsyncClient(trust_env=False) as client:
+                for address in self.topology.addresses:
+                    await _until_ready(client, address)
+        except TimeoutError:
+            raise ClusterError(f"{address} has not become ready within {READY_SECONDS} seconds.") from None
+
+    async def _watch(self) -> None:
+        """Ends with the first death; with `keep_going`, with the last one."""
+        alive = {child.exited: child for child in self.children}
+        while alive:
+            done, _ = await asyncio.wait(alive, return_when=asyncio.FIRST_COMPLETED)
+            for child in [alive.pop(exited) for exited in alive.keys() & done]:
+                if not self.keep_going:
+                    raise ClusterError(f"{child.obituary()}; the others are stopped.")
+                self._log("cluster", f"{child.obituary()}; the others go on")
+        raise ClusterError("All processes have died.")
+
+    async def _stop(self) -> None:
+        for group in self._groups:
+            for child in group:
+                child.terminate()
+            if group:
+                await asyncio.wait([child.exited for child in group], timeout=STOP_SECONDS)
+            for child in group:
+                await child.finish()
+
+
+async def _first(*tasks: asyncio.Task[object]) -> None:
+    """Waits for the first of the tasks; raises what it raised."""
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in done:
+        task.result()
+
+
+async def _until_ready(client: httpx2.AsyncClient, address: str) -> None:
+    while True:
+        try:
+            if (await client.get(f"{address}/readyz")).status_code == httpx2.codes.OK:
+                return
+        except httpx2.TransportError:  # it does not listen yet
+            pass
+        await asyncio.sleep(POLL_SECONDS)

@@ -1,0 +1,182 @@
+"""What happened, to look at: nobody changes it by hand."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.text import capfirst
+
+from telemetry import wording
+from telemetry.dashboard import dashboard
+from telemetry.filters import TimeFilter, chosen_range
+from telemetry.models import Alert, TelemetryRecord
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at run time
+    actions = None
+    list_per_page = 50
+    show_full_result_count = False
+
+    class Media:
+        css = {"all": ("telemetry/telemetry.css",)}
+
+    def changelist_view(self, request: HttpRequest, extra_context: Mapping[str, Any] | None = None) -> HttpResponse:
+        title = capfirst(str(self.opts.verbose_name_plural))  # not "Select call to view"
+        return super().changelist_view(request, {"title": title, **(extra_context or {})})
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(TelemetryRecord)
+class TelemetryRecordAdmin(ReadOnlyAdmin):
+    list_display = (
+        "time",
+        "operation",
+        "result",
+        "tokens",
+        "reduction",
+        "latency",
+        "response_size",
+        "door",
+        "caller",
+    )
+    list_filter = (
+        TimeFilter,
+        "outcome",
+        "oversized",
+        "door",
+        ("operation", admin.AllValuesFieldListFilter),
+        ("caller", admin.AllValuesFieldListFilter),
+    )
+    search_fields = ("request_id__startswith",)
+    search_help_text = "A request id, or how it begins"
+    fieldsets = (
+        (None, {"fields": ("request_id", "moment", "caller", "door")}),
+        ("Operation", {"fields": ("operation", "endpoint", "kind")}),
+        ("Answer", {"fields": ("result", "error_reason", "latency", "response_size", "item_count")}),
+        (
+            "Tokens",
+            {"fields": ("original", "sent", "claude", "saved", "reduction", "budget", "oversized")},
+        ),
+        ("Protection", {"fields": ("pagination_used", "summarization_used", "chunking_used")}),
+    )
+
+    def changelist_view(self, request: HttpRequest, extra_context: Mapping[str, Any] | None = None) -> HttpResponse:
+        response = super().changelist_view(request, extra_context)
+        if isinstance(response, TemplateResponse) and response.context_data and "cl" in response.context_data:
+            now, time_range = timezone.now(), chosen_range(request.GET)
+            calls = response.context_data["cl"].queryset
+            shown = dashboard(calls=calls, since=time_range.since(now), until=now)
+            response.context_data |= {
+                "dashboard": shown,
+                "time_range": time_range,
+                "charts": [asdict(chart) for chart in shown.charts if not chart.empty],
+            }
+        return response
+
+    @admin.display(description="time", ordering="created_at")
+    def time(self, record: TelemetryRecord) -> str:
+        return f"{timezone.localtime(record.created_at):%d %b %H:%M:%S}"
+
+    @admin.display(description="time")
+    def moment(self, record: TelemetryRecord) -> str:
+        return f"{timezone.localtime(record.created_at):%Y-%m-%d %H:%M:%S.%f %Z}"
+
+    @admin.display(description="outcome", ordering="outcome")
+    def result(self, record: TelemetryRecord) -> SafeString:
+        return _badge(record.outcome, record.get_outcome_display(), record.error_reason)
+
+    @admin.display(description="tokens", ordering="original_tokens")
+    def tokens(self, record: TelemetryRecord) -> str:
+        if not record.saved_tokens:
+            return wording.whole(record.estimated_tokens)
+        return f"{wording.whole(record.original_tokens)} → {wording.whole(record.estimated_tokens)}"
+
+    @admin.display(description="original tokens")
+    def original(self, record: TelemetryRecord) -> str:
+        return wording.whole(record.original_tokens)
+
+    @admin.display(description="tokens sent")
+    def sent(self, record: TelemetryRecord) -> str:
+        return wording.whole(record.estimated_tokens)
+
+    @admin.display(description="tokens sent, by Claude's count")
+    def claude(self, record: TelemetryRecord) -> str:
+        return wording.whole(record.claude_tokens or None)
+
+    @admin.display(description="tokens saved")
+    def saved(self, record: TelemetryRecord) -> str:
+        return wording.whole(record.saved_tokens)
+
+    @admin.display(description="token budget")
+    def budget(self, record: TelemetryRecord) -> str:
+        return wording.whole(record.threshold)
+
+    @admin.display(description="reduction", ordering="saved_tokens")
+    def reduction(self, record: TelemetryRecord) -> str:
+        return wording.share(record.reduction) if record.saved_tokens else wording.NOTHING
+
+    @admin.display(description="latency", ordering="latency_ms")
+    def latency(self, record: TelemetryRecord) -> str:
+        return wording.milliseconds(record.latency_ms)
+
+    @admin.display(description="size", ordering="response_bytes")
+    def response_size(self, record: TelemetryRecord) -> str:
+        return wording.size(record.response_bytes)
+
+
+@admin.register(Alert)
+class AlertAdmin(ReadOnlyAdmin):
+    list_display = ("badge", "message", "opened_at", "cleared_at", "opening_share", "highest_share")
+    list_display_links = ("badge", "message")
+    list_filter = ("state", "kind")
+    fieldsets = (
+        (None, {"fields": ("badge", "kind", "message")}),
+        ("When", {"fields": ("opened_at", "cleared_at", "last_checked_at")}),
+        (
+            "How much",
+            {
+                "fields": (
+                    "opening_share",
+                    "highest_share",
+                    "alert_line",
+                    "oversized_calls",
+                    "calls",
+                    "window_minutes",
+                )
+            },
+        ),
+    )
+
+    @admin.display(description="state", ordering="state")
+    def badge(self, alert: Alert) -> SafeString:
+        return _badge(alert.state, alert.get_state_display())
+
+    @admin.display(description="share at opening", ordering="share")
+    def opening_share(self, alert: Alert) -> str:
+        return wording.share(alert.share)
+
+    @admin.display(description="highest share", ordering="peak_share")
+    def highest_share(self, alert: Alert) -> str:
+        return wording.share(alert.peak_share)
+
+    @admin.display(description="alert line")
+    def alert_line(self, alert: Alert) -> str:
+        return wording.share(alert.threshold_share)
+
+
+def _badge(kind: str, label: str, detail: str = "") -> SafeString:
+    return format_html('<span class="tm-badge tm-badge-{}" title="{}">{}</span>', kind, detail, label)

@@ -1,0 +1,170 @@
+"""When too many answers would have been over budget, say so once, and say when it is over (O4, US5-4).
+
+`judge` is the rule; `check` applies it to the calls of the last minutes.
+"""
+
+import logging
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+
+from django.conf import settings
+from django.core.mail import send_mail
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from telemetry import queries
+from telemetry.models import Alert
+
+DEFAULT_RECOVERY = 0.8
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Raise above `share`; clear at `share × recovery` or below: a share on the line must not flap."""
+
+    share: float
+    recovery: float
+    window: timedelta
+    min_calls: int  # fewer calls than that raise nothing
+
+    @property
+    def minutes(self) -> int:
+        return int(self.window.total_seconds() // 60)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What was seen in the rule's window."""
+
+    calls: int
+    oversized: int
+
+    @property
+    def share(self) -> float:
+        return self.oversized / self.calls if self.calls else 0.0
+
+
+class Verdict(Enum):
+    QUIET = "no alert, and no reason for one"
+    RAISE = "an alert is due"
+    KEEP = "the open alert stays"
+    CLEAR = "the open alert is over"
+
+
+def judge(window: Window, rule: Rule, *, alert_is_open: bool) -> Verdict:
+    """The rule itself: no clock, no database. A window without calls clears."""
+    if alert_is_open:
+        return Verdict.CLEAR if window.share <= rule.share * rule.recovery else Verdict.KEEP
+    if window.calls >= rule.min_calls and window.share > rule.share:
+        return Verdict.RAISE
+    return Verdict.QUIET
+
+
+def check(*, now: datetime | None = None) -> Verdict:
+    """Looks at the calls of the window that ends `now`; opens, updates or clears the alert.
+
+    Several processes may check at once: one of them raises, the others find it raised.
+    """
+    now = now or timezone.now()
+    rule = rule_from_settings()
+    seen = queries.summary(since=now - rule.window, until=now)
+    window = Window(seen.calls, seen.oversized_calls)
+    alert = Alert.objects.filter(kind=Alert.Kind.OVERSIZED_SHARE, state=Alert.State.OPEN).first()
+    verdict = judge(window, rule, alert_is_open=alert is not None)
+    match verdict, alert:
+        case Verdict.RAISE, _:
+            raise_once(window, rule, now)
+        case Verdict.KEEP, Alert():
+            _keep(alert, window, rule, now)
+        case Verdict.CLEAR, Alert():
+            _clear(alert, window, rule, now)
+    return verdict
+
+
+def rule_from_settings() -> Rule:
+    return Rule(
+        share=settings.OVERSIZED_ALERT_SHARE,
+        recovery=getattr(settings, "OVERSIZED_ALERT_RECOVERY", DEFAULT_RECOVERY),
+        window=timedelta(minutes=settings.OVERSIZED_ALERT_WINDOW_MINUTES),
+        min_calls=settings.OVERSIZED_ALERT_MIN_CALLS,
+    )
+
+
+def raise_once(window: Window, rule: Rule, now: datetime) -> bool:
+    """Opens the alert and tells people; False when another process did so a moment ago."""
+    try:
+        with transaction.atomic():
+            alert = Alert.objects.create(
+                kind=Alert.Kind.OVERSIZED_SHARE,
+                message=_sentence(window, rule),
+                opened_at=now,
+                last_checked_at=now,
+                share=window.share,
+                peak_share=window.share,
+                threshold_share=rule.share,
+                window_minutes=rule.minutes,
+                calls=window.calls,
+                oversized_calls=window.oversized,
+            )
+    except IntegrityError:
+        return False
+    logger.warning("alert raised: %s", alert.message, extra=_fields(alert, window))
+    _send_mail(alert)
+    return True
+
+
+def _keep(alert: Alert, window: Window, rule: Rule, now: datetime) -> None:
+    _open(alert).update(
+        message=_sentence(window, rule), last_checked_at=now, peak_share=max(alert.peak_share, window.share)
+    )
+
+
+def _clear(alert: Alert, window: Window, rule: Rule, now: datetime) -> None:
+    message = f"Cleared: {_sentence(window, rule)}"
+    cleared = _open(alert).update(state=Alert.State.CLEARED, cleared_at=now, last_checked_at=now, message=message)
+    if cleared:
+        logger.info("alert cleared: %s", message, extra=_fields(alert, window))
+
+
+def _open(alert: Alert) -> QuerySet[Alert]:
+    """The alert's row while it is open: another process may have cleared it since we looked."""
+    return Alert.objects.filter(pk=alert.pk, state=Alert.State.OPEN)
+
+
+def _sentence(window: Window, rule: Rule) -> str:
+    if not window.calls:
+        return f"no calls in the last {rule.minutes} minutes."
+    return (
+        f"{window.oversized} of {window.calls} answers ({window.share:.1%}) in the last "
+        f"{rule.minutes} minutes would have been over their token budget; the alert line is {rule.share:.1%}."
+    )
+
+
+def _fields(alert: Alert, window: Window) -> dict[str, object]:
+    return {
+        "alert": alert.pk,
+        "kind": alert.kind,
+        "calls": window.calls,
+        "oversized_calls": window.oversized,
+        "share": round(window.share, 4),
+        "threshold_share": alert.threshold_share,
+    }
+
+
+def _send_mail(alert: Alert) -> None:
+    if not settings.ALERT_EMAILS:
+        return
+    try:
+        send_mail(
+            subject=f"[Sluice] {alert.get_kind_display()}: {alert.share:.1%}",
+            message=f"{alert.message}\n\nThe answers were reduced, nothing was lost. The admin's list of "
+            "calls shows which operations are oversized; look at their token budgets.",
+            from_email=None,
+            recipient_list=settings.ALERT_EMAILS,
+        )
+    except Exception as error:  # the alert stands, and shows in the admin
+        logger.warning("the alert's mail could not be sent", extra={"error": type(error).__name__})

@@ -1,0 +1,47 @@
+"""What is known about one call when it has been answered (FR-029)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call at one door. Token figures are of the seeds' formula, except `claude_tokens`.
+
+    It is made on the hot path, so it checks nothing; telemetry/storage.py puts odd values right.
+    """
+
+    request_id: str
+    operation: str  # list_bookings
+    endpoint: str  # /api/v1/bookings
+    door: str  # rest | websocket | http | stdio
+    caller: str  # the key's name, never the key
+    at: datetime  # aware, UTC
+    latency_ms: float
+    estimated_tokens: int  # of the body that left
+    claude_tokens: int  # the same body by Claude's own count; 0: not counted
+    original_tokens: int  # of the payload, had it not been protected
+    threshold: int  # the policy's token budget for this call
+    response_bytes: int
+    item_count: int
+    outcome: str  # plain | paginated | summarized | chunked | error
+    pagination_used: bool
+    summarization_used: bool
+    chunking_used: bool
+    error_reason: str = ""
+    oversized: bool = False  # it would have gone over its budget as it was asked, and was made smaller (FR-030)
+    kind: str = ""  # list | record | text | action; "" where the door does not know
+
+    @property
+    def saved_tokens(self) -> int:
+        return max(0, self.original_tokens - self.estimated_tokens)
+
+    @property
+    def reduction(self) -> float:
+        """The share of the original's tokens that was kept out of the context, 0 to 1."""
+        return self.saved_tokens / self.original_tokens if self.original_tokens else 0.0
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the call could have been paginated: what the adoption rate is a share of (FR-032)."""
+        return self.kind == "list" or (not self.kind and (self.pagination_used or self.item_count > 1))

@@ -1,0 +1,226 @@
+"""The tiles and charts above the list of calls, ready to be shown: words, numbers, and nothing to decide."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.utils import timezone
+
+from telemetry import queries, wording
+from telemetry.figures import MIN_CALLS_FOR_PERCENTILES, Figures, Series
+from telemetry.intervals import DAY, HOUR, MINUTE
+from telemetry.models import Outcome
+
+NO_CALLS = "No calls in this range yet — widen the filters, or make a call: it shows here within a second."
+TOO_FEW_CALLS = (
+    f"Fewer than {MIN_CALLS_FOR_PERCENTILES} calls in each interval — too few for percentiles. "
+    "A longer time range has longer intervals."
+)
+UNITS: dict[str, Callable[[float | None], str]] = {
+    "count": wording.whole,
+    "share": wording.share,
+    "ms": wording.milliseconds,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    label: str
+    value: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One colour of a chart; `colour` is a custom property of static/telemetry/telemetry.css."""
+
+    label: str
+    colour: str
+    values: tuple[float | None, ...]
+    dashed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    time: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """`empty` says why there is nothing to draw; static/telemetry/charts.js draws the others."""
+
+    key: str
+    title: str
+    caption: str
+    unit: str  # count | share | ms
+    stacked: bool
+    lines: tuple[Line, ...]
+    times: tuple[str, ...]
+    ticks: tuple[str, ...]
+    empty: str = ""
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The same data as a table, for those who cannot use the picture."""
+        words = UNITS[self.unit]
+        return tuple(
+            Row(time, tuple(words(line.values[n]) for line in self.lines)) for n, time in enumerate(self.times)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Dashboard:
+    tiles: tuple[Tile, ...]
+    charts: tuple[Chart, ...]
+    interval: str
+    zone: str
+
+
+def dashboard(*, calls: queries.Calls, since: datetime | None, until: datetime) -> Dashboard:
+    """Of `calls`, which are already narrowed to [since, until); `since` None: from the first call on."""
+    figures = queries.summary(calls=calls)
+    series = queries.series(calls=calls, since=since, until=until)
+    return Dashboard(
+        tiles=_tiles(figures),
+        charts=_charts(figures, series),
+        interval=_length(series.step),
+        zone=timezone.get_current_timezone_name(),
+    )
+
+
+def _tiles(seen: Figures) -> tuple[Tile, ...]:
+    return (
+        Tile("Calls", wording.whole(seen.calls), f"{seen.errors:,} failed ({wording.share(seen.error_share)})"),
+        Tile("Tokens sent", wording.short(seen.tokens_sent), f"{wording.whole(seen.average_tokens)} per call"),
+        Tile(
+            "Tokens saved",
+            wording.short(seen.tokens_saved),
+            f"{wording.share(seen.reduction)} of {wording.short(seen.tokens_original)}",
+        ),
+        Tile("Oversized", wording.share(seen.oversized_share), f"{seen.oversized_calls:,} calls over budget"),
+        Tile(
+            "Pagination adoption",
+            wording.share(seen.pagination_adoption),
+            f"{seen.paginated_list_calls:,} of {seen.list_calls:,} list calls",
+        ),
+        Tile(
+            "Average response",
+            wording.size(seen.average_response_bytes),
+            f"{wording.size(seen.bytes_sent)} in all",
+        ),
+        Tile(
+            "Latency p95",
+            wording.milliseconds(seen.latency.p95),
+            f"p50 {wording.milliseconds(seen.latency.p50)}, p99 {wording.milliseconds(seen.latency.p99)}",
+        ),
+        Tile(
+            "Accurate estimates",
+            wording.share(seen.estimate_accuracy),
+            f"within 20{wording.SPACE}%, of {seen.counted_calls:,}",
+        ),
+    )
+
+
+def _charts(seen: Figures, series: Series) -> tuple[Chart, ...]:
+    alert_line = settings.OVERSIZED_ALERT_SHARE
+    return (
+        _chart(
+            series,
+            key="outcomes",
+            title="Calls by outcome",
+            caption=f"{seen.calls:,} calls, of which {seen.errors:,} failed.",
+            unit="count",
+            stacked=True,
+            lines=(
+                Line(Outcome.PLAIN.label, "--tm-plain", _values(series, lambda f: f.plain)),
+                Line(Outcome.PAGINATED.label, "--tm-paginated", _values(series, lambda f: f.paginated)),
+                Line(Outcome.SUMMARIZED.label, "--tm-summarized", _values(series, lambda f: f.summarized)),
+                Line(Outcome.CHUNKED.label, "--tm-chunked", _values(series, lambda f: f.chunked)),
+                Line(Outcome.ERROR.label, "--tm-error", _values(series, lambda f: f.errors)),
+            ),
+        ),
+        _chart(
+            series,
+            key="tokens",
+            title="Tokens sent and saved",
+            caption=f"{wording.share(seen.reduction)} of {wording.short(seen.tokens_original)} tokens saved.",
+            unit="count",
+            stacked=True,
+            lines=(
+                Line("Sent", "--tm-sent", _values(series, lambda f: f.tokens_sent)),
+                Line("Saved", "--tm-saved", _values(series, lambda f: f.tokens_saved)),
+            ),
+        ),
+        _chart(
+            series,
+            key="oversized",
+            title="Oversized answers",
+            caption=f"{wording.share(seen.oversized_share)} of the calls would have gone over budget.",
+            unit="share",
+            stacked=False,
+            lines=(
+                Line("Oversized share", "--tm-oversized", _values(series, lambda f: f.oversized_share)),
+                Line(
+                    f"Alert line ({100 * alert_line:g}{wording.SPACE}%)",
+                    "--tm-limit",
+                    _values(series, lambda f: alert_line),
+                    dashed=True,
+                ),
+            ),
+        ),
+        _chart(
+            series,
+            key="latency",
+            title="Latency",
+            caption=f"Intervals with fewer than {MIN_CALLS_FOR_PERCENTILES} calls are left out.",
+            unit="ms",
+            stacked=False,
+            lines=(
+                Line("p50", "--tm-median", _values(series, lambda f: f.latency.p50)),
+                Line("p95", "--tm-tail", _values(series, lambda f: f.latency.p95), dashed=True),
+            ),
+        ),
+    )
+
+
+def _values(series: Series, figure: Callable[[Figures], float | None]) -> tuple[float | None, ...]:
+    return tuple(figure(bucket.figures) for bucket in series.buckets)
+
+
+def _chart(
+    series: Series, *, key: str, title: str, caption: str, unit: str, stacked: bool, lines: tuple[Line, ...]
+) -> Chart:
+    times = tuple(timezone.localtime(bucket.start) for bucket in series.buckets)
+    return Chart(
+        key=key,
+        title=title,
+        caption=caption,
+        unit=unit,
+        stacked=stacked,
+        lines=lines,
+        times=tuple(f"{time:%Y-%m-%d %H:%M}" for time in times),
+        ticks=tuple(f"{time:{_tick_format(series)}}" for time in times),
+        empty=_why_empty(series, lines),
+    )
+
+
+def _why_empty(series: Series, lines: tuple[Line, ...]) -> str:
+    if not any(bucket.figures.calls for bucket in series.buckets):
+        return NO_CALLS
+    return TOO_FEW_CALLS if all(value is None for line in lines for value in line.values) else ""
+
+
+def _tick_format(series: Series) -> str:
+    if series.step >= DAY:
+        return "%d %b"
+    return "%H:%M" if series.step * len(series.buckets) <= 1.1 * DAY else "%d %b %H:%M"
+
+
+def _length(step: timedelta) -> str:
+    for unit, length in (("day", DAY), ("hour", HOUR), ("minute", MINUTE)):
+        if step >= length:
+            n = step // length
+            return f"{n} {unit}s" if n > 1 else f"1 {unit}"
+    return f"{step.total_seconds():g} seconds"

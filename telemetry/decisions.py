@@ -1,0 +1,29 @@
+"""One INFO line for each answer that was made smaller, and how far (FR-030, O1)."""
+
+import logging
+
+from telemetry.calls import Call
+
+logger = logging.getLogger(__name__)
+
+
+def log_decision(call: Call) -> None:
+    """Logs oversized, paginated, summarized and chunked answers; plain ones pass in silence."""
+    if not logger.isEnabledFor(logging.INFO):
+        return
+    if call.oversized:
+        logger.info("oversized answer reduced", extra=_fields(call))
+    elif call.pagination_used or call.summarization_used or call.chunking_used:
+        logger.info("answer %s", call.outcome, extra=_fields(call))
+
+
+def _fields(call: Call) -> dict[str, object]:
+    return {
+        "request_id": call.request_id,
+        "operation": call.operation,
+        "outcome": call.outcome,
+        "original_tokens": call.original_tokens,
+        "final_tokens": call.estimated_tokens,
+        "reduction_percent": round(100 * call.reduction, 1),
+        "threshold": call.threshold,
+    }

@@ -1,0 +1,101 @@
+"""The figures of a group of calls: one vocabulary for tiles, charts, tables, /health and exports."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+MIN_CALLS_FOR_PERCENTILES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Nearest-rank percentiles in ms; None where they would be hearsay, under 20 calls."""
+
+    p50: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Of any group of calls. Shares are 0 to 1, and None where there is nothing to take a share of."""
+
+    calls: int
+    plain: int
+    paginated: int
+    summarized: int
+    chunked: int
+    errors: int
+    tokens_sent: int
+    tokens_original: int
+    tokens_saved: int
+    bytes_sent: int
+    oversized_calls: int
+    list_calls: int  # answered, not failed
+    paginated_list_calls: int
+    counted_calls: int  # those with Claude's own count as well
+    accurate_calls: int  # of these, estimated within 20 %
+    latency: Latency = Latency()
+
+    @property
+    def error_share(self) -> float | None:
+        return _share(self.errors, self.calls)
+
+    @property
+    def oversized_share(self) -> float | None:
+        return _share(self.oversized_calls, self.calls)
+
+    @property
+    def pagination_adoption(self) -> float | None:
+        """Paginated list calls among all list calls that were answered (FR-032)."""
+        return _share(self.paginated_list_calls, self.list_calls)
+
+    @property
+    def reduction(self) -> float | None:
+        """Tokens saved among the tokens that would have been sent."""
+        return _share(self.tokens_saved, self.tokens_original)
+
+    @property
+    def estimate_accuracy(self) -> float | None:
+        """Estimates within 20 % of Claude's count, among those compared (FR-014, O2)."""
+        return _share(self.accurate_calls, self.counted_calls)
+
+    @property
+    def average_response_bytes(self) -> float | None:
+        return _share(self.bytes_sent, self.calls)
+
+    @property
+    def average_tokens(self) -> float | None:
+        return _share(self.tokens_sent, self.calls)
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    start: datetime
+    figures: Figures
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Figures over time, without gaps: an interval without calls has zeros and no shares."""
+
+    step: timedelta
+    buckets: tuple[Bucket, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OperationFigures:
+    operation: str
+    figures: Figures
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """FR-032, without percentiles. `ever` is over all calls within the retention."""
+
+    last_24_hours: Figures
+    ever: Figures
+    last_call_at: datetime | None
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

@@ -1,0 +1,32 @@
+"""What GET /metrics answers with: the counters of this process, and how its recorder fares."""
+
+from collections.abc import Iterator
+
+from prometheus_client import CONTENT_TYPE_LATEST, Metric, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from telemetry import recorder
+from telemetry.counters import REGISTRY
+
+
+class RecorderCollector(Collector):
+    """Reads the recorder's state when asked, so that `record` need not publish it."""
+
+    def collect(self) -> Iterator[Metric]:
+        state = recorder.state()
+        yield GaugeMetricFamily("sluice_telemetry_queued", "Calls not stored yet.", state.queued)
+        yield GaugeMetricFamily(
+            "sluice_telemetry_lag_seconds", "Age of the oldest call not stored yet.", state.lag_seconds
+        )
+        yield CounterMetricFamily("sluice_telemetry_stored", "Calls stored.", state.stored)
+        yield CounterMetricFamily("sluice_telemetry_dropped", "Calls lost to telemetry.", state.dropped)
+        yield CounterMetricFamily("sluice_telemetry_corrected", "Calls with a figure put right.", state.corrected)
+
+
+REGISTRY.register(RecorderCollector())
+
+
+def metrics_text() -> tuple[bytes, str]:
+    """Body and content type, in Prometheus's text format."""
+    return generate_latest(REGISTRY), CONTENT_TYPE_LATEST

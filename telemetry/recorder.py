@@ -1,0 +1,285 @@
+"""From the hot path to the database: a bounded queue, and one writer thread per process.
+
+    record(call)  ─►  queue (10,000)  ─►  writer thread, ≤ 500 calls or every 0.5 s  ─►  storage.store()
+
+`record` never waits and never raises; whatever goes wrong behind it costs telemetry, not answers (R4).
+
+Tests: a writer thread cannot see the transaction that a test lives in. Inside
+`with recorder.on_callers_thread():` no thread is started, and `flush()` writes on the thread that calls it.
+"""
+
+import atexit
+import logging
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from django.db import connections
+from django.utils.asyncio import async_unsafe
+
+from telemetry import storage
+from telemetry.calls import Call
+from telemetry.storage import Stored
+
+__all__ = [
+    "Call",
+    "Recorder",
+    "RecorderState",
+    "drain",
+    "flush",
+    "on_callers_thread",
+    "record",
+    "state",
+    "stop",
+]
+
+CAPACITY = 10_000  # calls; about 4 MB
+BATCH = 500  # calls
+INTERVAL = 0.5  # seconds that a batch is given to fill
+PATIENCE = 30.0  # seconds without a database, after which calls are given up, the oldest first
+SHUTDOWN = 3.0  # seconds
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RecorderState:
+    """How the recorder of this process fares."""
+
+    queued: int
+    stored: int
+    dropped: int  # the queue was full, the row was unusable, or the database was away for too long
+    corrected: int  # stored, but with a figure put right
+    last_error: str  # the error's type alone: messages of databases quote rows
+    lag_seconds: float  # the age of the oldest call that is not stored yet
+
+
+class Recorder:
+    """`store` saves calls for good; it raises `StoreUnavailableError` when the same may work later."""
+
+    def __init__(
+        self,
+        store: Callable[[Sequence[Call]], Stored] = storage.store,
+        *,
+        threaded: bool = True,
+        capacity: int = CAPACITY,
+        batch: int = BATCH,
+        interval: float = INTERVAL,
+        patience: float = PATIENCE,
+    ) -> None:
+        self._store = store
+        self._threaded = threaded
+        self._capacity = capacity
+        self._batch = batch
+        self._interval = interval
+        self._patience = patience
+
+        # A flush puts a marker in line behind the calls that it waits for.
+        self._queue: deque[Call | threading.Event] = deque()
+        self._arrived = threading.Event()
+        self._hurry = threading.Event()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+        self._starting = threading.Lock()
+        self._writing = threading.Lock()
+        self._counting = threading.Lock()
+        self._stored = self._dropped = self._corrected = 0
+        self._last_error = ""
+        self._failing_since: float | None = None
+
+    def record(self, call: Call) -> None:
+        try:
+            waiting = len(self._queue)
+            if waiting >= self._capacity:
+                self._count(dropped=1)
+                return
+            self._queue.append(call)
+            if not self._arrived.is_set():
+                self._arrived.set()
+            if waiting >= self._batch and not self._hurry.is_set():
+                self._hurry.set()
+            if self._thread is None:
+                self._start()
+        except Exception as error:  # no thread to be had, say: the call is answered all the same
+            self._last_error = type(error).__name__
+
+    def flush(self, timeout: float = SHUTDOWN) -> bool:
+        """Waits until all that was recorded so far is stored or given up; False when time ran out."""
+        if not self._threaded:
+            return self.drain()
+        marker = threading.Event()
+        self._queue.append(marker)
+        self._hurry.set()
+        self._arrived.set()
+        try:
+            self._start()
+        except RuntimeError:  # no thread to be had: the interpreter is ending
+            return self.drain()
+        return marker.wait(timeout)
+
+    def stop(self, timeout: float = SHUTDOWN) -> bool:
+        """Flushes and ends the writer thread. A later `record` starts a new one."""
+        flushed = not self._queue or self.flush(timeout)
+        thread = self._thread
+        if thread is not None:
+            self._stopping.set()
+            self._hurry.set()
+            self._arrived.set()
+            thread.join(timeout if flushed else 0)
+        return flushed and (thread is None or not thread.is_alive())
+
+    def state(self) -> RecorderState:
+        return RecorderState(
+            queued=len(self._queue),
+            stored=self._stored,
+            dropped=self._dropped,
+            corrected=self._corrected,
+            last_error=self._last_error,
+            lag_seconds=self._lag(),
+        )
+
+    @async_unsafe("Write telemetry from a thread: sync_to_async(recorder.flush)().")
+    def drain(self) -> bool:
+        """Stores what is queued, on this thread; False when the database is away and the calls are kept."""
+        with self._writing:
+            while batch := self._take():
+                if not self._settle(batch):
+                    return False
+        return True
+
+    def _start(self) -> None:
+        if not self._threaded or not self._starting.acquire(blocking=False):
+            return
+        try:
+            if self._thread is None:
+                self._stopping.clear()
+                self._thread = threading.Thread(target=self._write, name="telemetry-writer", daemon=True)
+                self._thread.start()
+        except BaseException:
+            self._thread = None
+            raise
+        finally:
+            self._starting.release()
+
+    def _write(self) -> None:
+        """The writer thread: sleeps until a call arrives, lets the batch fill, stores it."""
+        try:
+            while not self._stopping.is_set():
+                self._arrived.wait()
+                self._hurry.wait(self._interval)
+                self._arrived.clear()
+                self._hurry.clear()
+                if not self.drain():
+                    self._arrived.set()
+                    self._stopping.wait(self._interval)
+        finally:
+            self._thread = None
+            connections.close_all()
+
+    def _take(self) -> list[Call | threading.Event]:
+        """The next batch; only `drain` takes, and one at a time."""
+        size = min(len(self._queue), self._batch)
+        return [self._queue.popleft() for _ in range(size)]
+
+    def _settle(self, batch: list[Call | threading.Event]) -> bool:
+        calls = [item for item in batch if not isinstance(item, threading.Event)]
+        try:
+            outcome = self._store(calls) if calls else Stored()
+        except Exception as error:
+            self._failed(error)
+            if self._may_wait():
+                self._queue.extendleft(reversed(batch))
+                return False
+            outcome = Stored(dropped=len(calls))
+        else:
+            self._succeeded(outcome)
+        self._count(stored=outcome.stored, dropped=outcome.dropped, corrected=outcome.corrected)
+        for item in batch:
+            if isinstance(item, threading.Event):
+                item.set()
+        return True
+
+    def _failed(self, error: Exception) -> None:
+        self._last_error = type(error.__cause__ or error).__name__
+        if self._failing_since is None:
+            self._failing_since = time.monotonic()
+            logger.warning("telemetry cannot be stored", extra={"error": self._last_error})
+
+    def _may_wait(self) -> bool:
+        """Whether the database has been away for so short a time that calls are worth keeping."""
+        return self._failing_since is None or time.monotonic() - self._failing_since < self._patience
+
+    def _succeeded(self, outcome: Stored) -> None:
+        if outcome.last_error:
+            self._last_error = outcome.last_error
+        if self._failing_since is not None and outcome.stored:
+            self._failing_since = None
+            logger.warning("telemetry is stored again", extra={"dropped": self._dropped})
+
+    def _count(self, *, stored: int = 0, dropped: int = 0, corrected: int = 0) -> None:
+        with self._counting:
+            self._stored += stored
+            self._dropped += dropped
+            self._corrected += corrected
+
+    def _lag(self) -> float:
+        try:
+            oldest = next(item for item in self._queue if isinstance(item, Call))
+            return max(0.0, (datetime.now(UTC) - oldest.at).total_seconds())
+        except (StopIteration, RuntimeError, TypeError):  # empty; changed under us; a time without a zone
+            return 0.0
+
+
+_recorder = Recorder()
+
+
+def record(call: Call) -> None:
+    """Notes one call: a few microseconds, no I/O, no error. A full queue drops the call and counts it."""
+    _recorder.record(call)
+
+
+def drain() -> bool:
+    """Stores what is queued, on the calling thread; False when the database is away (the calls are kept)."""
+    return _recorder.drain()
+
+
+def flush(timeout: float = SHUTDOWN) -> bool:
+    """Blocks until everything recorded so far is stored or given up; False after `timeout` seconds."""
+    return _recorder.flush(timeout)
+
+
+def stop(timeout: float = SHUTDOWN) -> bool:
+    """For shutdown: flushes for at most `timeout` seconds and ends the writer thread. May be repeated."""
+    return _recorder.stop(timeout)
+
+
+def state() -> RecorderState:
+    """What /metrics and the dashboards show of the recorder itself."""
+    return _recorder.state()
+
+
+@contextmanager
+def on_callers_thread() -> Iterator[None]:
+    """For tests: a fresh recorder without a thread; `flush()` writes where it is called."""
+    global _recorder
+    ordinary, _recorder = _recorder, Recorder(threaded=False)
+    try:
+        yield
+    finally:
+        _recorder = ordinary
+
+
+def _start_afresh() -> None:
+    """A forked process has neither the thread nor a right to the parent's calls, and locks may be held."""
+    global _recorder
+    _recorder = Recorder()
+
+
+os.register_at_fork(after_in_child=_start_afresh)
+atexit.register(stop)

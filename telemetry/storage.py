@@ -1,0 +1,173 @@
+"""Writes calls to the database, counts them and logs the decisions. Runs on the writer thread."""
+
+import logging
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC
+from typing import Any
+
+from django.db import DatabaseError, DataError, IntegrityError, connection, transaction
+from django.db.models import CharField
+
+from telemetry import counters
+from telemetry.calls import Call
+from telemetry.decisions import log_decision
+from telemetry.models import Outcome, TelemetryRecord
+
+LARGEST = 2**31 - 1  # of PostgreSQL's integer
+TEXTS = {
+    field.name: field.max_length
+    for field in TelemetryRecord._meta.fields
+    if isinstance(field, CharField) and field.name != "outcome"
+}
+OUTCOMES = frozenset(Outcome.values)
+WHOLE_NUMBERS = (
+    "estimated_tokens",
+    "claude_tokens",
+    "original_tokens",
+    "threshold",
+    "response_bytes",
+    "item_count",
+)
+
+logger = logging.getLogger(__name__)
+
+
+class StoreUnavailableError(Exception):
+    """The database cannot store anything just now; the same calls may be stored later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What became of a batch, in calls."""
+
+    stored: int = 0
+    dropped: int = 0
+    corrected: int = 0
+    last_error: str = ""
+
+
+def store(calls: Sequence[Call]) -> Stored:
+    """Stores a batch in one transaction, or row by row where one row spoils it.
+
+    Raises StoreUnavailableError when nothing was stored and the same batch may be tried again.
+    """
+    sound: list[Call] = []
+    corrected, last_error = 0, ""
+    for call in calls:
+        try:
+            sound.append(put_right(call))
+            corrected += sound[-1] is not call
+        except Exception as error:  # a value of another type, or no call at all
+            last_error = _note_unusable(error)
+    try:
+        stored, error_of_database = _insert(sound)
+    finally:
+        _release_connection()
+    for call in sound:
+        _tell(call)
+    return Stored(stored, len(calls) - stored, corrected, error_of_database or last_error)
+
+
+def _insert(calls: Sequence[Call]) -> tuple[int, str]:
+    """How many calls were stored, and the type of the last error."""
+    try:
+        with transaction.atomic():
+            TelemetryRecord.objects.bulk_create([_row(call) for call in calls])
+    except Exception as error:
+        if _is_away(error):
+            raise StoreUnavailableError from error
+        return _insert_one_by_one(calls)
+    return len(calls), ""
+
+
+def _insert_one_by_one(calls: Sequence[Call]) -> tuple[int, str]:
+    stored, last_error = 0, ""
+    for call in calls:
+        try:
+            with transaction.atomic():
+                _row(call).save(force_insert=True)
+            stored += 1
+        except Exception as error:
+            last_error = _note_unusable(error)
+            if _is_away(error):
+                break  # each further row would wait for a connection
+    return stored, last_error
+
+
+def _is_away(error: Exception) -> bool:
+    """Whether the database is at fault rather than a row."""
+    return isinstance(error, DatabaseError) and not isinstance(error, DataError | IntegrityError)
+
+
+def _note_unusable(error: Exception) -> str:
+    name = type(error).__name__  # messages of databases quote rows
+    logger.warning("a telemetry row is unusable and was dropped", extra={"error": name})
+    return name
+
+
+def put_right(call: Call) -> Call:
+    """`call` itself when it is sound (DM6); else a copy within the columns' limits, so that it is kept."""
+    sound: dict[str, Any] = {name: _text(getattr(call, name), length) for name, length in TEXTS.items()}
+    sound |= {name: _whole(getattr(call, name)) for name in WHOLE_NUMBERS}
+    sound["outcome"] = call.outcome if call.outcome in OUTCOMES else _outcome_of(call)
+    sound["latency_ms"] = call.latency_ms if 0 <= call.latency_ms < math.inf else 0.0
+    sound["at"] = call.at if call.at.tzinfo else call.at.replace(tzinfo=UTC)
+    if call.pagination_used and call.chunking_used:  # never both
+        sound["chunking_used" if call.outcome != Outcome.CHUNKED else "pagination_used"] = False
+    changes = {name: value for name, value in sound.items() if value != getattr(call, name)}
+    return replace(call, **changes) if changes else call
+
+
+def _text(value: str, length: int | None) -> str:
+    return value[:length].replace("\x00", "")  # PostgreSQL's text has no NUL
+
+
+def _whole(value: int) -> int:
+    return min(max(value, 0), LARGEST)
+
+
+def _outcome_of(call: Call) -> str:
+    return Outcome.ERROR if call.error_reason else Outcome.PLAIN
+
+
+def _row(call: Call) -> TelemetryRecord:
+    return TelemetryRecord(
+        request_id=call.request_id,
+        created_at=call.at,
+        operation=call.operation,
+        endpoint=call.endpoint,
+        kind="list" if call.is_list else call.kind,
+        door=call.door,
+        caller=call.caller,
+        outcome=call.outcome,
+        error_reason=call.error_reason,
+        latency_ms=call.latency_ms,
+        response_bytes=call.response_bytes,
+        item_count=call.item_count,
+        estimated_tokens=call.estimated_tokens,
+        claude_tokens=call.claude_tokens,
+        original_tokens=call.original_tokens,
+        saved_tokens=call.saved_tokens,
+        threshold=call.threshold,
+        oversized=call.oversized,
+        pagination_used=call.pagination_used,
+        summarization_used=call.summarization_used,
+        chunking_used=call.chunking_used,
+    )
+
+
+def _release_connection() -> None:
+    """Gives up a broken connection, and returns a pooled one; a test's transaction keeps its own."""
+    if not connection.in_atomic_block:
+        connection.close_if_unusable_or_obsolete()
+
+
+def _tell(call: Call) -> None:
+    """Nothing may fail from here on: the calls are stored, and would be stored twice."""
+    try:
+        counters.count(call)
+        log_decision(call)
+    except Exception as error:
+        logger.warning("a call could not be counted", extra={"error": type(error).__name__})

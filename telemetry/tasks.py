@@ -1,0 +1,15 @@
+"""Celery's way in; the schedule is in the settings (CELERY_BEAT_SCHEDULE)."""
+
+from celery import shared_task
+
+from telemetry import alerts, retention
+
+
+@shared_task(name="telemetry.tasks.check_alerts")
+def check_alerts() -> None:
+    alerts.check()
+
+
+@shared_task(name="telemetry.tasks.purge_old_calls")
+def purge_old_calls() -> None:
+    retention.purge_old_calls()

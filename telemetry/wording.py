@@ -1,0 +1,32 @@
+"""Figures as people read them."""
+
+from django.template.defaultfilters import filesizeformat
+
+NOTHING = "–"  # no data, which is not zero
+SPACE = "\u00a0"
+
+
+def whole(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:,.0f}"
+
+
+def share(value: float | None) -> str:
+    return NOTHING if value is None else f"{100 * value:.1f}{SPACE}%"
+
+
+def milliseconds(value: float | None) -> str:
+    if value is None:
+        return NOTHING
+    return f"{value:,.0f}{SPACE}ms" if value >= 10 else f"{value:.1f}{SPACE}ms"
+
+
+def size(value: float | None) -> str:
+    return NOTHING if value is None else filesizeformat(value)
+
+
+def short(value: float) -> str:
+    """1,234 · 12.3 k · 4.56 M"""
+    for unit, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= 10 * factor or (value >= factor and unit != "k"):
+            return f"{value / factor:.3g}{SPACE}{unit}"
+    return f"{value:,.0f}"

@@ -1,0 +1,70 @@
+"""What every test may count on: the sample account in the database, blocking code on the test's own thread."""
+
+import inspect
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.core.management import call_command
+from hypothesis import settings
+
+from context_protection.revisions import revisions
+from gateway.access.callers import Caller
+from gateway.access.models import ApiKey
+from gateway.process import bridge
+from telemetry import recorder
+from tests.doors import Doors
+
+# The laws over more payloads: make test ARGS="tests/properties --hypothesis-profile=thorough"
+settings.register_profile("default", max_examples=25, deadline=None)
+settings.register_profile("thorough", max_examples=1000, deadline=None)
+settings.load_profile("default")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Coroutine tests run on the test's thread, where its transaction is (as Django's own TestCase does)."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    async_to_sync(pyfuncitem.obj)(**arguments)
+    return True
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
+    with django_db_blocker.unblock():
+        call_command("load_sample_data", stdout=StringIO())
+
+
+@pytest.fixture(autouse=True)
+def on_this_thread() -> Iterator[None]:
+    token = bridge.on_callers_thread.set(True)
+    with recorder.on_callers_thread():
+        yield
+    bridge.on_callers_thread.reset(token)
+
+
+@pytest.fixture(autouse=True)
+def fresh_configuration() -> None:
+    """What one test has set, and its rollback undone, no other test sees."""
+    revisions.bump()
+
+
+@pytest.fixture
+def api_key(db: None) -> str:
+    _, secret = ApiKey.objects.issue("tests")
+    return secret
+
+
+@pytest.fixture
+def doors(api_key: str) -> Doors:
+    """Every door of this process, as its clients see it."""
+    return Doors(api_key)
+
+
+@pytest.fixture
+def caller() -> Caller:
+    return Caller(id="key:0", name="tests")

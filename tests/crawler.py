@@ -1,0 +1,110 @@
+"""A client that follows an answer's own instructions literally, and puts what it gets together again.
+
+It knows nothing of the server but the documented shapes; `call(operation, arguments)` is its only way in.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from context_protection import parts, tables
+
+Call = Callable[[str, Mapping[str, Any]], dict[str, Any]]
+LONGEST_WALK = 5000
+
+
+def next_of_list(answer: Mapping[str, Any]) -> str | None:
+    return answer.get("nextCursor")
+
+
+def next_of_record(answer: Mapping[str, Any]) -> str | None:
+    """Of a part. A field of that name of a whole record is the record's own; where a part has one, our cursor is in
+    its meta."""
+    meta = ours(answer)
+    return meta.get("nextCursor", answer.get("nextCursor")) if meta.get("kind") == "part" else None
+
+
+def pages(
+    call: Call, operation: str, arguments: Mapping[str, Any], following: Callable[..., str | None] = next_of_list
+) -> Iterator[dict[str, Any]]:
+    """Every answer from the first to the one without nextCursor."""
+    answer = call(operation, arguments)
+    for _ in range(LONGEST_WALK):
+        yield answer
+        cursor = following(answer)
+        if cursor is None:
+            return
+        answer = call(operation, {**arguments, "cursor": cursor})
+    raise AssertionError("the walk does not end")
+
+
+def rows(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return tables.rows(answer["table"]) if "table" in answer else answer["items"]
+
+
+def walk(call: Call, operation: str, arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [row for page in pages(call, operation, arguments) for row in rows(page)]
+
+
+def text(call: Call, operation: str, arguments: Mapping[str, Any]) -> str:
+    return "".join(page["content"] for page in pages(call, operation, arguments))
+
+
+def record(call: Call, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The whole record: as it came, or from the parts of `fields=all` that a preview points to."""
+    answer = call(operation, arguments)
+    if is_preview(answer):
+        operation, arguments = details(answer["meta"]["detailsAvailable"])
+    return from_parts(call, operation, arguments)
+
+
+def by_sections(call: Call, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The whole record from the sections that its preview names."""
+    preview = call(operation, arguments)
+    more = preview["meta"]["detailsAvailable"]
+    operation, arguments = details(more)
+    whole: dict[str, Any] = {}
+    for section in more["sections"]:
+        whole.update(from_parts(call, operation, {**arguments, "fields": section}))
+    return whole
+
+
+def from_parts(call: Call, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    whole: Any = None
+    for part in pages(call, operation, arguments, next_of_record):
+        meta = ours(part)
+        piece = own(part)
+        whole = piece if whole is None else parts.merge(whole, piece, "", meta.get("continues"))
+    return whole
+
+
+def ours(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Our meta is the last key of an answer; it gives way to a `meta` of the record's own."""
+    meta: dict[str, Any] = answer[list(answer)[-1]]
+    return meta
+
+
+def own(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The object's own fields."""
+    added = {list(answer)[-1]}
+    if ours(answer).get("kind") == "part" and "nextCursor" not in ours(answer):
+        added.add("nextCursor")
+    return {name: value for name, value in answer.items() if name not in added}
+
+
+def is_preview(answer: Mapping[str, Any]) -> bool:
+    return set(answer) == {"summary", "meta"} and answer["meta"]["kind"] == "preview"
+
+
+def details(more: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The call that `detailsAvailable` spells out, in either door's form."""
+    if "tool" in more:
+        return more["tool"], dict(more["arguments"])
+    from tests.doors import ADDRESSES
+
+    for operation, address in ADDRESSES.items():
+        prefix, identifier, _ = address.partition("{id}")
+        if identifier and more["endpoint"].startswith(prefix):
+            return operation, {"id": more["endpoint"].removeprefix(prefix), **more["parameters"]}
+        if not identifier and more["endpoint"] == address:
+            return operation, dict(more["parameters"])
+    raise AssertionError(f"nothing answers at {more['endpoint']}")

@@ -1,0 +1,62 @@
+"""The doors of one process, called as clients call them: what comes back is the parsed body."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from asgiref.sync import async_to_sync
+from django.test import Client as HttpClient
+from mcp import Client
+
+from gateway.access.callers import caller_of_key
+from gateway.mcp.peers import Peer
+from gateway.mcp.server import build_server
+from gateway.operations import catalogue
+
+ADDRESSES = {operation.name: operation.endpoint for operation in catalogue}
+
+
+@dataclass(frozen=True)
+class Doors:
+    key: str
+
+    def rest(self, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """By the resource's address, as `detailsAvailable` names it."""
+        in_path = {name: value for name, value in arguments.items() if f"{{{name}}}" in ADDRESSES[operation]}
+        query = {name: value for name, value in arguments.items() if name not in in_path}
+        return self.get(ADDRESSES[operation].format(**in_path), query)
+
+    def get(self, address: str, query: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        return self.response(address, query).json()
+
+    def response(self, address: str, query: Mapping[str, Any] | None = None) -> Any:
+        return HttpClient().get(address, query or {}, headers={"Authorization": f"Bearer {self.key}"})
+
+    def post(self, operation: str, arguments: Any) -> dict[str, Any]:
+        return (
+            HttpClient()
+            .post(
+                f"/api/v1/tools/{operation}",
+                json.dumps(arguments),
+                content_type="application/json",
+                headers={"Authorization": f"Bearer {self.key}"},
+            )
+            .json()
+        )
+
+    def mcp(self, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Over the SDK's own client, in this process."""
+        return async_to_sync(self.mcp_async)(operation, arguments)
+
+    async def mcp_async(self, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        from gateway.process.bridge import run_sync
+
+        caller = await run_sync(caller_of_key, self.key)
+        async with Client(build_server(Peer(caller, "stdio"))) as client:
+            result = await client.call_tool(operation, dict(arguments))
+        assert len(result.content) == 1, "an answer is one text block"
+        assert result.structured_content is None
+        document: dict[str, Any] = json.loads(result.content[0].text)
+        assert bool(result.is_error) == ("error" in document)
+        return document

@@ -1,0 +1,10 @@
+"""The environment of a test run, set before Django reads it: a data directory of its own, no pollers."""
+
+import os
+import tempfile
+
+os.environ.setdefault("DATA_DIR", tempfile.mkdtemp(prefix="sluice-tests-"))
+os.environ["SHARED_REVISIONS"] = "false"
+os.environ["EMAIL_URL"] = "memorymail://"
+for name in ("HOST", "PORT", "MCP_TRANSPORT", "MCP_PORT", "SLUICE_API_KEY", "DEBUG"):
+    os.environ.pop(name, None)

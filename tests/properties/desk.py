@@ -1,0 +1,108 @@
+"""protect() alone, as a door that serves one payload: what the laws are tested on without a server."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from context_protection import tokens
+from context_protection.cursors import Sealer, Walk, Walks
+from context_protection.memory import MemoryRows
+from context_protection.payloads import Ask, Envelope, Payload, Record
+from context_protection.pipeline import needs_no_fetch, protect
+from context_protection.policy import Policy
+from context_protection.shapes import ANY, Shape
+
+FORM = {"limit", "fields", "format"}
+
+
+class DictWalks:
+    """Walks in this process alone."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, bytes] = {}
+
+    def put(self, walk: Walk) -> None:
+        self.kept[walk.id] = walk.pack()
+
+    def get(self, walk_id: str) -> Walk | None:
+        data = self.kept.get(walk_id)
+        return Walk.unpack(data) if data is not None else None
+
+    def put_block(self, walk: Walk, number: int, data: bytes) -> None:
+        self.kept[f"{walk.id}.{number}"] = data
+
+    def block(self, walk_id: str, number: int) -> bytes | None:
+        return self.kept.get(f"{walk_id}.{number}")
+
+
+@dataclass
+class MemoryText:
+    content: str
+    name: str = "a.txt"
+    media_type: str = "text/plain"
+    version: str = "1"
+
+    def whole(self) -> str:
+        return self.content
+
+    def read(self, version: str, start: int, end: int) -> str | None:
+        return self.content[start:end] if version == self.version else None
+
+
+@dataclass
+class Desk:
+    """`list` answers with `rows`, `get` with the row of that id, `read` with `text`; every body is kept."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    text: MemoryText | None = None
+    policy: Policy = field(default_factory=Policy)
+    shape: Shape = ANY
+    walks: Walks = field(default_factory=lambda: Walks(DictWalks(), Sealer(["x" * 40])))
+    envelopes: list[Envelope] = field(default_factory=list)
+
+    def __call__(self, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        envelope = protect(*self._asked(operation, arguments), self.policy, self.walks)
+        self.envelopes.append(envelope)
+        document: dict[str, Any] = json.loads(envelope.body)
+        return document
+
+    def _asked(self, operation: str, arguments: Mapping[str, Any]) -> tuple[Payload | None, Ask]:
+        own = {name: value for name, value in arguments.items() if name not in FORM | {"cursor"}}
+        walk, position = None, None
+        if "cursor" in arguments:
+            walk, position = self.walks.resume(arguments["cursor"], operation, "me", own)
+        ask = Ask(
+            operation=operation,
+            caller="me",
+            hints=lambda name, more: {"tool": name, "arguments": dict(more)},
+            arguments=own,
+            walk=walk,
+            position=position,
+            record_operation="get" if operation == "list" else None,
+            record_arguments={"fields": "all"},
+            **{name: arguments.get(name) for name in FORM},
+        )
+        return None if needs_no_fetch(walk) else self._payload(operation, own), ask
+
+    def _payload(self, operation: str, arguments: Mapping[str, Any]) -> Payload:
+        if operation == "list":
+            return MemoryRows(self.rows, self.shape)
+        if operation == "get":
+            return Record(next(row for row in self.rows if row.get("id") == arguments["id"]), self.shape)
+        assert self.text is not None
+        return self.text
+
+    def assert_never_over_the_cap(self) -> None:
+        for envelope in self.envelopes:
+            assert real_tokens(envelope.body.decode(), self.policy.hard_cap) <= self.policy.hard_cap
+
+
+def real_tokens(text: str, cap: int) -> int:
+    """As Claude counts: exactly, where the answer could depend on it."""
+    quick = tokens.claude.count(text)
+    if quick < cap * 0.9:
+        return quick
+    import ctok
+
+    return int(ctok.token_count(text, "4.8"))

@@ -1,0 +1,97 @@
+"""Law 4: the same operation and arguments give the same envelope at every door; only the form of "how to get more"
+differs."""
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from context_protection.policy import DEFAULTS
+from gateway.operations import catalogue
+from tests import crawler
+from tests.doors import Doors
+
+pytestmark = pytest.mark.django_db
+
+IDS = {
+    "get_listing": range(200100, 200600, 37),
+    "get_booking": range(43000000, 43000060),
+    "get_transaction": range(700000, 700040),
+}
+DOCUMENTS = ["sync-2026-11.log", "house-manual.md", "check-in-guide.md", "no-such.txt"]
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
+    """An operation with arguments that may be right or wrong."""
+    operation = draw(st.sampled_from(list(catalogue)))
+    schema = operation.schema(DEFAULTS)["properties"]
+    arguments: dict[str, Any] = {}
+    if "id" in schema:
+        ids = IDS.get(operation.name)
+        arguments["id"] = draw(st.sampled_from(list(ids) if ids else DOCUMENTS))
+    for name in draw(st.lists(st.sampled_from([name for name in schema if name not in {"id", "cursor"}]), max_size=3)):
+        arguments[name] = draw(values(name, schema[name]))
+    return operation.name, arguments
+
+
+def values(name: str, schema: dict[str, Any]) -> st.SearchStrategy[Any]:
+    if name == "fields":
+        return st.sampled_from(["all", "id,name", "id,status", "financial", "nonsense", "listingImages.*.url", "id"])
+    if "enum" in schema:
+        return st.sampled_from(schema["enum"])
+    if schema.get("format") == "date":
+        return st.sampled_from(["2026-11-01", "2027-01-15", "2026-13-40"])
+    if schema["type"] == "integer":
+        return st.sampled_from([-1, 0, 1, 2, 7, 60, 200, 201, 200285])
+    if schema["type"] == "number":
+        return st.sampled_from([0, 100, 2500.5])
+    return st.sampled_from(["e", "Kyoto", "EUR", "日"])
+
+
+@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(call=calls())
+def test_rest_and_mcp_give_the_same_envelope(doors: Doors, call: tuple[str, dict[str, Any]]):
+    operation, arguments = call
+    by_address = doors.rest(operation, arguments)
+    by_tool = doors.mcp(operation, arguments)
+    by_post = doors.post(operation, arguments)
+    assert comparable(by_address) == comparable(by_tool) == comparable(by_post)
+
+
+def test_a_walk_that_began_at_one_door_goes_on_at_another(doors: Doors):
+    first = doors.mcp("list_bookings", {"status": "confirmed"})
+    second = doors.rest("list_bookings", {"cursor": first["nextCursor"]})
+    third = doors.mcp("list_bookings", {"cursor": second["nextCursor"]})
+    ids = [row["id"] for answer in (first, second, third) for row in answer["items"]]
+    assert ids == [row["id"] for row in crawler.walk(doors.rest, "list_bookings", {"status": "confirmed"})][: len(ids)]
+
+
+def test_the_preview_of_either_door_leads_to_the_same_record(doors: Doors):
+    by_rest = crawler.record(doors.rest, "get_booking", {"id": 43000003})
+    by_tool = crawler.record(doors.mcp, "get_booking", {"id": 43000003})
+    assert by_rest == by_tool == crawler.by_sections(doors.mcp, "get_booking", {"id": 43000003})
+
+
+def comparable(answer: dict[str, Any]) -> dict[str, Any]:
+    """Without what is new in every walk (cursor, time), and without the form of the hint and the size it adds."""
+    if "error" in answer:
+        return answer
+    meta = dict(crawler.ours(answer))
+    for name in ("snapshotAt", "estimatedTokens", "budgetUsed", "budgetRemaining"):
+        meta.pop(name, None)
+    if "detailsAvailable" in meta:
+        meta["detailsAvailable"] = same_hint(meta["detailsAvailable"])
+    rest = {**crawler.own(answer), "meta": meta}
+    if "nextCursor" in answer:
+        rest["nextCursor"] = "…"
+    return rest
+
+
+def same_hint(hint: dict[str, Any]) -> dict[str, Any]:
+    each = {"each": same_hint(hint["each"])} if "each" in hint else {}
+    operation, arguments = crawler.details(hint)
+    return {"operation": operation, "arguments": {**arguments, "id": str(arguments.get("id"))}, **each} | {
+        "sections": hint.get("sections")
+    }

@@ -1,0 +1,80 @@
+"""Calls to test with."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from telemetry.calls import Call
+from telemetry.storage import store
+
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+PLAIN = Call(
+    request_id="req-1",
+    operation="list_bookings",
+    endpoint="/api/v1/bookings",
+    door="rest",
+    caller="ops-bot",
+    at=NOON,
+    latency_ms=12.5,
+    estimated_tokens=900,
+    claude_tokens=1000,
+    original_tokens=900,
+    threshold=4000,
+    response_bytes=3000,
+    item_count=10,
+    outcome="plain",
+    pagination_used=False,
+    summarization_used=False,
+    chunking_used=False,
+    kind="list",
+)
+
+
+def a_call(**changes: Any) -> Call:
+    call = replace(PLAIN, **changes)
+    return replace(call, oversized=changes.get("oversized", call.original_tokens > call.threshold))
+
+
+def a_summary(**changes: Any) -> Call:
+    """A booking of 6,000 tokens, sent as a preview of 2,400."""
+    reduced = {
+        "operation": "get_booking",
+        "kind": "record",
+        "outcome": "summarized",
+        "summarization_used": True,
+        "original_tokens": 6000,
+        "estimated_tokens": 2400,
+    }
+    return a_call(**(reduced | changes))
+
+
+def stored(*calls: Call) -> None:
+    store(calls)
+
+
+def calls_of_all_sorts(count: int, *, seed: int = 7, span: timedelta = timedelta(hours=6)) -> Iterator[Call]:
+    """Calls of every outcome and door, at any time in the `span` before noon."""
+    chance = random.Random(seed)
+    for n in range(count):
+        outcome = chance.choice(("plain", "paginated", "summarized", "chunked", "error"))
+        estimated = chance.randrange(0, 5000)
+        yield a_call(
+            request_id=f"req-{n}",
+            operation=chance.choice(("list_bookings", "get_booking", "read_document")),
+            door=chance.choice(("rest", "websocket", "http", "stdio")),
+            at=NOON - chance.random() * span,
+            latency_ms=chance.lognormvariate(3, 1),
+            estimated_tokens=estimated,
+            claude_tokens=chance.choice((0, int(estimated * chance.uniform(0.7, 1.5)))),
+            original_tokens=chance.randrange(0, 12_000),
+            response_bytes=chance.randrange(0, 20_000),
+            outcome=outcome,
+            kind=chance.choice(("list", "record", "text")),
+            pagination_used=outcome == "paginated",
+            summarization_used=outcome == "summarized",
+            chunking_used=outcome == "chunked",
+            error_reason="upstream_timeout" if outcome == "error" else "",
+        )

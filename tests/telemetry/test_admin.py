@@ -1,0 +1,162 @@
+"""The pages of calls and alerts: to look at, with charts that follow the filters."""
+
+import json
+import re
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from telemetry.models import Alert, TelemetryRecord
+from tests.telemetry.examples import NOON, a_call, a_summary, stored
+
+pytestmark = pytest.mark.django_db
+
+CALLS = "/admin/telemetry/telemetryrecord/"
+ALERTS = "/admin/telemetry/alert/"
+
+
+def ago(**time):
+    return timezone.now() - timedelta(**time)
+
+
+def page(client, query=""):
+    response = client.get(CALLS + query)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def charts(html):
+    data = re.search(r'<script id="tm-data" type="application/json">(.*?)</script>', html, re.DOTALL)
+    return {chart["key"]: chart for chart in json.loads(data[1])}
+
+
+def total(chart, label):
+    (line,) = (line for line in chart["lines"] if line["label"] == label)
+    return sum(value or 0 for value in line["values"])
+
+
+def test_charts_show_the_calls_of_the_list(admin_client):
+    stored(a_call(at=ago(minutes=5)), *[a_summary(at=ago(minutes=5))] * 2)
+    drawn = charts(page(admin_client))
+    assert list(drawn) == ["outcomes", "tokens", "oversized"]
+    assert total(drawn["outcomes"], "Plain") == 1
+    assert total(drawn["outcomes"], "Summarized") == 2
+    assert total(drawn["tokens"], "Sent") == 900 + 2 * 2400
+    assert total(drawn["tokens"], "Saved") == 2 * 3600
+    assert max(value or 0 for value in drawn["oversized"]["lines"][0]["values"]) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("query", "calls"),
+    [
+        ("", 4),
+        ("?range=1h", 3),
+        ("?range=7d", 5),
+        ("?range=any", 6),
+        ("?range=nonsense", 4),
+        ("?outcome__exact=summarized", 1),
+        ("?operation=list_bookings&door__exact=http", 1),
+        ("?caller=ci", 1),
+        ("?oversized__exact=1", 1),
+        ("?range=any&outcome__exact=plain&door__exact=rest", 4),
+    ],
+)
+def test_charts_and_tiles_follow_the_filters(admin_client, query, calls):
+    stored(
+        a_call(at=ago(minutes=1)),
+        a_call(at=ago(minutes=2), door="http", caller="ci"),
+        a_summary(at=ago(minutes=3)),
+        a_call(at=ago(hours=3)),
+        a_call(at=ago(days=3)),
+        a_call(at=ago(days=20)),
+    )
+    html = page(admin_client, query)
+    assert sum(total(charts(html)["outcomes"], label) for label in ("Plain", "Summarized")) == calls
+    assert f'<dd class="tm-value">{calls}</dd>' in html
+
+
+def test_a_request_is_found_by_its_id_however_old(admin_client):
+    stored(a_call(request_id="req-abc-1", at=ago(days=9)), a_call(request_id="other", at=ago(days=9)))
+    html = page(admin_client, "?q=req-abc")
+    assert total(charts(html)["outcomes"], "Plain") == 1
+
+
+def test_latency_is_drawn_from_twenty_calls_on(admin_client):
+    stored(*[a_call(at=ago(minutes=5), latency_ms=40)] * 19)
+    html = page(admin_client)
+    assert "latency" not in charts(html)
+    assert "too few for percentiles" in html
+    stored(*[a_call(at=ago(minutes=5), latency_ms=40)] * 30)
+    assert max(value or 0 for value in charts(page(admin_client))["latency"]["lines"][0]["values"]) == 40
+
+
+def test_without_calls_each_chart_says_so(admin_client):
+    html = page(admin_client)
+    assert charts(html) == {}
+    assert html.count("No calls in this range yet") == 4
+    assert "<canvas" not in html
+
+
+def test_every_chart_has_its_data_as_a_table(admin_client):
+    stored(*[a_call(at=ago(minutes=5), latency_ms=40)] * 30)
+    html = page(admin_client)
+    assert html.count("<canvas") == html.count('<details class="tm-data">') == 4
+
+
+def test_the_page_has_no_inline_script_or_style(admin_client):
+    stored(a_call(at=ago(minutes=5)))
+    html = page(admin_client)
+    assert not re.findall(r"<style|\sstyle=|\son[a-z]+=", html)
+    for attributes in re.findall(r"<script([^>]*)>", html):
+        assert "src=" in attributes or 'type="application/json"' in attributes
+
+
+def test_the_page_costs_a_fixed_number_of_queries(admin_client, django_assert_max_num_queries):
+    stored(*[a_call(at=ago(minutes=n), caller=f"caller {n % 7}") for n in range(60)])
+    with django_assert_max_num_queries(20):
+        page(admin_client)
+
+
+def test_figures_are_written_for_people(admin_client):
+    stored(a_summary(at=ago(minutes=5), latency_ms=1234.5, response_bytes=9830))
+    html = page(admin_client)
+    for figure in ("6,000 → 2,400", "60.0\u00a0%", "1,234\u00a0ms", "9.6\u00a0KB"):
+        assert figure in html
+
+
+def test_a_call_can_be_looked_at_and_not_changed(admin_client):
+    stored(a_summary())
+    url = f"{CALLS}{TelemetryRecord.objects.get().pk}/change/"
+    html = admin_client.get(url).content.decode()
+    assert "2026-11-20 12:00:00" in html
+    assert 'name="_save"' not in html
+    assert admin_client.post(url, {}).status_code == 403
+    assert admin_client.get(f"{CALLS}add/").status_code == 403
+    assert admin_client.post(url.replace("change", "delete")).status_code == 403
+
+
+def test_alerts_can_be_looked_at_and_not_changed(admin_client):
+    alert = Alert.objects.create(
+        kind=Alert.Kind.OVERSIZED_SHARE,
+        message="6 of 100",
+        opened_at=NOON,
+        share=0.0612,
+        peak_share=0.2,
+        threshold_share=0.05,
+        window_minutes=15,
+        calls=100,
+        oversized_calls=6,
+    )
+    html = admin_client.get(ALERTS).content.decode()
+    assert "tm-badge-open" in html
+    assert "6.1\u00a0%" in html
+    url = f"{ALERTS}{alert.pk}/change/"
+    assert admin_client.get(url).status_code == 200
+    assert admin_client.post(url, {}).status_code == 403
+    assert admin_client.get(f"{ALERTS}add/").status_code == 403
+
+
+def test_the_pages_are_for_staff(client):
+    assert client.get(CALLS).status_code == 302
+    assert client.get(ALERTS).status_code == 302

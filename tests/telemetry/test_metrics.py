@@ -1,0 +1,88 @@
+"""What Prometheus reads."""
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from telemetry import counters, recorder
+from telemetry.metrics import metrics_text
+from tests.telemetry.examples import a_call, a_summary
+
+pytestmark = pytest.mark.django_db
+
+
+def samples():
+    body, content_type = metrics_text()
+    assert content_type.startswith("text/plain")
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(body.decode())
+        for sample in family.samples
+    }
+
+
+def growth(*calls):
+    """What recording `calls` adds to each sample."""
+    before = samples()
+    for call in calls:
+        recorder.record(call)
+    recorder.flush()
+    return {key: value - before.get(key, 0) for key, value in samples().items()}
+
+
+def key(name, **labels):
+    return name, tuple(sorted(labels.items()))
+
+
+def test_calls_are_counted_by_operation_outcome_and_door():
+    grown = growth(a_call(), a_call(), a_summary(door="websocket"))
+    assert grown[key("sluice_calls_total", operation="list_bookings", outcome="plain", door="rest")] == 2
+    labels = {"operation": "get_booking", "outcome": "summarized", "door": "websocket"}
+    assert grown[key("sluice_calls_total", **labels)] == 1
+    assert grown[key("sluice_oversized_calls_total", operation="get_booking")] == 1
+
+
+def test_tokens_are_counted_raw_sent_and_saved():
+    grown = growth(a_summary())
+    for kind, tokens in (("raw", 6000), ("sent", 2400), ("saved", 3600)):
+        assert grown[key("sluice_result_tokens_total", operation="get_booking", kind=kind)] == tokens
+
+
+def test_latency_is_a_histogram_in_seconds():
+    grown = growth(a_call(latency_ms=30), a_call(latency_ms=3000))
+    name = "sluice_call_duration_seconds"
+    assert grown[key(f"{name}_count", operation="list_bookings")] == 2
+    assert grown[key(f"{name}_bucket", operation="list_bookings", le="0.05")] == 1
+    assert grown[key(f"{name}_sum", operation="list_bookings")] == pytest.approx(3.03)
+
+
+def test_an_odd_figure_does_not_spoil_a_sum():
+    grown = growth(a_call(latency_ms=float("nan")), a_call(latency_ms=40, original_tokens=-5))
+    assert grown[key("sluice_call_duration_seconds_sum", operation="list_bookings")] == pytest.approx(0.04)
+
+
+def test_estimates_are_compared_with_claudes_own_count():
+    grown = growth(
+        a_call(estimated_tokens=900, claude_tokens=1000),
+        a_call(estimated_tokens=700, claude_tokens=1000),
+        a_call(claude_tokens=0),
+    )
+    assert grown[key("sluice_token_estimates_total", within_20_percent="yes")] == 1
+    assert grown[key("sluice_token_estimates_total", within_20_percent="no")] == 1
+
+
+def test_the_recorder_reports_on_itself():
+    recorder.record(a_call())
+    assert samples()[key("sluice_telemetry_queued")] == 1
+    recorder.flush()
+    assert samples()[key("sluice_telemetry_queued")] == 0
+    assert samples()[key("sluice_telemetry_stored_total")] == 1
+    assert samples()[key("sluice_telemetry_dropped_total")] == 0
+
+
+def test_the_number_of_series_is_bounded(monkeypatch):
+    monkeypatch.setattr(counters, "MAX_OPERATIONS", len(counters._operations | {"list_bookings"}))
+    growth(a_call())
+    grown = growth(a_call(operation="one too many", door="hatch"))
+    labels = {"operation": "_other", "outcome": "plain", "door": "_other"}
+    assert grown[key("sluice_calls_total", **labels)] == 1
+    assert not any("one too many" in str(each) for each in grown)
