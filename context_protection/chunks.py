@@ -214,7 +214,7 @@ _CODE_LINE = re.compile(
     r"(#!|<\?|<!|</?\w[^>]*>)|.*[{};]\s*$|\s*[}\])]+[,;]?\s*$|\s*(import|from|def|class|function|const|let|var"
     r"|public|private|package|func|fn|use|#include|SELECT)\s+\S"
 )
-_MARKDOWN_LINE = re.compile(r" {0,3}#{1,6} \S|\s*([-*+]|\d{1,3}[.)]) +\S|\s*\|.*\|\s*$|.*(\]\(\S+\)|\*\*\S)")
+_MARKDOWN_LINE = re.compile(r" {0,3}#{1,6} \S|\s*([-*+]|\d{1,3}[.)]) +\S|\s*\|.*\|\s*$|.*(\]\(\w|\*\*\w)")
 
 
 def detect(name: str, media_type: str, text: str) -> TextForm:
@@ -562,20 +562,33 @@ class _Sentences:
 
     def _ends_within(self, start: int, end: int) -> list[int]:
         window = self.text[start:end].encode("utf-8", "replace").decode()  # no lone surrogates for sentencex
-        ends, at = set(), 0
-        for sentence in segment(self.language, window):
-            at = window.find(sentence, at) + len(sentence)  # it may leave out white space between two
-            ends.add(at)
+        ends = _ends_in("en", window)
+        if self.language != "en":
+            ends &= _ends_in(self.language, window)  # both, since an English phrase may stand in any text
         if not window.isascii():
             ends.update(match.end() for match in _MORE_ENDS.finditer(window))
         return sorted(start + at for at in ends if 0 < at < len(window) and _may_end(self.text, start + at))
 
 
+def _ends_in(language: str, window: str) -> set[int]:
+    ends, at = set(), 0
+    for sentence in segment(language, window):
+        at = window.find(sentence, at) + len(sentence)  # it may leave out white space between two
+        ends.add(at)
+    return ends
+
+
+# Read backwards from a place: the number of a list's item, or a line's end without a stop.
+_NO_END = regex.compile(r"(?r)(?:(?<![^\n])[\s>]*[\d.]+[.)]\s+|[^\W_]\s*\n\s*)")
+
+
 def _may_end(text: str, at: int) -> bool:
-    """Whether a sentence can end here: not in "example.Com", not in a character as people see it."""
+    """Whether a sentence can end here, which sentencex says more often: not in "example.Com", not behind the "5."
+    of a list, not where a line is merely wrapped, not in a character as people see it."""
     before, behind = text[at - 1], text[at]
     in_word = before.isascii() and behind.isascii() and not before.isspace() and not behind.isspace()
-    return not in_word and _grapheme_start(text, max(0, at - 64), at) == at
+    recent = max(0, at - 64)
+    return not in_word and not _NO_END.match(text, recent, at) and _grapheme_start(text, recent, at) == at
 
 
 def _language(text: str) -> str:
@@ -789,6 +802,8 @@ class _Cutter:
         On the coarsest level that allows it: on a finer one only in a unit that reaches to `over`, the end of
         what was weighed and is over the cap. None if nothing is shorter than that.
         """
+        if over == start + 1:
+            return None
         body = self.blocks.body(bisect_right(self.blocks.ends, start))
         floor = body if start < body < room else start
         for number, level in enumerate(self.levels):

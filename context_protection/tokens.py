@@ -110,7 +110,7 @@ class ClaudeRuler:
 SEGMENT: Final = 1 << 16
 # Up to here every run is priced, whatever it costs; what leaves is shorter.
 PRICED_IN_FULL: Final = 2 * SEGMENT
-# Beyond it, so many runs stand for a segment of nearly nothing but new ones: 2 % off, and less over several.
+# Beyond it, at most so many runs stand for a segment of nearly only new ones: 2 % off, and less over several.
 SAMPLED_RUNS: Final = 1_024
 # Longer runs are hardly ever met again.
 REMEMBERED_LENGTH: Final = 20
@@ -120,7 +120,7 @@ REMEMBERED_RUNS: Final = 1 << 15
 
 class Prices(dict[str, int]):
     """The prices of the runs met lately. A full generation is kept until the next is full as well, so that a
-    flood of random ids does not wash out the words. Threads may lose each other's entries, never get a wrong one.
+    flood of random ids does not wash out the words. Threads may lose each other's entries, never wrong ones.
     """
 
     def __init__(self, price: Callable[[str], int]) -> None:
@@ -164,9 +164,9 @@ class RunCounter:
         return total
 
     def estimate(self, text: str) -> int:
-        """From few slices, and twice as many while they disagree; from all where that is cheap or surer."""
-        if len(text) <= SHORT:
-            return self.count(text)
+        """From few slices, and twice as many while they disagree; from all where that is cheap, or where they
+        would be half of the text (so always below 6,144 characters).
+        """
         weight = weigh(text, TYPICAL)
         slices = FIRST_SLICES
         while slices * SLICE * 2 <= len(text):
@@ -188,7 +188,8 @@ class RunCounter:
         times = Counter(runs)
         if sum(map(len, times)) <= SEGMENT // 4:
             return sum(self._prices[run] * often for run, often in times.items())
-        chosen = random.Random(len(runs)).sample(runs, min(len(runs), SAMPLED_RUNS))  # noqa: S311
+        enough = min(math.ceil(len(runs) / 16), SAMPLED_RUNS)
+        chosen = random.Random(len(runs)).sample(runs, enough)  # noqa: S311
         return round(self._sum(chosen) * sum(map(len, runs)) / sum(map(len, chosen)))
 
     def _sample(self, text: str, slices: int, seed: int) -> "Sample":
@@ -203,8 +204,7 @@ class RunCounter:
 
 # ---- estimating: slices and their weights ---------------------------------------------------------
 
-# Characters; of a shorter text the first slices would be half.
-SHORT: Final = 6_000
+# In characters.
 SLICE: Final = 128
 FIRST_SLICES: Final = 24
 MOST_SLICES: Final = 192
@@ -244,31 +244,34 @@ class Sample:
 
 
 # Tokens per byte of UTF-8 by the kind of byte: typical, and at most. A lead byte stands for its script.
-# Fitted on ctok's counts of 1,431 texts of 20 classes (JSON, logs, CSV, ids, code, prose, translations into 60
-# languages), 300 mixtures made of them and, for the second column, 80 extremes (noise, rare scripts). The
+# Fitted on ctok's counts of 1,431 texts of 20 classes (JSON, logs, CSV, ids, code, prose, translations into
+# 60 languages), 300 mixtures made of them and, for the second column, 80 extremes (noise, rare scripts). The
 # first: least squares of the relative error, within 20 % on 94 %. The second: the cheapest linear bound that
-# none of them exceeds, rounded up. It does not bound a flood of the commonest letters ("aaaa", "onestoneration").
+# none of them exceeds, rounded up; it does not hold for a flood of the commonest letters ("aaaa", "onesto").
 _BYTES: Final = (
     (b"aeinorst", 0.05, 0.35),
     (b"cdhlmpu", 0.7, 0.6),
     (b"bfgkvwy", 1.3, 1.05),
-    (b"jqxz", 2.0, 2.2),
+    (b"jqxz", 2.0, 2.25),
     (b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", 0.95, 1.0),
     (b"0123456789", 0.6, 1.25),
     (b" ", 0.1, 0.1),
     (b"\n\t", 1.2, 1.0),
-    (b"\"'*-=_#~<>|.", 0.5, 0.6),
+    (b"\"'*-=_#~<>|.", 0.45, 0.6),
     (b"!$%&()+,/:;?@[]^`{}\\", 1.1, 1.6),
-    (range(0x80, 0xC0), 0.5, 0.55),  # every byte of a character but its first
-    (range(0xC2, 0xC4), 1.4, 1.15),  # é ß
-    (range(0xC4, 0xCC), 1.0, 1.85),  # ł ş
-    (range(0xCC, 0xD2), 0.05, 0.25),  # Greek, Cyrillic
-    (range(0xD2, 0xE0), 0.3, 2.15),  # Hebrew, Arabic
-    (range(0xE0, 0xE1), 0.05, 1.45),  # Indic, Thai
-    (range(0xE1, 0xE2), 0.05, 2.3),  # Georgian, Khmer
-    (range(0xE2, 0xE3), 0.9, 2.3),  # dashes, arrows, boxes
-    (range(0xE3, 0xF0), 0.1, 2.4),  # Chinese, Japanese, Korean
-    (range(0xF0, 0x100), 1.4, 2.55),  # emoji
+    (range(0x80, 0xC0), 0.4, 0.5),  # every byte of a character but its first
+    (range(0xC2, 0xC4), 1.55, 1.25),  # é ß
+    (range(0xC4, 0xCC), 1.15, 1.95),  # ł ş
+    (range(0xCC, 0xD2), 0.1, 0.3),  # Greek, Cyrillic
+    (range(0xD2, 0xE0), 0.4, 2.25),  # Hebrew, Arabic
+    (range(0xE0, 0xE1), 0.3, 1.6),  # Indic, Thai
+    (range(0xE1, 0xE2), 0.25, 2.5),  # Georgian, Khmer
+    (range(0xE2, 0xE3), 0.95, 2.8),  # dashes, arrows, boxes
+    (range(0xE3, 0xE4), 0.05, 0.95),  # kana
+    (range(0xE4, 0xEA), 0.5, 1.4),  # Han
+    (range(0xEA, 0xEE), 0.55, 2.3),  # Hangul
+    (range(0xEE, 0xF0), 0.05, 2.6),  # full width
+    (range(0xF0, 0x100), 1.75, 2.8),  # emoji
 )
 # A weight is so many twentieths of a token, and no byte weighs nothing.
 _UNIT: Final = 0.05
@@ -300,7 +303,7 @@ def weigh(text: str, weights: bytes) -> int:
 
 def guarded(text: str) -> int:
     """Claude tokens of a text without ctok: the formula, raised to the most that such bytes were seen to
-    cost. At median 1.4 times the true count; 2 to 4 times on numbers, CJK and rare scripts.
+    cost. At median 1.4 times the true count; up to 2 times on CJK and logs, 4 times on rare scripts.
     """
     return max(formula(text), math.ceil(weigh(text, AT_MOST) * _UNIT))
 
@@ -343,6 +346,8 @@ class Ctok:
 
     def price(self, run: str) -> int:
         """Tokens of a run where `run_pattern` cuts it out."""
+        if not run:
+            return 1  # a space that costs
         core = run.strip(" ")
         if core.isascii() and core.isalpha():
             opening = self._open_capital + core.lower() if core.istitle() else self._open + core
@@ -358,7 +363,7 @@ class Ctok:
         if not run:
             return 0
         before = "a" if (run[0] == " " and run.strip(" ")) or run[0].isdecimal() else "1"
-        after = "a" if run[-1] in " '" or run[-1].isdecimal() else "1"
+        after = "a" if run[-1] == " " or run[-1].isdecimal() else "1"
         return self._tile(before + run + after, self._model)[0] - 2
 
     def _fewest_pieces(self, spelling: str) -> int:
@@ -408,22 +413,26 @@ def run_pattern(letters: str, ideographs: str) -> re.Pattern[str]:
     """Cuts any text into runs whose prices add up, every character in one of them, in linear time: nothing
     repeats without bound, so a run without end comes in windows.
 
-    The space between two words is free, so it goes with the second. Digits and ideographs pay for theirs, so
-    they keep the one behind. Punctuation is spelled otherwise beside a space, so it keeps what is around it.
+    Punctuation is spelled otherwise beside a space, so it keeps the spaces around it. A single space is free
+    between words and punctuation, and costs a token beside a digit, an ideograph, or a quote that opens a word.
+    Where it went with its neighbour all the same, an empty run in front or behind stands for that token.
     """
-    letter = rf"[A-Za-z{letters}]"
+    letter, paying, other = rf"[A-Za-z{letters}]", rf"[0-9{ideographs}]", rf"[^0-9{ideographs}\s]"
     sign = rf"[^A-Za-z{letters}{ideographs}0-9\s]"
     space = r"[\ \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\x1c-\x1f]"
     newline = r"[\t\n\r\f\v\x85\u3000]"
-    signs = rf"{sign}{{1,16}}+(?:{space}{sign}{{1,16}}+){{0,3}}+(?:{space}(?={letter}))?"
+    signs = rf"{sign}{{1,16}}+(?:{space}{sign}{{1,16}}+){{0,3}}+(?:{space}(?=\S))?"
     return re.compile(
         rf"""
-          {space}?{letter}{{1,64}}
-        | [0-9]{{1,3}}(?:{space}(?!{space}))?
+          (?<={paying})(?={space}{other})
+        | (?<={sign}{space})(?={paying})
+        | (?<={other}{space}')(?={letter})
+        | {space}?{letter}{{1,64}}
+        | [0-9]{{1,3}}
         | '(?:[stdm]|ll|re|ve)(?!{letter})
         | {signs}
         | (?:{newline}{{1,16}}+{space}{{0,16}}+|{space}{{1,16}}+)(?:{signs})?
-        | [{ideographs}](?:{space}(?!{space}))?
+        | [{ideographs}]
         """,
         re.VERBOSE,
     )

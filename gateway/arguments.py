@@ -48,7 +48,7 @@ def _check_storable(name: str, value: Any) -> None:
         expected = "" if _STORABLE.fullmatch(value) else "a text without NUL or lone surrogates"
     elif isinstance(value, float) and not math.isfinite(value):
         expected = "a finite number"
-    elif isinstance(value, int) and abs(value) >= 2**53:
+    elif isinstance(value, (int, float)) and abs(value) >= 2**53:
         expected = "a number of at most 15 digits"
     if expected:
         raise InvalidArgument(

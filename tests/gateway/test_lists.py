@@ -1,0 +1,163 @@
+"""Lists as their callers see them: pages, totals, forms, filters, orders (FR-001 to FR-006, FR-017, rulings)."""
+
+from typing import Any
+
+import pytest
+
+from context_protection import tables
+from gateway.connectors.hostaway.models import Booking
+from tests import crawler
+from tests.doors import Doors
+
+pytestmark = pytest.mark.django_db
+
+LIST = "list_bookings"
+PAGING = {"nextCursor", "totalCount", "pageSize", "hasMore"}
+
+
+def test_five_hundred_bookings_come_in_ten_pages_each_once_newest_first(doors: Doors):
+    pages = list(crawler.pages(doors.mcp, LIST, {}))
+    rows = [row for page in pages for row in page["items"]]
+    assert [len(page["items"]) for page in pages] == [50] * 10
+    expected = list(Booking.objects.order_by("-inserted_on", "-id").values_list("id", flat=True))
+    assert [row["id"] for row in rows] == expected
+    for page in pages:
+        assert page["meta"]["totalCount"] == 500
+        assert page["meta"]["estimatedTokens"] <= 4000
+    assert [page["meta"]["hasMore"] for page in pages] == [True] * 9 + [False]
+    assert "nextCursor" not in pages[-1]
+
+
+def test_a_plain_call_is_the_first_page(doors: Doors):
+    plain, asked = doors.rest(LIST, {}), doors.rest(LIST, {"limit": 50})
+    assert plain["items"] == asked["items"]
+    assert "nextCursor" in plain
+
+
+def test_a_list_that_fits_has_no_paging_metadata(doors: Doors):
+    answer = doors.rest("list_documents", {})
+    assert set(answer) == {"items", "meta"}
+    assert set(answer["meta"]) == {"estimatedTokens", "budgetUsed", "budgetRemaining"}
+
+
+def test_a_caller_that_pages_always_gets_paging_metadata(doors: Doors):
+    answer = doors.rest("list_documents", {"limit": 50})
+    assert answer["meta"]["hasMore"] is False
+    assert answer["meta"]["totalCount"] == 4
+    assert "nextCursor" not in answer
+
+
+def test_a_preview_list_says_what_it_left_out_and_how_to_get_it(doors: Doors):
+    meta = doors.rest(LIST, {})["meta"]
+    assert meta["kind"] == "preview"
+    assert meta["projectedFields"][:3] == ["id", "status", "guestName"]
+    assert meta["totalFields"] > 100
+    assert meta["originalTokens"] > 40_000
+    operation, arguments = crawler.details(meta["detailsAvailable"])
+    assert len(crawler.walk(doors.rest, operation, {**arguments, "limit": 200})) == 500
+
+
+def test_few_rows_that_fit_come_whole(doors: Doors):
+    answer = doors.rest(LIST, {"limit": 1})
+    assert answer["meta"]["kind"] == "full"
+    assert len(answer["items"][0]) > 90
+
+
+def test_guest_contact_and_secrets_are_withheld_from_lists_and_named(doors: Doors):
+    answer = doors.rest(LIST, {"limit": 1})
+    withheld = set(answer["meta"]["withheld"])
+    assert {"guestEmail", "phone", "doorCode"} & withheld
+    assert not withheld & set(answer["items"][0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "holds"),
+    [
+        ({"status": "confirmed"}, lambda row: row["status"] == "confirmed"),
+        ({"status": "cancelled"}, lambda row: row["status"] == "cancelled"),
+        ({"propertyId": 200285}, lambda row: row["propertyId"] == 200285),
+        ({"guestName": "an"}, lambda row: "an" in row["guestName"].lower()),
+        ({"checkInFrom": "2026-12-01", "checkInTo": "2026-12-31"}, lambda row: row["checkInDate"][:7] == "2026-12"),
+        (
+            {"minTotalPrice": 1000, "currency": "eur"},
+            lambda row: row["totalPrice"] >= 1000 and row["currency"] == "EUR",
+        ),
+    ],
+)
+def test_filters_choose_and_the_total_is_of_what_they_chose(doors: Doors, arguments: dict[str, Any], holds: Any):
+    whole = crawler.walk(doors.rest, LIST, {"format": "items"})
+    chosen = [row for row in whole if holds(row)]
+    got = crawler.walk(doors.rest, LIST, {**arguments, "format": "items"})
+    assert chosen
+    assert [row["id"] for row in got] == [row["id"] for row in chosen]
+    assert doors.rest(LIST, {**arguments, "limit": 1})["meta"]["totalCount"] == len(chosen)
+
+
+def test_upstream_statuses_can_be_asked_for(doors: Doors):
+    new, modified, confirmed = (
+        doors.rest(LIST, {"status": status, "limit": 1})["meta"]["totalCount"]
+        for status in ("new", "modified", "confirmed")
+    )
+    assert new + modified == confirmed > new > 0
+
+
+def test_any_sortable_column_orders_and_ties_are_broken(doors: Doors):
+    for order in ("-totalPrice", "checkInDate", "guestName", "propertyId"):
+        rows = crawler.walk(doors.rest, LIST, {"order": order, "format": "items"})
+        assert len({row["id"] for row in rows}) == 500
+    prices = [row["totalPrice"] for row in crawler.walk(doors.rest, LIST, {"order": "-totalPrice"})]
+    assert prices == sorted(prices, reverse=True)
+
+
+def test_fields_choose_columns_in_the_asked_order(doors: Doors):
+    answer = doors.rest(LIST, {"fields": "guestName,id,arrivalDate", "limit": 5})
+    assert [list(row) for row in answer["items"]] == [["guestName", "id", "arrivalDate"]] * 5
+
+
+def test_a_page_that_would_not_fit_becomes_a_table_and_then_smaller(doors: Doors):
+    answer = doors.rest(LIST, {"limit": 200})
+    assert "table" in answer
+    assert answer["meta"]["estimatedTokens"] <= 4000
+    assert answer["meta"]["pageSize"] == len(answer["table"]["rows"]) < 200
+    assert answer["meta"]["hasMore"]
+    rows = crawler.walk(doors.rest, LIST, {"limit": 200})
+    assert rows == crawler.walk(doors.rest, LIST, {})
+
+
+def test_items_stay_items_where_the_caller_says_so(doors: Doors):
+    answer = doors.rest(LIST, {"limit": 200, "format": "items"})
+    assert "table" not in answer
+    assert answer["meta"]["estimatedTokens"] <= 4000
+
+
+def test_a_table_hoists_what_is_the_same_in_every_row(doors: Doors):
+    answer = doors.rest(LIST, {"currency": "EUR", "format": "table"})
+    assert answer["table"]["constants"]["currency"] == "EUR"
+    assert "currency" not in answer["table"]["columns"]
+    items = doors.rest(LIST, {"currency": "EUR", "format": "items"})["items"]
+    assert tables.rows(answer["table"])[: len(items)] == items[: len(answer["table"]["rows"])]
+
+
+def test_the_same_cursor_gives_the_same_page_again(doors: Doors):
+    cursor = doors.rest(LIST, {})["nextCursor"]
+    assert doors.rest(LIST, {"cursor": cursor})["items"] == doors.mcp(LIST, {"cursor": cursor})["items"]
+
+
+def test_condensed_rows_are_the_previews_of_their_records(doors: Doors):
+    """A row is read from columns, a preview from the upstream object: they must not drift apart."""
+    for list_operation, record_operation in (
+        ("list_bookings", "get_booking"),
+        ("list_listings", "get_listing"),
+    ):
+        for row in doors.rest(list_operation, {"limit": 4, "format": "items"})["items"][:4]:
+            answer = doors.rest(record_operation, {"id": row["id"]})
+            if crawler.is_preview(answer) and "guestEmail" not in row:
+                shared = {name: value for name, value in row.items() if name in answer["summary"]}
+                assert shared == {name: answer["summary"][name] for name in shared}
+
+
+def test_older_addresses_still_answer(doors: Doors):
+    for address in ("/api/reservations", "/api/bookings"):
+        assert doors.get(address, {"limit": 3})["items"] == doors.rest(LIST, {"limit": 3})["items"]
+    booking = doors.get("/api/reservations/43000010")
+    assert booking["id"] == 43000010

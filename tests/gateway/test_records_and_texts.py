@@ -1,0 +1,147 @@
+"""Records and documents as their callers see them (FR-010 to FR-012, FR-016 to FR-023, US2, US4)."""
+
+import orjson
+import pytest
+
+from gateway.connectors.hostaway.models import Booking, DocumentContent, Listing
+from gateway.connectors.hostaway.shapes import SECRETS
+from tests import crawler
+from tests.doors import Doors
+
+pytestmark = pytest.mark.django_db
+
+LOG = "sync-2026-11.log"
+
+
+def original(model: type[Booking] | type[Listing], number: int) -> dict[str, object]:
+    document: dict[str, object] = orjson.loads(model.objects.get(id=number).data)
+    return document
+
+
+@pytest.mark.parametrize("number", [43000000, 43000003])
+def test_a_large_booking_comes_as_a_preview_that_identifies_it(doors: Doors, number: int):
+    answer = doors.mcp("get_booking", {"id": number})
+    assert crawler.is_preview(answer)
+    assert {"id", "guestName", "status", "propertyId", "checkInDate", "checkOutDate", "totalPrice"} <= set(
+        answer["summary"]
+    )
+    assert answer["meta"]["originalTokens"] > 2000
+    assert answer["meta"]["estimatedTokens"] <= 0.4 * answer["meta"]["originalTokens"]
+    assert set(answer["meta"]["projectedFields"]) == set(answer["summary"])
+
+
+def test_a_small_booking_comes_whole(doors: Doors):
+    answer = doors.rest("get_booking", {"id": 43000013})
+    upstream = original(Booking, 43000013)
+    withheld = answer["meta"].get("withheld", [])
+    assert crawler.own(answer) == {name: value for name, value in upstream.items() if name not in withheld}
+
+
+@pytest.mark.parametrize("number", [43000000, 43000001, 43000002, 43000003, 43000040])
+def test_a_booking_put_together_again_is_the_original_less_what_is_named_as_withheld(doors: Doors, number: int):
+    preview = doors.mcp("get_booking", {"id": number})
+    upstream = original(Booking, number)
+    kept = {name: value for name, value in upstream.items() if name not in preview["meta"]["withheld"]}
+    assert crawler.by_sections(doors.mcp, "get_booking", {"id": number}) == kept
+    assert crawler.record(doors.mcp, "get_booking", {"id": number}) == kept
+    assert len(kept) == preview["meta"]["totalFields"]
+
+
+def test_listings_of_forty_kilobytes_come_in_parts_under_the_cap(doors: Doors):
+    for listing in Listing.objects.all():
+        whole = crawler.record(doors.rest, "get_listing", {"id": listing.id})
+        upstream = orjson.loads(listing.data)
+        withheld = doors.rest("get_listing", {"id": listing.id})["meta"]["withheld"]
+        assert whole == {name: value for name, value in upstream.items() if name not in withheld}
+
+
+def test_the_financial_section_is_given_alone_and_whole(doors: Doors):
+    answer = doors.rest("get_booking", {"id": 43000003, "fields": "financial"})
+    upstream = original(Booking, 43000003)
+    assert answer["financeField"] == upstream["financeField"]
+    assert answer["totalPrice"] == upstream["totalPrice"]
+    assert "guestName" not in answer
+
+
+def test_fields_reach_into_nested_values(doors: Doors):
+    answer = doors.rest("get_booking", {"id": 43000003, "fields": "id,financeField.*.name"})
+    lines = original(Booking, 43000003)["financeField"]
+    assert answer["financeField"] == [{"name": line["name"]} for line in lines]  # type: ignore[attr-defined]
+
+
+def test_no_secret_leaves_and_each_is_named(doors: Doors):
+    upstream = original(Booking, 43000003)
+    secrets = {name for name in upstream if name in {"doorCode", "guestAuthHash", "hostProxyEmail"} and upstream[name]}
+    assert secrets
+    for arguments in ({}, {"fields": "all"}, {"fields": "system"}, {"fields": ",".join(secrets)}):
+        answer = doors.rest("get_booking", {"id": 43000003, **arguments})
+        for name in secrets:
+            assert name not in crawler.own(answer)
+            assert str(upstream[name]) not in str(answer)
+    named = doors.rest("get_booking", {"id": 43000003, "fields": ",".join(secrets)})["meta"]["withheld"]
+    assert set(named) == secrets
+
+
+def test_every_kind_of_secret_is_known():
+    for name in ("doorCode", "doorCodeInstruction", "wifiPassword", "ccNumber", "ccNumberEndingDigits", "cvc"):
+        from fnmatch import fnmatchcase
+
+        assert any(fnmatchcase(name, pattern) for pattern in SECRETS), name
+
+
+def test_long_texts_of_a_preview_end_at_a_sentence_and_say_how_to_go_on(doors: Doors):
+    note = doors.rest("get_booking", {"id": 43000003})["summary"]["guestNote"]
+    upstream = str(original(Booking, 43000003)["guestNote"])
+    start, _, marker = note.partition(" …[+")
+    assert upstream.startswith(start)
+    assert start[-1] in ".!?。！？"
+    assert f"of {len(upstream):,} characters: fields=guestNote]" in marker
+    assert doors.rest("get_booking", {"id": 43000003, "fields": "guestNote"})["guestNote"] == upstream
+
+
+def test_a_log_comes_in_chunks_of_two_hundred_lines(doors: Doors):
+    first = doors.mcp("read_document", {"id": LOG})
+    assert (first["chunkIndex"], first["totalChunks"]) == (0, 50)
+    assert first["metadata"]["startLine"] == 1
+    assert first["metadata"]["endLine"] == 200
+    assert first["metadata"]["totalLines"] == 10_000
+
+
+@pytest.mark.parametrize("name", [LOG, "house-manual.md", "check-in-guide.md", "cleaning-checklist.txt"])
+def test_a_document_read_to_its_end_is_the_document_byte_for_byte(doors: Doors, name: str):
+    text = crawler.text(doors.rest, "read_document", {"id": name})
+    assert text == DocumentContent.objects.get(documents__id=name).text
+
+
+def test_a_stack_trace_stays_with_its_entry(doors: Doors):
+    for chunk in crawler.pages(doors.rest, "read_document", {"id": LOG}):
+        assert not chunk["content"].startswith((" ", "\t", "Traceback"))
+
+
+def test_a_range_gives_exactly_its_lines(doors: Doors):
+    answer = doors.rest("read_document", {"id": LOG, "startLine": 100, "endLine": 200})
+    lines = DocumentContent.objects.get(documents__id=LOG).text.splitlines(keepends=True)
+    assert answer["content"] == "".join(lines[99:200])
+    assert (answer["metadata"]["startLine"], answer["metadata"]["endLine"]) == (100, 200)
+
+
+def test_a_range_beyond_the_end_is_clipped_to_it(doors: Doors):
+    answer = doors.rest("read_document", {"id": LOG, "startLine": 9990, "endLine": 20000})
+    assert answer["metadata"]["endLine"] == 10_000
+
+
+def test_a_short_document_comes_whole(doors: Doors):
+    answer = doors.rest("read_document", {"id": "check-in-guide.md"})
+    assert answer["totalChunks"] == 1
+    assert "nextCursor" not in answer
+
+
+def test_a_text_that_is_replaced_while_it_is_read_is_read_to_its_end_as_it_was(doors: Doors):
+    from gateway.connectors.hostaway import store
+
+    before = DocumentContent.objects.get(documents__id=LOG).text
+    first = doors.rest("read_document", {"id": LOG})
+    store.save_document(LOG, "Sync log", "text/x-log", "replaced\n")
+    rest = crawler.text(doors.rest, "read_document", {"id": LOG, "cursor": first["nextCursor"]})
+    assert first["content"] + rest == before
+    assert doors.rest("read_document", {"id": LOG})["content"] == "replaced\n"
