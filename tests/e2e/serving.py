@@ -1,0 +1,76 @@
+"""One Sluice as a newcomer starts it: `manage.py serve` in an empty environment, with a data directory of its own."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+STOP_SECONDS = 15
+
+
+@dataclass(frozen=True)
+class Serving:
+    base: str
+    key: str
+    password: str
+    welcome: str
+    environment: dict[str, str]
+
+    @property
+    def websocket(self) -> str:
+        return self.base.replace("http", "ws", 1) + "/mcp/ws"
+
+    def manage(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """A command of manage.py beside the running server."""
+        return subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT,
+            env={**self.environment, **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+
+@contextmanager
+def serving(data_dir: Path) -> Iterator[Serving]:
+    """Starts it on any free port, and stops it as a supervisor does."""
+    environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(data_dir), "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "serve", "--port", "0"],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        yield _welcomed(process, environment)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(STOP_SECONDS)
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def _welcomed(process: "subprocess.Popen[str]", environment: dict[str, str]) -> Serving:
+    assert process.stdout is not None
+    lines: list[str] = []
+    for line in process.stdout:
+        lines.append(line)
+        if line.startswith("Sluice listens on"):
+            break
+    welcome = "".join(lines)
+    patterns = (r"listens on (\S+)", r"API key +(\S+)", r"password (\S+)")
+    base, key, password = (re.search(pattern, welcome) for pattern in patterns)
+    assert base is not None, welcome
+    assert key is not None, welcome
+    assert password is not None, welcome
+    return Serving(base[1], key[1], password[1], welcome, environment)

@@ -1,0 +1,200 @@
+"""What people do in a real browser, against a real Sluice: `manage.py serve` with its first start."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+pytestmark = pytest.mark.browser
+
+ONLY_HERE = ("DATABASE_URL", "REDIS_URL", "HOST", "PORT", "DEBUG", "SECURE_COOKIES", "BEHIND_PROXY")
+BUDGETS = "/admin/context_protection/tokenbudget/"
+
+
+@dataclass(frozen=True)
+class Sluice:
+    """A running one, and what its first start printed."""
+
+    address: str
+    password: str
+    key: str
+
+
+@pytest.fixture(scope="module")
+def sluice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sluice]:
+    data = tmp_path_factory.mktemp("browser")
+    environment = {name: value for name, value in os.environ.items() if name not in ONLY_HERE}
+    command = [sys.executable, "manage.py", "serve", "--port", "0"]
+    with (
+        (data / "log").open("w") as log,
+        subprocess.Popen(
+            command,
+            cwd=settings.BASE_DIR,
+            env=environment | {"DATA_DIR": str(data)},
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        ) as process,
+    ):
+        try:
+            yield _as_printed(process, data / "log")
+        finally:
+            process.terminate()
+
+
+def _as_printed(process: subprocess.Popen[str], log: Path) -> Sluice:
+    printed = ""
+    assert process.stdout is not None
+    for line in process.stdout:
+        printed += line
+        if listens := re.search(r"Sluice listens on (\S+)", line):
+            password, key = re.search(r"password (\S+)", printed), re.search(r"API key +(\S+)", printed)
+            assert password, printed
+            assert key, printed
+            return Sluice(listens[1], password[1], key[1])
+    pytest.fail(f"Sluice did not start:\n{printed}\n{log.read_text()}")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if found is None:
+        message = "Chromium is not installed; on Debian and Ubuntu: apt install chromium"
+        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
+    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=[*sandbox, "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def window(chromium: Browser, sluice: Sluice, **options: object) -> Iterator[tuple[Page, list[str]]]:
+    """A window of its own, and what its console complains about."""
+    context: BrowserContext = chromium.new_context(base_url=sluice.address, **options)  # type: ignore[arg-type]
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    try:
+        yield page, complaints
+    finally:
+        context.close()
+
+
+def log_in(page: Page, sluice: Sluice) -> None:
+    page.goto("/admin/")
+    page.get_by_label("Username").fill("admin")
+    page.get_by_label("Password").fill(sluice.password)
+    page.get_by_role("button", name="Log in").click()
+
+
+def page_size(page: Page, sluice: Sluice) -> int:
+    """What a REST answer obeys right now."""
+    answer = page.request.get("/api/v1/bookings", headers={"Authorization": f"Bearer {sluice.key}"})
+    document = answer.json()
+    assert len(document["items"]) == document["meta"]["pageSize"]
+    return int(document["meta"]["pageSize"])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("address", ["/", "/api/docs/"])
+def test_pages_render_without_a_complaint(
+    chromium: Browser, sluice: Sluice, address: str, scheme: str, width: int
+) -> None:
+    size = {"width": width, "height": 900}
+    with window(chromium, sluice, color_scheme=scheme, viewport=size) as (page, complaints):
+        page.goto(address, wait_until="networkidle")
+        expect(page.get_by_role("heading", level=1).or_(page.locator("#swagger-ui h2")).first).to_be_visible()
+        shade = page.evaluate("getComputedStyle(document.documentElement).colorScheme")
+        assert scheme in shade
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing sticks out"
+        assert complaints == []
+
+
+def test_api_docs_show_every_resource(chromium: Browser, sluice: Sluice) -> None:
+    with window(chromium, sluice) as (page, complaints):
+        page.goto("/api/docs/")
+        operation = page.locator(".opblock", has_text="/api/v1/bookings/{").first
+        operation.get_by_role("button").first.click()
+        expect(operation.locator(".opblock-body")).to_be_visible()
+        assert complaints == []
+
+
+def test_a_snippet_is_chosen_and_copied_by_keyboard(chromium: Browser, sluice: Sluice) -> None:
+    with window(chromium, sluice, permissions=["clipboard-read", "clipboard-write"]) as (page, complaints):
+        page.goto("/")
+        page.get_by_role("tab", name="Claude Code, WebSocket").focus()
+        page.keyboard.press("ArrowRight")
+        expect(page.get_by_role("tab", name="Claude Code, HTTP")).to_be_focused()
+        snippet = page.get_by_role("tabpanel", name="Claude Code, HTTP")
+        expect(snippet).to_be_visible()
+        page.keyboard.press("Tab")
+        expect(snippet.get_by_role("button", name="Copy")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("status")).to_have_text("Copied to the clipboard.")
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied == snippet.locator("code").text_content()
+        assert copied.startswith("claude mcp add-json sluice '{")
+        assert f'"url":"{sluice.address}/mcp"' in copied
+        assert complaints == []
+
+
+def test_a_token_budget_applies_to_the_very_next_answer(chromium: Browser, sluice: Sluice) -> None:
+    with window(chromium, sluice) as (page, complaints):
+        log_in(page, sluice)
+        page.get_by_role("link", name="Set token budgets").click()
+        page.get_by_role("link", name="Add token budget").click()
+        page.get_by_label("Operation").select_option("list_bookings")
+        page.get_by_label("Default page size").fill("5")
+        page.get_by_role("button", name="Save", exact=True).click()
+        expect(page.locator(".messagelist .success")).to_be_visible()
+        assert page_size(page, sluice) == 5
+
+        page.locator("#result_list").get_by_role("link", name="list_bookings").click()
+        page.get_by_label("Default page size").fill("7")
+        page.get_by_role("button", name="Save and continue editing").click()
+        expect(page.locator(".messagelist .success")).to_be_visible()
+        assert page_size(page, sluice) == 7
+        expect(page.get_by_role("row", name="defaultPageSize 7 set here")).to_be_visible()
+
+        page.get_by_role("link", name="History").click()
+        expect(page.locator("#change-history")).to_contain_text("5 → 7")
+        assert complaints == []
+
+
+def test_a_nonsense_budget_is_refused_with_a_sentence(chromium: Browser, sluice: Sluice) -> None:
+    with window(chromium, sluice) as (page, complaints):
+        log_in(page, sluice)
+        page.goto(f"{BUDGETS}add/")
+        page.get_by_label("Operation").select_option("list_transactions")
+        page.get_by_label("Token budget threshold").fill("6000")
+        page.get_by_label("Hard cap").fill("5000")
+        page.get_by_role("button", name="Save", exact=True).click()
+        sentence = page.locator(".field-hard_cap .errorlist")
+        expect(sentence).to_contain_text("hardCap (5,000) is below tokenBudgetThreshold (6,000)")
+        expect(sentence).to_contain_text("Raise hardCap or lower tokenBudgetThreshold.")
+        expect(page.get_by_label("Token budget threshold")).to_have_value("6000")
+        assert complaints == []
+
+
+def test_the_theme_that_is_chosen_holds_on_every_page(chromium: Browser, sluice: Sluice) -> None:
+    with window(chromium, sluice, color_scheme="light") as (page, complaints):
+        page.goto("/")
+        page.get_by_role("button", name="Toggle theme").click()
+        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+        page.goto("/api/docs/")
+        expect(page.locator("html")).to_have_class(re.compile("dark-mode"))
+        page.goto("/admin/login/")
+        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+        assert complaints == []

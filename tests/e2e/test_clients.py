@@ -1,0 +1,281 @@
+"""Real clients against `manage.py serve` in an empty environment: the official SDKs over every transport, and HTTP."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+import websockets
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
+from mcp.types import jsonrpc_message_adapter
+
+from tests import crawler
+from tests.e2e.serving import ROOT, Serving, serving
+from tests.properties.desk import real_tokens
+
+NODE_CLIENT = ROOT / "tests/e2e/typescript"
+
+
+@pytest.fixture(scope="module")
+def sluice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    with serving(tmp_path_factory.mktemp("sluice")) as running:
+        yield running
+
+
+@asynccontextmanager
+async def over_websocket(sluice: Serving) -> AsyncIterator[Any]:
+    """The SDK has no WebSocket transport any more; two streams and a socket are one."""
+    headers = {"Authorization": f"Bearer {sluice.key}"}
+    async with websockets.connect(sluice.websocket, subprotocols=["mcp"], additional_headers=headers) as socket:
+        to_client, incoming = anyio.create_memory_object_stream[Any](64)
+        outgoing, from_client = anyio.create_memory_object_stream[Any](64)
+
+        async def read() -> None:
+            async with to_client:
+                async for frame in socket:
+                    await to_client.send(SessionMessage(jsonrpc_message_adapter.validate_json(frame)))
+
+        async def write() -> None:
+            async with from_client:
+                async for message in from_client:
+                    await socket.send(message.message.model_dump_json(by_alias=True, exclude_unset=True))
+
+        async with anyio.create_task_group() as tasks, incoming, outgoing:
+            tasks.start_soon(read)
+            tasks.start_soon(write)
+            yield incoming, outgoing
+            tasks.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def over_http(sluice: Serving) -> AsyncIterator[Any]:
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {sluice.key}"}) as http,
+        streamable_http_client(f"{sluice.base}/mcp", http_client=http) as streams,
+    ):
+        yield streams
+
+
+def over_stdio(sluice: Serving) -> StdioServerParameters:
+    environment = {**sluice.environment, "SLUICE_API_KEY": sluice.key}
+    return StdioServerParameters(command=sys.executable, args=[str(ROOT / "manage.py"), "mcp"], env=environment)
+
+
+TRANSPORTS = {"websocket": over_websocket, "http": over_http, "stdio": over_stdio}
+
+
+@pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
+@pytest.mark.parametrize("transport", list(TRANSPORTS))
+def test_an_account_is_read_through_the_official_sdk(sluice: Serving, transport: str, era: str):
+    found = anyio.run(read_account, TRANSPORTS[transport](sluice), era)
+    assert found["sizes"] == [50] * 10
+    assert found["distinct"] == 500
+    assert found["largest_estimate"] <= 4000
+    assert found["largest_real"] <= 12_000
+    assert found["by_sections"] == found["by_parts"]
+    assert found["log"].count("\n") == 10_000
+    assert found["log"] == crawler.text(lambda name, arguments: rest(sluice, name, arguments), "read_document", LOG)
+
+
+LOG = {"id": "sync-2026-11.log"}
+
+
+async def read_account(target: Any, era: str) -> dict[str, Any]:
+    """Walks, opens a preview, puts the record together again, reads the log: what the server is for."""
+    async with Client(target, mode=era) as client:
+        names = {tool.name for tool in (await client.list_tools()).tools}
+        assert {"list_bookings", "get_booking", "read_document"} <= names
+        real: list[int] = []
+
+        async def ask(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+            result = await client.call_tool(name, arguments)
+            real.append(real_tokens(result.content[0].text, 12_000))
+            document: dict[str, Any] = json.loads(result.content[0].text)
+            return document
+
+        async def follow(name: str, arguments: dict[str, Any]) -> list[dict[str, Any]]:
+            answers = [await ask(name, arguments)]
+            while cursor := answers[-1].get("nextCursor"):
+                answers.append(await ask(name, {**arguments, "cursor": cursor}))
+            return answers
+
+        pages = await follow("list_bookings", {})
+        preview = await ask("get_booking", {"id": 43000003})
+        more = preview["meta"]["detailsAvailable"]
+        sections: dict[str, Any] = {}
+        for section in more["sections"]:
+            sections.update(crawler.own(await ask(more["tool"], {**more["arguments"], "fields": section})))
+        whole = await follow(more["tool"], more["arguments"])
+        return {
+            "sizes": [len(page["items"]) for page in pages],
+            "distinct": len({row["id"] for page in pages for row in page["items"]}),
+            "largest_estimate": max(page["meta"]["estimatedTokens"] for page in pages),
+            "by_sections": sections,
+            "by_parts": crawler.own(whole[0]),
+            "log": "".join(chunk["content"] for chunk in await follow("read_document", LOG)),
+            "largest_real": max(real),
+        }
+
+
+def rest(sluice: Serving, name: str, arguments: Any) -> dict[str, Any]:
+    headers = {"Authorization": f"Bearer {sluice.key}"}
+    answer = httpx2.post(f"{sluice.base}/api/v1/tools/{name}", json=arguments, headers=headers)
+    document: dict[str, Any] = answer.json()
+    return document
+
+
+@pytest.mark.node
+def test_an_account_is_read_through_the_typescript_sdk_over_its_websocket_transport(sluice: Serving):
+    if not (NODE_CLIENT / "node_modules").exists() or shutil.which("node") is None:
+        reason = "Node.js or its packages are missing: install node, then npm ci in tests/e2e/typescript"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    command = ["node", "walk.mjs", sluice.websocket, sluice.key]
+    done = subprocess.run(command, cwd=NODE_CLIENT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["sizes"] == [50] * 10
+    assert found["distinct"] == 500
+    assert found["largest"] <= 4000
+    assert found["sectionsAreTheWhole"]
+    assert found["logBytes"] == len(crawler.text(lambda n, a: rest(sluice, n, a), "read_document", LOG).encode())
+
+
+def test_a_budget_edited_in_another_process_is_obeyed_by_the_very_next_answer(sluice: Serving):
+    """Another process on this machine, as stdio's is: no Redis tells the server, a file's time does."""
+    set_page = (
+        "from context_protection.models import TokenBudget as T; "
+        "T.objects.update_or_create(operation='list_bookings', defaults={'default_page_size': %s})"
+    )
+    assert len(rest(sluice, "list_bookings", {})["items"]) == 50
+    try:
+        assert sluice.manage("shell", "-v", "0", "-c", set_page % 7).returncode == 0
+        assert len(rest(sluice, "list_bookings", {})["items"]) == 7
+    finally:
+        assert sluice.manage("shell", "-v", "0", "-c", set_page % None).returncode == 0
+    assert len(rest(sluice, "list_bookings", {})["items"]) == 50
+
+
+def test_a_key_made_and_revoked_on_the_command_line_works_and_stops_working_at_once(sluice: Serving):
+    made = sluice.manage("apikey", "create", "colleague")
+    assert made.returncode == 0
+    assert made.stdout.strip().startswith("slc_"), "the key alone on stdout"
+    assert "\n" not in made.stdout.strip()
+    headers = {"Authorization": f"Bearer {made.stdout.strip()}"}
+    assert httpx2.get(f"{sluice.base}/api/v1/bookings", headers=headers).status_code == 200
+    assert sluice.manage("apikey", "revoke", "colleague").returncode == 0
+    assert httpx2.get(f"{sluice.base}/api/v1/bookings", headers=headers).status_code == 401
+
+
+def test_a_second_start_keeps_the_data_and_is_ready_in_three_seconds(sluice: Serving, tmp_path: Path):
+    data_dir = Path(sluice.environment["DATA_DIR"])
+    for name in ("sluice.sqlite3", "secret_key"):
+        shutil.copy(data_dir / name, tmp_path)
+    began = time.monotonic()
+    with subprocess.Popen(
+        [sys.executable, "manage.py", "serve", "--port", "0"],
+        cwd=ROOT,
+        env={**sluice.environment, "DATA_DIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        seconds = time.monotonic() - began
+        process.terminate()
+    assert line.startswith("Sluice listens on"), "nothing is made again, nothing is shown again"
+    assert seconds < 30, "a hanging start; how fast it is belongs to the benchmarks"
+
+
+def test_a_port_that_is_taken_is_said_plainly(sluice: Serving):
+    port = sluice.base.rsplit(":", 1)[1]
+    done = sluice.manage("serve", "--port", port)
+    assert done.returncode == 1
+    assert f"Port {port} on 127.0.0.1 is taken" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({"SLUICE_API_KEY": ""}, "SLUICE_API_KEY is not set"),
+        ({"SLUICE_API_KEY": "slc_wrong"}, "unknown or was revoked"),
+        ({"SLUICE_API_KEY": "x", "MCP_TRANSPORT": "carrier-pigeon"}, "MCP_TRANSPORT"),
+    ],
+)
+def test_stdio_without_what_it_needs_says_so(sluice: Serving, environment: dict[str, str], words: str):
+    done = sluice.manage("mcp", **environment)
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer slc_wrong"}, {"Authorization": "Basic eDp5"}])
+def test_no_door_opens_without_a_key(sluice: Serving, headers: dict[str, str]):
+    for method, address in (("GET", "/api/v1/bookings"), ("POST", "/api/v1/tools/list_bookings"), ("POST", "/mcp")):
+        answer = httpx2.request(method, sluice.base + address, headers=headers, json={} if method == "POST" else None)
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"].startswith("Bearer")
+        assert answer.json()["error"]["reason"] == "not_authenticated"
+    status = anyio.run(websocket_status, sluice.websocket, headers, ["mcp"])
+    assert status == 401
+
+
+async def websocket_status(url: str, headers: dict[str, str], protocols: list[str]) -> int:
+    try:
+        async with websockets.connect(url, additional_headers=headers, subprotocols=protocols):  # type: ignore[arg-type]
+            return 101
+    except websockets.InvalidStatus as refused:
+        return int(refused.response.status_code)
+
+
+def test_a_foreign_page_or_host_does_not_come_in(sluice: Serving):
+    key = {"Authorization": f"Bearer {sluice.key}"}
+    assert httpx2.post(f"{sluice.base}/mcp", headers={**key, "Origin": "https://evil.example"}).status_code == 403
+    assert httpx2.post(f"{sluice.base}/mcp", headers={**key, "Host": "evil.example"}).status_code == 400
+    refused = anyio.run(websocket_status, sluice.websocket, {**key, "Origin": "https://evil.example"}, ["mcp"])
+    assert refused == 403
+    assert anyio.run(websocket_status, sluice.websocket, {**key, "Origin": sluice.base}, ["mcp"]) == 101
+    assert anyio.run(websocket_status, sluice.websocket, key, ["graphql-ws"]) == 400
+
+
+def test_what_is_not_mcp_on_a_socket_is_answered(sluice: Serving):
+    answers, code = anyio.run(talk_nonsense, sluice)
+    assert [answer["error"]["code"] for answer in answers] == [-32700, -32600, -32600]
+    assert code == 1003
+
+
+async def talk_nonsense(sluice: Serving) -> tuple[list[dict[str, Any]], int]:
+    headers = {"Authorization": f"Bearer {sluice.key}"}
+    async with websockets.connect(sluice.websocket, subprotocols=["mcp"], additional_headers=headers) as socket:
+        answers = []
+        for frame in ("{nonsense", '{"jsonrpc":"1.0"}', "[]"):
+            await socket.send(frame)
+            answers.append(json.loads(await socket.recv()))
+        await socket.send(b"\x00\x01")
+        await socket.wait_closed()
+        assert socket.close_code is not None
+        return answers, socket.close_code
+
+
+def test_health_shows_real_figures(sluice: Serving):
+    before = httpx2.get(f"{sluice.base}/health").json()["calls"]
+    for _ in range(3):
+        rest(sluice, "list_bookings", {})
+    deadline = time.monotonic() + 10
+    while (health := httpx2.get(f"{sluice.base}/health").json())["calls"] < before + 3:
+        assert time.monotonic() < deadline, health
+    assert health["status"] == "ok"
+    assert 0 < health["paginationAdoption"] <= 1
+    assert health["averageResponseBytes"] > 0
