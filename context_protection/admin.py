@@ -11,9 +11,9 @@ from simple_history.admin import SimpleHistoryAdmin
 
 from context_protection import policies
 from context_protection.models import TokenBudget
-from context_protection.policy import CANONICAL_NAMES, setting_names
+from context_protection.policy import CANONICAL_NAMES, RANGES, setting_names
 
-INHERITED = "Empty fields are inherited; what applies stands below."
+INHERITED = "Empty fields are inherited: what then applies is shown in grey, and under “What applies now”."
 
 
 class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -28,9 +28,28 @@ class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        field = self.fields.get("operation")  # none once it is saved: then it is read-only
-        if isinstance(field, forms.ChoiceField):
-            field.choices = [("", "All operations"), *((name, name) for name in policies.kinds)]
+        if isinstance(self.fields.get("operation"), forms.ChoiceField):  # once it is saved, it is read-only
+            self.fields["operation"].choices = [  # type: ignore[attr-defined]
+                ("", "All operations"),
+                *((name, name) for name in policies.kinds),
+            ]
+        self._show_inherited()
+
+    def _show_inherited(self) -> None:
+        """Each empty field says what applies without it."""
+        inherited = policies.load().with_layer(self.instance.operation, {}).resolve(self.instance.operation)
+        for name in setting_names():
+            field, value = self.fields[name], getattr(inherited, name)
+            if isinstance(field, forms.IntegerField):
+                low, high = RANGES[name]
+                field.widget.attrs.update(placeholder=f"{value:,}", min=low, max=high)
+            elif isinstance(field, forms.NullBooleanField):
+                state = "on" if value else "off"
+                field.widget = forms.NullBooleanSelect()
+                field.widget.choices = [("unknown", f"Inherited ({state})"), ("true", "On"), ("false", "Off")]
+            elif isinstance(field, forms.ChoiceField):
+                _, *choices = list(field.choices)  # type: ignore[arg-type]
+                field.choices = [("", f"Inherited ({value})"), *choices]
 
     def clean_operation(self) -> str:
         operation: str = self.cleaned_data["operation"]
@@ -53,7 +72,7 @@ class TokenBudgetAdmin(SimpleHistoryAdmin):
         "chunk_size",
         "changed_at",
     )
-    readonly_fields = ("effective",)
+    readonly_fields = ("effective", "budget_for")
     fieldsets = (
         (None, {"fields": ("operation",)}),
         (
@@ -66,6 +85,15 @@ class TokenBudgetAdmin(SimpleHistoryAdmin):
         ("What applies now", {"fields": ("effective",)}),
     )
 
+    def get_fieldsets(self, request: HttpRequest, obj: TokenBudget | None = None) -> Any:
+        """What a saved budget is for cannot be changed."""
+        fieldsets = super().get_fieldsets(request, obj)
+        return [(None, {"fields": ("budget_for",)}), *fieldsets[1:]] if obj else fieldsets
+
+    @admin.display(description="Operation")
+    def budget_for(self, budget: TokenBudget) -> str:
+        return str(budget)
+
     @admin.display(description="Effective values")
     def effective(self, budget: TokenBudget) -> SafeString:
         budgets = policies.load()
@@ -74,12 +102,15 @@ class TokenBudgetAdmin(SimpleHistoryAdmin):
             "",
             '<tr><th scope="row">{}</th><td>{}</td><td>{}</td></tr>',
             (
-                (CANONICAL_NAMES[name], getattr(policy, name), budgets.source(budget.operation, name))
+                (CANONICAL_NAMES[name], _shown(getattr(policy, name)), budgets.source(budget.operation, name))
                 for name in setting_names()
             ),
         )
         head = '<thead><tr><th scope="col">Setting</th><th scope="col">Value</th><th scope="col">From</th></tr></thead>'
         return format_html("<table>" + head + "<tbody>{}</tbody></table>", rows)
 
-    def get_readonly_fields(self, request: HttpRequest, obj: TokenBudget | None = None) -> tuple[str, ...]:
-        return ("effective", "operation") if obj else ("effective",)
+
+def _shown(value: bool | int | str) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:,}" if isinstance(value, int) else value

@@ -1,22 +1,14 @@
 """What ops set (TokenBudget), and the state of walks for a deployment without Redis."""
 
-from typing import Any
-
 from django.core.exceptions import ValidationError
-from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F
 from django.db.models.signals import post_delete, post_save
 from simple_history.models import HistoricalRecords
 
 from context_protection import policies
-from context_protection.policy import RANGES, Ruler, setting_names
+from context_protection.policy import Ruler, setting_names
 from context_protection.revisions import bump_on_commit
-
-
-def _range(name: str) -> list[Any]:
-    low, high = RANGES[name]
-    return [MinValueValidator(low), MaxValueValidator(high)]
 
 
 class TokenBudget(models.Model):
@@ -33,34 +25,27 @@ class TokenBudget(models.Model):
         "token budget threshold",
         null=True,
         blank=True,
-        validators=_range("token_budget_threshold"),
         help_text="Answers above so many estimated tokens come as a preview, a table or a smaller page.",
     )
     hard_cap = models.PositiveIntegerField(
         null=True,
         blank=True,
-        validators=_range("hard_cap"),
         help_text="No answer exceeds so many tokens as Claude counts them, whatever is asked for.",
     )
     default_page_size = models.PositiveIntegerField(
         null=True,
         blank=True,
-        validators=_range("default_page_size"),
         help_text="Rows of a page without a limit.",
     )
     max_page_size = models.PositiveIntegerField(
         null=True,
         blank=True,
-        validators=_range("max_page_size"),
         help_text="The highest limit that a caller may set.",
     )
-    chunk_size = models.PositiveIntegerField(
-        null=True, blank=True, validators=_range("chunk_size"), help_text="Lines of a log in one chunk."
-    )
+    chunk_size = models.PositiveIntegerField(null=True, blank=True, help_text="Lines of a log in one chunk.")
     chunk_tokens = models.PositiveIntegerField(
         null=True,
         blank=True,
-        validators=_range("chunk_tokens"),
         help_text="Estimated tokens of prose in one chunk.",
     )
     ruler = models.CharField(

@@ -1,0 +1,117 @@
+"""Ops edit token budgets in the admin, and the very next answer obeys."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from context_protection.models import TokenBudget
+from context_protection.policies import policy_for
+from tests import crawler
+from tests.doors import Doors
+
+pytestmark = pytest.mark.django_db
+
+ADD = "/admin/context_protection/tokenbudget/add/"
+
+
+def submitted(client: Client, **values: Any) -> Any:
+    return client.post(ADD, {"operation": "", **values})
+
+
+def errors_of(response: Any) -> dict[str, list[str]]:
+    return dict(response.context["adminform"].form.errors)
+
+
+def test_the_very_next_answer_obeys_over_every_door(
+    admin_client: Client, doors: Doors, django_capture_on_commit_callbacks: Any
+):
+    assert crawler.is_preview(doors.rest("get_booking", {"id": 43000000}))
+    with django_capture_on_commit_callbacks(execute=True):
+        response = submitted(admin_client, operation="get_booking", token_budget_threshold=8000)
+    assert response.status_code == 302
+    for ask in (doors.rest, doors.mcp, doors.post):
+        assert not crawler.is_preview(ask("get_booking", {"id": 43000000}))
+        assert crawler.is_preview(ask("get_listing", {"id": 200100})), "another operation keeps its own"
+
+
+def test_a_budget_for_all_covers_records_too(
+    admin_client: Client, doors: Doors, django_capture_on_commit_callbacks: Any
+):
+    with django_capture_on_commit_callbacks(execute=True):
+        submitted(admin_client, token_budget_threshold=8000)
+    assert policy_for("get_booking").token_budget_threshold == 8000
+    assert not crawler.is_preview(doors.rest("get_booking", {"id": 43000003}))
+
+
+def test_a_budget_for_one_operation_goes_before_the_budget_for_all(django_capture_on_commit_callbacks: Any):
+    with django_capture_on_commit_callbacks(execute=True):
+        TokenBudget.objects.create(operation="", default_page_size=20)
+        TokenBudget.objects.create(operation="list_bookings", default_page_size=5)
+    assert policy_for("list_bookings").default_page_size == 5
+    assert policy_for("list_transactions").default_page_size == 20
+
+
+def test_a_page_size_that_is_lowered_takes_effect_on_the_next_page_of_a_walk(
+    doors: Doors, django_capture_on_commit_callbacks: Any
+):
+    cursor = doors.rest("list_bookings", {})["nextCursor"]
+    with django_capture_on_commit_callbacks(execute=True):
+        TokenBudget.objects.create(operation="list_bookings", default_page_size=5, max_page_size=10)
+    assert len(doors.rest("list_bookings", {"cursor": cursor})["items"]) == 5
+
+
+@pytest.mark.parametrize(
+    ("values", "field", "words"),
+    [
+        ({"hard_cap": 3000}, "hard_cap", "below tokenBudgetThreshold"),
+        ({"hard_cap": 5000, "token_budget_threshold": 6000}, "hard_cap", "Raise hardCap or lower"),
+        ({"token_budget_threshold": 0}, "token_budget_threshold", "must be from 100 to 25,000"),
+        ({"token_budget_threshold": -5}, "token_budget_threshold", "greater than or equal to 0"),
+        ({"token_budget_threshold": "many"}, "token_budget_threshold", "whole number"),
+        ({"hard_cap": 10**12}, "hard_cap", "must be from 1,000 to 25,000"),
+        ({"default_page_size": 300}, "default_page_size", "above maxPageSize"),
+        ({"max_page_size": 20}, "default_page_size", "Lower defaultPageSize or raise maxPageSize"),
+        ({"chunk_size": 0}, "chunk_size", "must be from 1 to 10,000"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_refused_with_a_sentence(
+    admin_client: Client, values: dict[str, Any], field: str, words: str
+):
+    response = submitted(admin_client, **values)
+    assert response.status_code == 200
+    sentences = errors_of(response)[field]
+    assert len(sentences) == 1, sentences
+    assert words in sentences[0]
+    assert not TokenBudget.objects.exists()
+
+
+def test_a_budget_for_all_that_breaks_one_operations_budget_names_it(admin_client: Client):
+    TokenBudget.objects.create(operation="get_listing", token_budget_threshold=9000)
+    (sentence,) = errors_of(submitted(admin_client, hard_cap=8000))["hard_cap"]
+    assert "for get_listing" in sentence
+
+
+def test_an_operation_has_one_budget(admin_client: Client):
+    TokenBudget.objects.create(operation="")
+    (sentence,) = errors_of(submitted(admin_client, hard_cap=8000))["operation"]
+    assert "has a budget already" in sentence
+
+
+def test_the_form_shows_what_applies_and_where_it_comes_from(admin_client: Client):
+    budget = TokenBudget.objects.create(operation="get_booking", hard_cap=9000)
+    page = admin_client.get(f"/admin/context_protection/tokenbudget/{budget.pk}/change/").content.decode()
+    assert 'placeholder="2,000"' in page
+    assert "Inherited (on)" in page
+    assert "<td>9,000</td><td>set here</td>" in page
+    assert "<td>2,000</td><td>built-in default</td>" in page
+
+
+def test_the_history_says_who_changed_what(admin_client: Client):
+    budget = TokenBudget.objects.create(operation="get_booking", hard_cap=9000)
+    admin_client.post(
+        f"/admin/context_protection/tokenbudget/{budget.pk}/change/", {"hard_cap": 8000, "ruler": "claude"}
+    )
+    latest, first = budget.history.all()
+    assert (first.hard_cap, latest.hard_cap, latest.ruler) == (9000, 8000, "claude")
+    assert latest.history_user.username == "admin"
