@@ -5,7 +5,8 @@ stays the same to the end.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from context_protection import chunks, tokens
@@ -24,22 +25,65 @@ def answer(text: Text, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
     """Raises InvalidArgument (startLine, endLine), InvalidCursor."""
     if ask.walk is not None:
         return _next_chunk(text, ask, ask.walk, policy, walks)
-    content = text.whole()
-    first, last = ask.arguments.get("startLine"), ask.arguments.get("endLine")
+    planned = _planned(_Question.of(text, ask, policy))
+    chunk = _read(text, text.version, planned.plan, 0)
+    if planned.plan.chunks == 1:
+        return _envelope(_body(chunk, {}, policy), planned.original)
+    return _first_chunk(chunk, planned.plan, _Run(text.version, planned.form), ask, policy, walks, planned.original)
+
+
+# -- Plans ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """All that a plan depends on. Texts of one version are the same text."""
+
+    text: Text = field(compare=False)
+    version: str
+    name: str
+    media_type: str
+    first: int | None
+    last: int | None
+    policy: Policy
+
+    @classmethod
+    def of(cls, text: Text, ask: Ask, policy: Policy) -> "_Question":
+        first, last = ask.arguments.get("startLine"), ask.arguments.get("endLine")
+        return cls(text, text.version, text.name, text.media_type, first, last, policy)
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    form: TextForm
+    plan: ChunkPlan
+    original: int  # tokens of all the lines that were asked for
+
+
+@lru_cache(maxsize=256)
+def _planned(question: _Question) -> _Planned:
+    """Where the text is cut. A text is read whole for this once, and afterwards by its pieces."""
+    content, policy = question.text.whole(), question.policy
+    first, last = question.first, question.last
     try:
         start, end = chunks.line_range(content, first or 1, last)
     except RangeError as error:
         raise _invalid_range(error) from None
-    original = tokens.formula(content[start:end])
-    ranged = first is not None or last is not None
-    form = chunks.detect(text.name, text.media_type, content)
-    whole = original <= policy.chunk_tokens or not policy.chunking or ranged
-    limits = _limits(policy, unbounded=whole)
-    plan = chunks.plan(content, form, limits, first_line=first or 1, last_line=last)
-    if plan.chunks == 1:
-        return _envelope(_body(plan.slice(content, 0), {}, policy), original)
-    run = _Run(version=text.version, form=form)
-    return _first_chunk(content, plan, run, ask, policy, walks, original)
+    original = tokens.formula_of_length(end - start)
+    form = chunks.detect(question.name, question.media_type, content)
+    asked_by_lines = first is not None or last is not None
+    whole = original <= policy.chunk_tokens or not policy.chunking or asked_by_lines
+    plan = chunks.plan(content, form, _limits(policy, unbounded=whole), first_line=first or 1, last_line=last)
+    return _Planned(form, plan, original)
+
+
+def _read(text: Text, version: str, plan: ChunkPlan, index: int, offset: int = 0) -> Chunk:
+    """Raises InvalidCursor when that version is no longer kept."""
+    start, end = plan.span(index)
+    content = text.read(version, offset + start, offset + end)
+    if content is None:
+        raise invalid_cursor("cursor_expired", "", "The text that the cursor points into is no longer kept.")
+    return plan.chunk(content, index)
 
 
 def _limits(policy: Policy, *, unbounded: bool) -> Limits:
@@ -94,23 +138,18 @@ class _Run:
 
 
 def _first_chunk(
-    content: str, plan: ChunkPlan, run: _Run, ask: Ask, policy: Policy, walks: Walks, original: int
+    chunk: Chunk, plan: ChunkPlan, run: _Run, ask: Ask, policy: Policy, walks: Walks, original: int
 ) -> Envelope:
     walk = walks.begin(ask.operation, ask.caller, ask.arguments, run.plan(), [plan.to_bytes()])
-    chunk = plan.slice(content, 0)
     return _envelope(_body(chunk, _cursor(walk, chunk, walks), policy, run), original, chunked=True)
 
 
 def _next_chunk(text: Text, ask: Ask, walk: Walk, policy: Policy, walks: Walks) -> Envelope:
     run, plan, index = _Run.of(walk), ChunkPlan.from_bytes(walks.block(walk, 0)), ask.position
-    start, end = plan.span(index)
-    content = text.read(run.version, run.offset + start, run.offset + end)
-    if content is None:
-        raise invalid_cursor("cursor_expired", "", "The text that the cursor points into is no longer kept.")
-    chunk = plan.chunk(content, index)
+    chunk = _read(text, run.version, plan, index, run.offset)
     body = _body(chunk, _cursor(walk, chunk, walks), policy, run)
     if body.fits(policy):
-        return _envelope(body, tokens.formula(content), chunked=True)
+        return _envelope(body, tokens.formula(chunk.content), chunked=True)
     return _planned_anew(text, ask, run, plan, index, policy, walks)
 
 
@@ -123,7 +162,8 @@ def _planned_anew(
     smaller = chunks.plan(rest, run.form, _limits(policy, unbounded=False))
     lines = run.lines + plan.first_lines[index] - 1
     run = _Run(run.version, run.form, run.offset + start, lines, run.chunks + index)
-    return _first_chunk(rest, smaller, run, ask, policy, walks, tokens.formula(smaller.slice(rest, 0).content))
+    chunk = smaller.slice(rest, 0)
+    return _first_chunk(chunk, smaller, run, ask, policy, walks, tokens.formula(chunk.content))
 
 
 def _cursor(walk: Walk, chunk: Chunk, walks: Walks) -> dict[str, Any]:

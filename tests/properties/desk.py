@@ -1,5 +1,6 @@
 """protect() alone, as a door that serves one payload: what the laws are tested on without a server."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -41,7 +42,10 @@ class MemoryText:
     content: str
     name: str = "a.txt"
     media_type: str = "text/plain"
-    version: str = "1"
+
+    @property
+    def version(self) -> str:
+        return hashlib.sha256(self.content.encode()).hexdigest()
 
     def whole(self) -> str:
         return self.content
