@@ -7,8 +7,8 @@ watermark, at the same cost on page 10,000 as on page 2.
 
 import zlib
 from array import array
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -16,36 +16,29 @@ import orjson
 from django.db.models import BooleanField, F, Func, Max, Model, QuerySet, Value
 
 from context_protection import summaries
-from context_protection.payloads import BlockReader, Opening
-from context_protection.shapes import Shape
+from context_protection.budget import dumps
+from context_protection.memory import MemoryPage
+from context_protection.payloads import BlockReader, Opening, Page
+from context_protection.shapes import ANY, Shape
 
 SNAPSHOT_ROWS = 2000  # keys in one block of a snapshot
 
 
-@dataclass(frozen=True)
-class Columns:
-    """Where a model keeps what a list needs. `row` are the condensed row's canonical names with their columns."""
-
-    row: Mapping[str, str]
-    whole: str = "data"
-    chars: str = "chars"
-    field_count: str = "field_count"
-    created: str = "inserted_on"
-    convert: Mapping[str, Callable[[Any], Any]] | None = None
-
-
 class QuerySetRows:
-    """`order`: column names, `-` for descending, the last of them unique; (`-created`, `-id`) can be walked by key."""
+    """`order`: column names, `-` for descending, the last of them unique. `created` names the column that never
+    changes: in its descending order a large set is walked by key; None: never."""
 
-    def __init__(self, queryset: QuerySet[Any], *, shape: Shape, columns: Columns, order: Sequence[str]) -> None:
-        self.queryset, self.shape, self.columns, self.order = queryset, shape, columns, tuple(order)
+    created: str | None = None
+
+    def __init__(self, queryset: QuerySet[Any], *, shape: Shape, order: Sequence[str]) -> None:
+        self.queryset, self.shape, self.order = queryset, shape, tuple(order)
         self._opened = array("q")
 
     def open(self) -> Opening:
         keys = self._ordered_keys()
         self._opened = array("q", keys[: SNAPSHOT_ROWS + 1])
         if len(self._opened) > SNAPSHOT_ROWS:
-            if self.order[0] == f"-{self.columns.created}":
+            if self.order[0] == f"-{self.created}":
                 return self._watermarked()
             self._opened = array("q", keys.iterator(chunk_size=SNAPSHOT_ROWS))
         every = self._opened
@@ -55,11 +48,10 @@ class QuerySetRows:
         return self.queryset.order_by(*self.order).values_list("pk", flat=True)
 
     def _watermarked(self) -> Opening:
-        model: type[Model] = self.queryset.model
-        watermark = model._default_manager.aggregate(last=Max("pk"))["last"]
+        watermark = self._manager().aggregate(last=Max("pk"))["last"]
         return Opening(self.queryset.filter(pk__lte=watermark).count(), {"watermark": watermark})
 
-    def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> "QuerySetPage":
+    def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> Page:
         if "watermark" in plan:
             return self._page_by_key(plan["watermark"], position, size)
         start, end, total = position or 0, 0, plan["keys"]
@@ -70,25 +62,127 @@ class QuerySetRows:
             start = end  # rows that were removed since the snapshot are simply absent
         if kept:
             kept[-1] = (end, kept[-1][1])
-        return QuerySetPage(self, [after for after, _ in kept], [row for _, row in kept], more=end < total)
+        return self._page([after for after, _ in kept], [row for _, row in kept], end < total)
 
     def _kept(self, keys: Sequence[int], start: int) -> list[tuple[int, tuple[Any, ...]]]:
         """The rows that still exist, each with the position after it."""
-        rows = {row[0]: row for row in self._values(self.queryset.model._default_manager.filter(pk__in=keys))}
+        rows = {row[0]: row for row in self._read(self._manager().filter(pk__in=keys))}
         return [(after, rows[key]) for after, key in enumerate(keys, start=start + 1) if key in rows]
 
-    def _page_by_key(self, watermark: int, position: Any, size: int) -> "QuerySetPage":
+    def _page_by_key(self, watermark: int, position: Any, size: int) -> Page:
         rows = self.queryset.filter(pk__lte=watermark).order_by(*self.order)
         names = [name.lstrip("-") for name in self.order]
         if position is not None:
             rows = rows.filter(_Before(self.queryset.model, names, position))
-        found = list(self._values(rows, *names)[: size + 1])
+        found = list(self._read(rows[: size + 1], *names))
         positions = [[_json(value) for value in row[-len(names) :]] for row in found[:size]]
-        return QuerySetPage(self, positions, found[:size], more=len(found) > size)
+        return self._page(positions, found[:size], len(found) > size)
 
-    def _values(self, rows: QuerySet[Any], *extra: str) -> QuerySet[Any, Any]:
+    def _manager(self) -> Any:
+        """All rows of the model: those of a snapshot were chosen when it was taken."""
+        return self.queryset.model._default_manager
+
+    def _read(self, rows: QuerySet[Any], *extra: str) -> Iterable[tuple[Any, ...]]:
+        """The rows, each as its key, what the page is made of, and the values of `extra`."""
+        raise NotImplementedError
+
+    def _page(self, positions: Sequence[Any], rows: Sequence[tuple[Any, ...]], more: bool) -> Page:
+        raise NotImplementedError
+
+
+# -- Rows with columns of their own -----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where a model keeps what a list needs. `row` are the condensed row's canonical names with their columns."""
+
+    row: Mapping[str, str]
+    whole: str = "data"
+    chars: str = "chars"
+    field_count: str = "field_count"
+    convert: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+
+
+class ColumnRows(QuerySetRows):
+    """Rows of a model that has a column for every condensed field, and the whole object as JSON in one."""
+
+    created = "inserted_on"
+
+    def __init__(self, queryset: QuerySet[Any], *, shape: Shape, columns: Columns, order: Sequence[str]) -> None:
+        super().__init__(queryset, shape=shape, order=order)
+        self.columns = columns
+
+    def _read(self, rows: QuerySet[Any], *extra: str) -> Iterable[tuple[Any, ...]]:
         columns = self.columns
         return rows.values_list("pk", columns.chars, columns.field_count, *columns.row.values(), *extra)
+
+    def _page(self, positions: Sequence[Any], rows: Sequence[tuple[Any, ...]], more: bool) -> Page:
+        return ColumnPage(self._manager(), self.columns, positions, rows, more)
+
+
+@dataclass
+class ColumnPage:
+    """Rows as (key, chars, field count, condensed columns …)."""
+
+    manager: Any
+    columns: Columns
+    positions: Sequence[Any]
+    rows: Sequence[tuple[Any, ...]]
+    more: bool
+
+    @cached_property
+    def chars(self) -> Sequence[int]:
+        return [row[1] for row in self.rows]
+
+    @property
+    def field_count(self) -> int:
+        return max((row[2] for row in self.rows), default=0)
+
+    def condensed(self) -> Sequence[Mapping[str, Any]]:
+        convert = self.columns.convert
+        fields = [(index, name, convert.get(name)) for index, name in enumerate(self.columns.row, start=3)]
+        return [
+            {
+                name: summaries.clipped(change(row[index]) if change else row[index], name)
+                for index, name, change in fields
+            }
+            for row in self.rows
+        ]
+
+    def whole(self, count: int) -> Sequence[dict[str, Any]]:
+        keys = [row[0] for row in self.rows[:count]]
+        found = dict(self.manager.filter(pk__in=keys).values_list("pk", self.columns.whole))
+        return [orjson.loads(found[key]) for key in keys if key in found]
+
+
+# -- Rows of any model ------------------------------------------------------------------------------
+
+
+class SerializedRows(QuerySetRows):
+    """Rows of any model, as a serializer writes them."""
+
+    def __init__(
+        self,
+        queryset: QuerySet[Any],
+        *,
+        serialize: Callable[[Sequence[Model]], Sequence[dict[str, Any]]],
+        order: Sequence[str],
+        shape: Shape = ANY,
+    ) -> None:
+        super().__init__(queryset, shape=shape, order=order)
+        self.serialize = serialize
+
+    def _read(self, rows: QuerySet[Any], *extra: str) -> Iterable[tuple[Any, ...]]:
+        return ((row.pk, row, *(getattr(row, name) for name in extra)) for row in rows)
+
+    def _page(self, positions: Sequence[Any], rows: Sequence[tuple[Any, ...]], more: bool) -> Page:
+        # As plain JSON: serializers leave dates and decimals as Python's.
+        documents = orjson.loads(dumps(self.serialize([row[1] for row in rows])))
+        return MemoryPage(documents, self.shape, positions, more)
+
+
+# -- A position by key ------------------------------------------------------------------------------
 
 
 class _Before(Func):
@@ -110,42 +204,6 @@ class _Before(Func):
         half = len(parts) // 2
         left, right = (", ".join(sql for sql, _ in side) for side in (parts[:half], parts[half:]))
         return f"({left}) < ({right})", tuple(value for _, values in parts for value in values)
-
-
-@dataclass
-class QuerySetPage:
-    """Rows as (key, chars, field count, condensed columns …)."""
-
-    source: QuerySetRows
-    positions: Sequence[Any]
-    rows: Sequence[tuple[Any, ...]]
-    more: bool
-
-    @cached_property
-    def chars(self) -> Sequence[int]:
-        return [row[1] for row in self.rows]
-
-    @property
-    def field_count(self) -> int:
-        return max((row[2] for row in self.rows), default=0)
-
-    def condensed(self) -> Sequence[Mapping[str, Any]]:
-        columns = self.source.columns
-        convert = columns.convert or {}
-        fields = [(index, name, convert.get(name)) for index, name in enumerate(columns.row, start=3)]
-        return [
-            {
-                name: summaries.clipped(change(row[index]) if change else row[index], name)
-                for index, name, change in fields
-            }
-            for row in self.rows
-        ]
-
-    def whole(self, count: int) -> Sequence[dict[str, Any]]:
-        keys = [row[0] for row in self.rows[:count]]
-        manager = self.source.queryset.model._default_manager
-        found = dict(manager.filter(pk__in=keys).values_list("pk", self.source.columns.whole))
-        return [orjson.loads(found[key]) for key in keys if key in found]
 
 
 # -- Snapshots of keys ------------------------------------------------------------------------------

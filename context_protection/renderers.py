@@ -1,11 +1,22 @@
-"""The JSON renderer of Django REST framework that keeps what was protected: the body is written once, before."""
+"""The JSON renderer of Django REST framework that keeps answers small.
+
+What was protected already (a list by WalkPagination, an answer of the gateway's corridor) is written as it is: the
+body was rendered once. A single object that a view gives for a GET is protected here: above its budget it leaves as a preview
+with sections, and `fields` chooses parts of it.
+"""
 
 from typing import Any
 
+import orjson
 from rest_framework.renderers import BaseRenderer
 
 from context_protection.budget import dumps
-from context_protection.payloads import Envelope
+from context_protection.errors import CallError
+from context_protection.payloads import Envelope, Record
+from context_protection.pipeline import needs_no_fetch, protect
+from context_protection.policies import policy_for
+from context_protection.requests import ask_of
+from context_protection.stores import walks
 
 
 class ProtectedJSONRenderer(BaseRenderer):
@@ -16,4 +27,20 @@ class ProtectedJSONRenderer(BaseRenderer):
     def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> bytes:
         if isinstance(data, Envelope):
             return data.body
-        return b"" if data is None else dumps(data)
+        if data is None:
+            return b""
+        context = renderer_context or {}
+        response, request = context.get("response"), context.get("request")
+        answers = request is not None and request.method == "GET" and response is not None
+        if isinstance(data, dict) and answers and response.status_code == 200:  # type: ignore[union-attr]
+            return self._protected(data, request, context["view"], response)
+        return dumps(data)
+
+    def _protected(self, data: dict[str, Any], request: Any, view: Any, response: Any) -> bytes:
+        try:
+            ask = ask_of(request, view)
+            record = None if needs_no_fetch(ask.walk) else Record(orjson.loads(dumps(data)))
+            return protect(record, ask, policy_for(ask.operation), walks).body
+        except CallError as error:
+            response.status_code = error.status
+            return dumps(error.document())

@@ -12,7 +12,7 @@ from context_protection.errors import InvalidArgument, NotFound
 from context_protection.memory import MemoryRows
 from context_protection.payloads import Payload, Record
 from context_protection.policy import Kind
-from context_protection.querysets import Columns, QuerySetRows
+from context_protection.querysets import ColumnRows, Columns
 from context_protection.shapes import Shape
 from gateway.connectors.hostaway import shapes, statuses
 from gateway.connectors.hostaway.documents import StoredText
@@ -111,7 +111,7 @@ def _list(
         _check_ranges(arguments)
         conditions = [filters[name](value) for name, value in arguments.items() if name in filters]
         order = _ordered(arguments["order"], sortable)
-        return QuerySetRows(model._default_manager.filter(*conditions), shape=shape, columns=columns, order=order)
+        return ColumnRows(model._default_manager.filter(*conditions), shape=shape, columns=columns, order=order)
 
     return fetch
 
