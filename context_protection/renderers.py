@@ -1,8 +1,8 @@
 """The JSON renderer of Django REST framework that keeps answers small.
 
-What was protected already (a list by WalkPagination, an answer of the gateway's corridor) is written as it is: the
-body was rendered once. A single object that a view gives for a GET is protected here: above its budget it leaves as a preview
-with sections, and `fields` chooses parts of it.
+What was protected already (a list by WalkPagination, an answer of the gateway's corridor) is written as it is: its body
+was rendered once. A single object that a view gives for a GET is protected here: above its budget it leaves as a
+preview with sections, and `fields` chooses parts of it.
 """
 
 from typing import Any

@@ -1,0 +1,121 @@
+"""make bench: what calls cost, in this process, on a database of its own. CPU is the robust figure.
+
+make bench                                       # SQLite
+make bench ARGS="--bookings 1000000"             # deep paging at scale
+DATABASE_URL=postgres://… make bench             # Postgres (the account in that database is replaced)
+"""
+
+import argparse
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from io import StringIO
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
+os.environ["DATA_DIR"] = tempfile.mkdtemp(prefix="sluice-bench-")
+os.environ["SHARED_REVISIONS"] = "false"
+os.environ["LOG_LEVEL"] = "WARNING"
+
+import django
+
+django.setup()
+
+import orjson
+from django.core.management import call_command
+
+from context_protection import tokens
+from context_protection.stores import walks
+from gateway import hints
+from gateway.access.callers import Caller
+from gateway.connectors.hostaway.models import Booking
+from gateway.corridor import Call, serve_blocking
+
+ME = Caller(id="key:0", name="bench")
+PAGE = 50
+
+
+def ask(operation: str, **arguments: object) -> bytes:
+    return serve_blocking(Call(operation, arguments, ME, "rest", hints.mcp)).body
+
+
+def milliseconds(work: Callable[[], object], runs: int) -> tuple[float, float]:
+    """CPU and wall milliseconds of one run: the medians."""
+    work()
+    cpu, wall = [], []
+    for _ in range(runs):
+        began = time.process_time(), time.perf_counter()
+        work()
+        cpu.append(time.process_time() - began[0])
+        wall.append(time.perf_counter() - began[1])
+    return statistics.median(cpu) * 1000, statistics.median(wall) * 1000
+
+
+def calls(runs: int) -> None:
+    cursor = orjson.loads(ask("list_bookings"))["nextCursor"]
+    for words, operation, arguments in (
+        ("list, first page", "list_bookings", {}),
+        ("list, a later page", "list_bookings", {"cursor": cursor}),
+        ("list, 200 rows as a table", "list_bookings", {"limit": 200}),
+        ("list, whole rows", "list_bookings", {"fields": "all"}),
+        ("record, small", "get_booking", {"id": 43000013}),
+        ("record, preview", "get_booking", {"id": 43000003}),
+        ("record, whole", "get_booking", {"id": 43000003, "fields": "all"}),
+        ("log, first chunk", "read_document", {"id": "sync-2026-11.log"}),
+    ):
+        cpu, wall = milliseconds(lambda o=operation, a=arguments: ask(o, **a), runs)  # type: ignore[misc]
+        size = len(ask(operation, **arguments))
+        print(f"  {words:28} {cpu:7.2f} ms CPU {wall:7.2f} ms wall {size:8,} bytes")
+
+
+def deep_paging(bookings: int, runs: int) -> None:
+    """The last page against the second, in turn."""
+    second = orjson.loads(ask("list_bookings"))["nextCursor"]
+    walk_id, _ = walks.sealer.open(second)
+    before_last = (bookings // PAGE - 1) * PAGE
+    created, number = Booking.objects.order_by("-inserted_on", "-id").values_list("inserted_on", "id")[before_last - 1]
+    by_key = "watermark" in (walks.store.get(walk_id) or sys.exit("the walk is gone")).plan["source"]
+    last = walks.sealer.seal(walk_id, [created.isoformat(), number] if by_key else before_last)
+    turns = [
+        (
+            milliseconds(lambda: ask("list_bookings", cursor=second), 1)[1],
+            milliseconds(lambda: ask("list_bookings", cursor=last), 1)[1],
+        )
+        for _ in range(runs)
+    ]
+    near, far = (statistics.median(side) for side in zip(*turns, strict=True))
+    ratio = statistics.median(b / a for a, b in turns)
+    print(f"  page 2: {near:.2f} ms   page {bookings // PAGE:,}: {far:.2f} ms   ratio {ratio:.2f}")
+
+
+def rulers(runs: int) -> None:
+    sample = "\n".join(Booking.objects.values_list("data", flat=True)[:40])[:100_000]
+    for words, measure in (("estimate", tokens.claude.estimate), ("count", tokens.claude.count)):
+        cpu, _ = milliseconds(lambda m=measure: m(sample), runs)  # type: ignore[misc]
+        print(f"  Claude's tokens of 100 KB, {words:9} {cpu:7.2f} ms CPU")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser("make bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--bookings", type=int, default=5000, help="how many bookings to page through (default 5000)")
+    parser.add_argument("--runs", type=int, default=100, help="runs of each measurement (default 100)")
+    options = parser.parse_args()
+
+    call_command("migrate", verbosity=0)
+    call_command("load_sample_data", bookings=options.bookings, stdout=StringIO())
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    print(f"{machine}, commit {commit.stdout.strip()}")
+    print("Calls through the corridor (validation, policy, fetch, protection, telemetry):")
+    calls(options.runs)
+    print(f"Paging {options.bookings:,} bookings:")
+    deep_paging(options.bookings, options.runs)
+    print("Rulers:")
+    rulers(options.runs)
+
+
+main()
