@@ -42,6 +42,7 @@ class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
             field, value = self.fields[name], getattr(inherited, name)
             if isinstance(field, forms.IntegerField):
                 low, high = RANGES[name]
+                field.validators.clear()  # the policy's rule says it, once
                 field.widget.attrs.update(placeholder=f"{value:,}", min=low, max=high)
             elif isinstance(field, forms.NullBooleanField):
                 state = "on" if value else "off"

@@ -561,34 +561,45 @@ class _Sentences:
         self.window_at = self.seen_to if found else sure_to - _BEFORE
 
     def _ends_within(self, start: int, end: int) -> list[int]:
-        window = self.text[start:end].encode("utf-8", "replace").decode()  # no lone surrogates for sentencex
+        window = _for_sentencex(self.text[start:end])
+        for mark in "\"'":
+            if end < self.text_end and window.count(mark) % 2:  # it would take none of them for a quotation's
+                opening = window.rfind(mark, len(window) - _AHEAD)
+                window = window[:opening] if opening > 0 else window
         ends = _ends_in("en", window)
         if self.language != "en":
             ends &= _ends_in(self.language, window)  # both, since an English phrase may stand in any text
         if not window.isascii():
-            ends.update(match.end() for match in _MORE_ENDS.finditer(window))
+            stops = _MORE_ENDS.finditer(self.text, start, start + len(window))
+            ends.update(stop.end() - start for stop in stops)
         return sorted(start + at for at in ends if 0 < at < len(window) and _may_end(self.text, start + at))
 
 
+def _for_sentencex(text: str) -> str:
+    """The text as long as before, without the lone surrogates that it doesn't bear, and without the line ends by
+    which it guesses lists: a block is one list item at the most, and a wrapped line may begin with "2026."."""
+    return text.encode("utf-8", "replace").decode().replace("\r", " ").replace("\n", " ")
+
+
 def _ends_in(language: str, window: str) -> set[int]:
-    ends, at = set(), 0
+    ends: set[int] = set()
+    at = 0
     for sentence in segment(language, window):
-        at = window.find(sentence, at) + len(sentence)  # it may leave out white space between two
+        at = max(at, window.find(sentence, at)) + len(sentence)  # it may leave out white space between two
         ends.add(at)
     return ends
 
 
-# Read backwards from a place: the number of a list's item, or a line's end without a stop.
-_NO_END = regex.compile(r"(?r)(?:(?<![^\n])[\s>]*[\d.]+[.)]\s+|[^\W_]\s*\n\s*)")
+_NUMBER = regex.compile(r"(?r)(?<![^\n])[\s>]*[\d.]+[.)]\s+")  # read backwards from what follows it
 
 
 def _may_end(text: str, at: int) -> bool:
     """Whether a sentence can end here, which sentencex says more often: not in "example.Com", not behind the "5."
-    of a list, not where a line is merely wrapped, not in a character as people see it."""
+    that begins a paragraph, not in a character as people see it."""
     before, behind = text[at - 1], text[at]
     in_word = before.isascii() and behind.isascii() and not before.isspace() and not behind.isspace()
     recent = max(0, at - 64)
-    return not in_word and not _NO_END.match(text, recent, at) and _grapheme_start(text, recent, at) == at
+    return not in_word and not _NUMBER.match(text, recent, at) and _grapheme_start(text, recent, at) == at
 
 
 def _language(text: str) -> str:
@@ -767,8 +778,8 @@ class _Cutter:
                 fits = end
                 if end == wish or tries > 4 or self._is_well_filled(end - start, wish - start):
                     return end
-            room = self._filled(start, wish) if tries < 9 else (start + over) // 2  # weight leaps: halve
-            end = self._boundary(start, max(start + 1, min(room, budget, over - 1)), over)
+            room = min(self._filled(start, wish), budget, over - 1)
+            end = self._boundary(start, max(start + 1, room), over)
         return fits if fits > start else over
 
     def _is_well_filled(self, length: int, wished: int) -> bool:

@@ -138,12 +138,10 @@ class Cluster:
         *,
         directory: Path,
         log: Log,
-        keep_going: bool = False,
     ) -> None:
         self.topology = topology
         self.environment = environment
         self.directory = directory
-        self.keep_going = keep_going
         self._log = log
         self._groups: list[list[Child]] = []
 
@@ -152,9 +150,9 @@ class Cluster:
         return [child for group in self._groups for child in group]
 
     async def run(self, on_ready: Callable[["Cluster"], None]) -> None:
-        """Runs until SIGINT or SIGTERM. Raises ClusterError when a child has died or does not get ready."""
+        """Runs until SIGINT, SIGTERM or SIGHUP. Raises ClusterError when a child has died or does not get ready."""
         stop = asyncio.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
         try:
             await self._start()
@@ -188,15 +186,11 @@ class Cluster:
             raise ClusterError(f"{address} has not become ready within {READY_SECONDS} seconds.") from None
 
     async def _watch(self) -> None:
-        """Ends with the first death; with `keep_going`, with the last one."""
+        """Raises ClusterError at the first death."""
         alive = {child.exited: child for child in self.children}
-        while alive:
-            done, _ = await asyncio.wait(alive, return_when=asyncio.FIRST_COMPLETED)
-            for child in [alive.pop(exited) for exited in alive.keys() & done]:
-                if not self.keep_going:
-                    raise ClusterError(f"{child.obituary()}; the others are stopped.")
-                self._log("cluster", f"{child.obituary()}; the others go on")
-        raise ClusterError("All processes have died.")
+        done, _ = await asyncio.wait(alive, return_when=asyncio.FIRST_COMPLETED)
+        deaths = ", ".join(alive[exited].obituary() for exited in alive.keys() & done)
+        raise ClusterError(f"{deaths}; the others are stopped.")
 
     async def _stop(self) -> None:
         for group in self._groups:

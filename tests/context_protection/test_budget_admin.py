@@ -67,7 +67,7 @@ def test_a_page_size_that_is_lowered_takes_effect_on_the_next_page_of_a_walk(
         ({"hard_cap": 3000}, "hard_cap", "below tokenBudgetThreshold"),
         ({"hard_cap": 5000, "token_budget_threshold": 6000}, "hard_cap", "Raise hardCap or lower"),
         ({"token_budget_threshold": 0}, "token_budget_threshold", "must be from 100 to 25,000"),
-        ({"token_budget_threshold": -5}, "token_budget_threshold", "greater than or equal to 0"),
+        ({"token_budget_threshold": -5}, "token_budget_threshold", "must be from 100 to 25,000"),
         ({"token_budget_threshold": "many"}, "token_budget_threshold", "whole number"),
         ({"hard_cap": 10**12}, "hard_cap", "must be from 1,000 to 25,000"),
         ({"default_page_size": 300}, "default_page_size", "above maxPageSize"),

@@ -79,11 +79,6 @@ class Command(BaseCommand):
             help="at the first start: whether to load the sample account",
         )
         parser.add_argument(
-            "--keep-going",
-            action="store_true",
-            help="when a process dies, say so and go on with the others, instead of stopping them",
-        )
-        parser.add_argument(
             "--worker-module",
             action="append",
             default=[],
@@ -107,7 +102,6 @@ class Command(BaseCommand):
                 {**os.environ, "SECRET_KEY": settings.SECRET_KEY, "PYTHONUNBUFFERED": "1"},
                 directory=Path(directory),
                 log=self._log,
-                keep_going=options["keep_going"],
             )
             try:
                 asyncio.run(cluster.run(self._announce))
@@ -118,7 +112,7 @@ class Command(BaseCommand):
         credentials = first_start.prepare()
         if credentials:
             if not sample:
-                store.clear()
+                store.clear()  # the first start knows no other way than to load it
             self.stdout.write(first_start.welcome(address, credentials))
             self.stdout.flush()
         _close_connections()
@@ -135,7 +129,7 @@ class Command(BaseCommand):
 
 def _settle_environment(wanted: dict[str, str]) -> None:
     """Begins again, in this process, with the stores in the environment: settings are read before the flags are."""
-    if any(getattr(settings, name) != value for name, value in wanted.items()):
+    if any(os.environ.get(name) != value for name, value in wanted.items()):
         os.execve(sys.executable, sys.orig_argv, {**os.environ, **wanted})  # noqa: S606 -- no shell is wanted
 
 
@@ -173,7 +167,7 @@ def check_redis(url: str) -> None:
         with redis.Redis.from_url(url, socket_connect_timeout=ANSWER_SECONDS, socket_timeout=ANSWER_SECONDS) as client:
             client.ping()
     except (redis.RedisError, OSError, ValueError) as error:
-        raise CommandError(f"Redis does not answer: {error}. Start it, or name another with --redis-url.") from None
+        raise CommandError(f"Redis cannot be used: {_words(error)}. Start it, or name another: --redis-url.") from None
 
 
 def prepare_database(url: str, *, fresh: bool) -> None:
@@ -186,20 +180,27 @@ def prepare_database(url: str, *, fresh: bool) -> None:
     try:
         with psycopg.connect(url, dbname="postgres", autocommit=True, connect_timeout=ANSWER_SECONDS) as server:
             if fresh:
-                _check_expendable(target)
+                _check_expendable(str(target["dbname"]), server.info.host)
                 server.execute(SQL("DROP DATABASE IF EXISTS {}").format(name))
             if not server.execute("SELECT 1 FROM pg_database WHERE datname = %s", [target["dbname"]]).fetchone():
                 server.execute(SQL("CREATE DATABASE {}").format(name))
+    except psycopg.errors.ObjectInUse as error:
+        raise CommandError(f"Something uses the database, stop it first: {_words(error)}.") from None
     except psycopg.OperationalError as error:
-        if isinstance(error, psycopg.errors.ObjectInUse):
-            raise CommandError(f"The database {target['dbname']} is in use. Stop what uses it: {error}") from None
-        raise CommandError(f"Postgres does not answer: {error}. Start it, or name another: --database-url.") from None
+        raise CommandError(
+            f"Postgres cannot be used: {_words(error)}. Start it, or name another: --database-url."
+        ) from None
     except psycopg.Error as error:
-        raise CommandError(f"The database {target['dbname']} cannot be made: {error}") from None
+        raise CommandError(f"The database cannot be made: {_words(error)}.") from None
 
 
-def _check_expendable(target: dict[str, Any]) -> None:
+def _words(error: Exception) -> str:
+    """A driver's message on one line, to be put into a sentence."""
+    return " ".join(str(error).split()).rstrip(".")
+
+
+def _check_expendable(name: str, host: str) -> None:
     """--fresh takes what DATABASE_URL happens to name, which must not be somebody's production."""
-    host, name = str(target.get("host") or "localhost"), target["dbname"]
-    if (host not in LOCAL_HOSTS and not host.startswith("/")) or name in ("postgres", "template0", "template1"):
+    is_local = host in LOCAL_HOSTS or host.startswith("/")
+    if not is_local or name in ("postgres", "template0", "template1"):
         raise CommandError(f"--fresh does not drop {name} on {host}: only a database of its own, on this machine.")
