@@ -1,5 +1,6 @@
 """Token budgets in the admin: what is set, what applies, and where it comes from."""
 
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -11,7 +12,7 @@ from simple_history.admin import SimpleHistoryAdmin
 
 from context_protection import policies
 from context_protection.models import TokenBudget
-from context_protection.policy import CANONICAL_NAMES, RANGES, setting_names
+from context_protection.policy import CANONICAL_NAMES, RANGES, out_of_range, setting_names
 
 INHERITED = "Empty fields are inherited: what then applies is shown in grey, and under “What applies now”."
 
@@ -42,7 +43,7 @@ class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
             field, value = self.fields[name], getattr(inherited, name)
             if isinstance(field, forms.IntegerField):
                 low, high = RANGES[name]
-                field.validators.clear()  # the policy's rule says it, once
+                field.validators = [partial(_within_range, name)]  # the policy's rule alone, not the column's as well
                 field.widget.attrs.update(placeholder=f"{value:,}", min=low, max=high)
             elif isinstance(field, forms.NullBooleanField):
                 state = "on" if value else "off"
@@ -109,6 +110,11 @@ class TokenBudgetAdmin(SimpleHistoryAdmin):
         )
         head = '<thead><tr><th scope="col">Setting</th><th scope="col">Value</th><th scope="col">From</th></tr></thead>'
         return format_html("<table>" + head + "<tbody>{}</tbody></table>", rows)
+
+
+def _within_range(name: str, value: int) -> None:
+    if problem := out_of_range(name, value):
+        raise forms.ValidationError(problem.sentence)
 
 
 def _shown(value: bool | int | str) -> str:

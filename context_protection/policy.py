@@ -91,11 +91,7 @@ def resolve(kind: Kind, layers: Iterable[Mapping[str, Any]]) -> Policy:
 
 def problems(policy: Policy) -> list[Problem]:
     """Everything that makes no sense in a resolved policy; an empty list when all is well."""
-    found = [
-        Problem(name, f"{CANONICAL_NAMES[name]} is {value}; it must be from {low:,} to {high:,}.")
-        for name, (low, high) in RANGES.items()
-        if not low <= (value := getattr(policy, name)) <= high
-    ]
+    found = [problem for name in RANGES if (problem := out_of_range(name, getattr(policy, name)))]
     if policy.hard_cap < policy.token_budget_threshold:
         found.append(
             Problem(
@@ -114,6 +110,13 @@ def problems(policy: Policy) -> list[Problem]:
             )
         )
     return found
+
+
+def out_of_range(name: str, value: int) -> Problem | None:
+    low, high = RANGES[name]
+    if low <= value <= high:
+        return None
+    return Problem(name, f"{CANONICAL_NAMES[name]} is {value}; it must be from {low:,} to {high:,}.")
 
 
 def setting_names() -> tuple[str, ...]:
