@@ -26,6 +26,9 @@ class Ruler(StrEnum):
     CLAUDE = "claude"
 
 
+RULERS = tuple(ruler.value for ruler in Ruler)
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """Sizes are tokens unless the name says otherwise."""
@@ -83,15 +86,19 @@ class Problem:
 
 def resolve(kind: Kind, layers: Iterable[Mapping[str, Any]]) -> Policy:
     """The policy of an operation of `kind`; `layers` from the weakest to the strongest, None = not set."""
-    policy = replace(DEFAULTS, **TYPE_DEFAULTS.get(kind, {}))
+    values = dict(TYPE_DEFAULTS.get(kind, {}))
     for layer in layers:
-        policy = replace(policy, **{name: value for name, value in layer.items() if value is not None})
-    return policy
+        values.update((name, value) for name, value in layer.items() if value is not None)
+    if values.get("ruler") in RULERS:
+        values["ruler"] = Ruler(values["ruler"])
+    return replace(DEFAULTS, **values)
 
 
 def problems(policy: Policy) -> list[Problem]:
     """Everything that makes no sense in a resolved policy; an empty list when all is well."""
     found = [problem for name in RANGES if (problem := out_of_range(name, getattr(policy, name)))]
+    if policy.ruler not in RULERS:
+        found.append(Problem("ruler", f"ruler is {policy.ruler!r}; it must be one of: {', '.join(RULERS)}."))
     if policy.hard_cap < policy.token_budget_threshold:
         found.append(
             Problem(

@@ -8,10 +8,11 @@ import os
 import secrets
 from pathlib import Path
 
-import environ
 from django.core.exceptions import ImproperlyConfigured
 
-env = environ.Env()
+from gateway.environment import Environment
+
+env = Environment()
 BASE_DIR = Path(__file__).resolve().parent.parent
 env.read_env(BASE_DIR / ".env")
 

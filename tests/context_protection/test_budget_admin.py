@@ -115,3 +115,13 @@ def test_the_history_says_who_changed_what(admin_client: Client):
     latest, first = budget.history.all()
     assert (first.hard_cap, latest.hard_cap, latest.ruler) == (9000, 8000, "claude")
     assert latest.history_user.username == "admin"
+
+
+def test_the_ruler_decides_what_a_threshold_is_measured_with(doors: Doors, django_capture_on_commit_callbacks: Any):
+    """A page of 2,900 tokens by the formula takes some 5,000 as Claude counts."""
+    assert "items" in doors.rest("list_bookings", {})
+    with django_capture_on_commit_callbacks(execute=True):
+        TokenBudget.objects.create(operation="list_bookings", ruler="claude")
+    answer = doors.rest("list_bookings", {})
+    assert "table" in answer
+    assert len(answer["table"]["rows"]) == 50

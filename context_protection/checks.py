@@ -1,0 +1,16 @@
+"""Checks at the start: a policy from the environment that makes no sense is refused before anything is served."""
+
+from typing import Any
+
+from django.core.checks import Error
+
+from context_protection.policies import environment
+from context_protection.policy import Kind, problems, resolve
+
+
+def environment_makes_sense(**_: Any) -> list[Error]:
+    found = {problem.sentence: problem for kind in Kind for problem in problems(resolve(kind, [environment()]))}
+    return [
+        Error(problem.sentence, hint=f"Change {problem.name.upper()} in the environment.", id="context_protection.E001")
+        for problem in found.values()
+    ]

@@ -1,0 +1,32 @@
+"""Environment variables, read strictly: an empty one is not set, and an odd value is refused by name."""
+
+import os
+from typing import Any
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+SWITCHES = {
+    **dict.fromkeys(("1", "true", "yes", "on", "y", "t"), True),
+    **dict.fromkeys(("0", "false", "no", "off", "n", "f"), False),
+}
+KINDS = {int: "a whole number", float: "a number", bool: "true or false"}
+
+
+class Environment(environ.Env):  # type: ignore[misc]
+    """Raises ImproperlyConfigured for a value that is not of its kind: a misspelt switch is not read as off."""
+
+    def get_value(self, var: str, cast: Any = None, default: Any = environ.Env.NOTSET, **more: Any) -> Any:
+        text = os.environ.get(var, "")
+        if not text and default is not self.NOTSET:
+            return default
+        if cast is bool and text.lower() not in SWITCHES:
+            raise _refused(var, text, bool)
+        try:
+            return super().get_value(var, cast=cast, default=default, **more)
+        except ValueError:
+            raise _refused(var, text, cast) from None
+
+
+def _refused(name: str, text: str, kind: Any) -> ImproperlyConfigured:
+    return ImproperlyConfigured(f"{name} is {text!r}; expected {KINDS.get(kind, 'a valid value')}.")
