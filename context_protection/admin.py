@@ -10,7 +10,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from simple_history.admin import SimpleHistoryAdmin
 
-from context_protection import policies
+from context_protection import budgets
 from context_protection.models import TokenBudget
 from context_protection.policy import CANONICAL_NAMES, RANGES, out_of_range, setting_names
 
@@ -32,13 +32,15 @@ class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
         if isinstance(self.fields.get("operation"), forms.ChoiceField):  # once it is saved, it is read-only
             self.fields["operation"].choices = [  # type: ignore[attr-defined]
                 ("", "All operations"),
-                *((name, name) for name in policies.kinds),
+                *((name, name) for name in budgets.kinds),
             ]
         self._show_inherited()
 
     def _show_inherited(self) -> None:
         """Each empty field says what applies without it."""
-        inherited = policies.load().with_layer(self.instance.operation, {}).resolve(self.instance.operation)
+        inherited = (
+            TokenBudget.objects.budgets().with_layer(self.instance.operation, {}).resolve(self.instance.operation)
+        )
         for name in setting_names():
             field, value = self.fields[name], getattr(inherited, name)
             if isinstance(field, forms.IntegerField):
@@ -98,13 +100,13 @@ class TokenBudgetAdmin(SimpleHistoryAdmin):
 
     @admin.display(description="Effective values")
     def effective(self, budget: TokenBudget) -> SafeString:
-        budgets = policies.load()
-        policy = budgets.resolve(budget.operation)
+        set_by_ops = TokenBudget.objects.budgets()
+        policy = set_by_ops.resolve(budget.operation)
         rows = format_html_join(
             "",
             '<tr><th scope="row">{}</th><td>{}</td><td>{}</td></tr>',
             (
-                (CANONICAL_NAMES[name], _shown(getattr(policy, name)), budgets.source(budget.operation, name))
+                (CANONICAL_NAMES[name], _shown(getattr(policy, name)), set_by_ops.source(budget.operation, name))
                 for name in setting_names()
             ),
         )

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.checks import Error
 
-from context_protection.policies import environment
+from context_protection.budgets import environment
 from context_protection.policy import Kind, problems, resolve
 
 

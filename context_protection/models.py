@@ -3,12 +3,16 @@
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import F
-from django.db.models.signals import post_delete, post_save
 from simple_history.models import HistoricalRecords
 
-from context_protection import policies
+from context_protection.budgets import Budgets
 from context_protection.policy import Ruler, setting_names
-from context_protection.revisions import bump_on_commit
+
+
+class TokenBudgetManager(models.Manager["TokenBudget"]):
+    def budgets(self) -> Budgets:
+        rows = self.values("operation", *setting_names())
+        return Budgets({row.pop("operation"): row for row in rows})
 
 
 class TokenBudget(models.Model):
@@ -65,6 +69,8 @@ class TokenBudget(models.Model):
         null=True, blank=True, help_text="Paging metadata even on a list that fits whole."
     )
     changed_at = models.DateTimeField(auto_now=True)
+
+    objects = TokenBudgetManager()
     history = HistoricalRecords()
 
     class Meta:
@@ -77,7 +83,7 @@ class TokenBudget(models.Model):
         """Refuses a value that makes no sense together with everything else that applies."""
         self.ruler = self.ruler or None
         layer = {name: getattr(self, name) for name in setting_names()}
-        budgets = policies.load().with_layer(self.operation, layer)
+        budgets = TokenBudget.objects.budgets().with_layer(self.operation, layer)
         found: dict[str, list[str]] = {}
         for operation, problem in budgets.problems():
             where = f" (for {operation})" if operation not in ("", self.operation) else ""
@@ -86,10 +92,6 @@ class TokenBudget(models.Model):
                 sentences.append(f"{problem.sentence}{where}")
         if found:
             raise ValidationError(found)
-
-
-post_save.connect(bump_on_commit, sender=TokenBudget)
-post_delete.connect(bump_on_commit, sender=TokenBudget)
 
 
 class RevisionManager(models.Manager["Revision"]):

@@ -1,75 +1,12 @@
-"""The policy of each operation, from the process's snapshot of what ops have set.
-
-defaults < `settings.CONTEXT_PROTECTION` (the environment) < the admin's budget for all < its budget for one
-"""
-
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
-
-from django.conf import settings
+"""The policy of each operation, from the process's snapshot of what ops have set."""
 
 from context_protection.live import Live
-from context_protection.policy import Kind, Policy, Problem, problems, resolve, setting_names
+from context_protection.models import TokenBudget
+from context_protection.policy import Policy
 
-ALL_OPERATIONS = ""
-
-# Every operation and its kind, declared by whoever offers them: what a budget can be set for.
-kinds: dict[str, Kind] = {}
-
-
-def declare(operation: str, kind: Kind) -> None:
-    kinds[operation] = kind
+_live = Live(TokenBudget.objects.budgets)
 
 
 def policy_for(operation: str) -> Policy:
     """The policy that applies now. The same object until ops change something."""
     return _live.get().policy(operation)
-
-
-@dataclass(frozen=True)
-class Budgets:
-    """What ops have set, by operation."""
-
-    layers: Mapping[str, Mapping[str, Any]]
-    resolved: dict[str, Policy] = field(default_factory=dict)
-
-    def policy(self, operation: str) -> Policy:
-        if operation not in self.resolved:
-            self.resolved[operation] = self.resolve(operation)
-        return self.resolved[operation]
-
-    def resolve(self, operation: str) -> Policy:
-        layers = [environment(), self.layers.get(ALL_OPERATIONS, {}), self.layers.get(operation, {})]
-        return resolve(kinds.get(operation, Kind.LIST), layers)
-
-    def with_layer(self, operation: str, layer: Mapping[str, Any]) -> "Budgets":
-        return Budgets({**self.layers, operation: layer})
-
-    def problems(self) -> list[tuple[str, Problem]]:
-        """What makes no sense, with the operation for which it does not."""
-        names = dict.fromkeys([ALL_OPERATIONS, *kinds, *self.layers])
-        return [(name, problem) for name in names for problem in problems(self.resolve(name))]
-
-    def source(self, operation: str, name: str) -> str:
-        """Where the effective value of a setting comes from, in words for people."""
-        if operation != ALL_OPERATIONS and self.layers.get(operation, {}).get(name) is not None:
-            return "set here"
-        if self.layers.get(ALL_OPERATIONS, {}).get(name) is not None:
-            return "set for all operations" if operation != ALL_OPERATIONS else "set here"
-        return "environment" if environment().get(name) is not None else "built-in default"
-
-
-def environment() -> Mapping[str, Any]:
-    layer: Mapping[str, Any] = getattr(settings, "CONTEXT_PROTECTION", {})
-    return layer
-
-
-def load() -> Budgets:
-    from context_protection.models import TokenBudget
-
-    rows = TokenBudget.objects.values("operation", *setting_names())
-    return Budgets({row.pop("operation"): row for row in rows})
-
-
-_live = Live(load)

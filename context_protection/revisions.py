@@ -15,6 +15,10 @@ from typing import Protocol
 import redis
 from django.conf import settings
 from django.db import close_old_connections, connection, transaction
+from django.db.models import Model
+from django.db.models.signals import post_delete, post_save
+
+from context_protection.models import Revision
 
 logger = logging.getLogger(__name__)
 CHANNEL = "sluice:revision"
@@ -58,8 +62,6 @@ class SharedRevisions:
         return self._number
 
     def bump(self) -> None:
-        from context_protection.models import Revision
-
         self._number = Revision.objects.advance()
         if self.redis_url:
             try:
@@ -102,8 +104,6 @@ class SharedRevisions:
 
     @staticmethod
     def _read() -> int:
-        from context_protection.models import Revision
-
         return Revision.objects.number()
 
     def _redis(self) -> redis.Redis:
@@ -118,6 +118,11 @@ def _chosen() -> Revisions:
 revisions = _chosen()
 
 
+def bump_when_changed(model: type[Model]) -> None:
+    """Rows of this model are configuration: a change of one moves the revision when it is committed."""
+    post_save.connect(bump_on_commit, sender=model)
+    post_delete.connect(bump_on_commit, sender=model)
+
+
 def bump_on_commit(**_: object) -> None:
-    """A signal receiver: configuration of some model has changed."""
     transaction.on_commit(revisions.bump, using=connection.alias)

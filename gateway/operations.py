@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from context_protection import policies
+from context_protection import budgets
 from context_protection.errors import UnknownOperation
 from context_protection.payloads import Payload
 from context_protection.policy import Kind, Policy
@@ -99,7 +99,7 @@ class Catalogue:
     def offer(self, operations: Iterable[Operation]) -> None:
         for operation in operations:
             self._operations[operation.name] = operation
-            policies.declare(operation.name, operation.kind)
+            budgets.declare(operation.name, operation.kind)
 
     def __iter__(self) -> Iterator[Operation]:
         return iter(self._operations.values())

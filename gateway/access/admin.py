@@ -11,8 +11,8 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from simple_history.admin import SimpleHistoryAdmin
 
-from gateway.access.callers import digest, new_key
-from gateway.access.models import SHOWN_CHARS, ApiKey
+from gateway.access.keys import digest, new_key, prefix
+from gateway.access.models import ApiKey
 
 
 @admin.register(ApiKey)
@@ -35,7 +35,7 @@ class ApiKeyAdmin(SimpleHistoryAdmin):
     def save_model(self, request: HttpRequest, obj: ApiKey, form: ModelForm[ApiKey], change: bool) -> None:
         if not change:
             secret = new_key()
-            obj.digest, obj.prefix = digest(secret), secret[:SHOWN_CHARS]
+            obj.digest, obj.prefix = digest(secret), prefix(secret)
             message = "The key of {}, shown this once: {}"
             messages.warning(request, format_html(message, obj.name, secret))
         super().save_model(request, obj, form, change)

@@ -1,15 +1,13 @@
 """Who asks. Every door turns its credentials into a Caller, here."""
 
-import hashlib
-import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from context_protection.errors import NotAuthenticated
 from context_protection.live import Live
-
-PREFIX = "slc_"
+from gateway.access.keys import digest
+from gateway.access.models import ApiKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +22,6 @@ class Caller:
     def is_authenticated(self) -> bool:
         """What Django REST framework asks of a user."""
         return True
-
-
-def new_key() -> str:
-    return f"{PREFIX}{secrets.token_urlsafe(32)}"
-
-
-def digest(key: str) -> str:
-    """What is stored of a key. A key is 256 random bits, so that a plain hash suffices."""
-    return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
 
 
 def caller_of(authorization: str) -> Caller:
@@ -67,8 +56,6 @@ def _refused(message: str) -> NotAuthenticated:
 
 
 def _load() -> Mapping[str, Caller]:
-    from gateway.access.models import ApiKey
-
     return {
         key.digest: Caller(
             id=f"key:{key.pk}",

@@ -3,21 +3,17 @@
 from typing import Any
 
 from django.db import models
-from django.db.models.signals import post_delete, post_save
 from django.utils import timezone
 from simple_history.models import HistoricalRecords
 
-from context_protection.revisions import bump_on_commit
-from gateway.access.callers import PREFIX, digest, new_key
-
-SHOWN_CHARS = len(PREFIX) + 6
+from gateway.access.keys import digest, new_key, prefix
 
 
 class ApiKeyManager(models.Manager["ApiKey"]):
     def issue(self, name: str, **fields: Any) -> tuple["ApiKey", str]:
         """A new key and, this once, its secret."""
         secret = new_key()
-        return self.create(name=name, digest=digest(secret), prefix=secret[:SHOWN_CHARS], **fields), secret
+        return self.create(name=name, digest=digest(secret), prefix=prefix(secret), **fields), secret
 
 
 class ApiKey(models.Model):
@@ -41,7 +37,3 @@ class ApiKey(models.Model):
     def revoke(self) -> None:
         self.revoked_at = timezone.now()
         self.save(update_fields=["revoked_at"])
-
-
-post_save.connect(bump_on_commit, sender=ApiKey)
-post_delete.connect(bump_on_commit, sender=ApiKey)

@@ -1,0 +1,21 @@
+"""API keys as texts: how they are made, and what is kept of them."""
+
+import hashlib
+import secrets
+
+PREFIX = "slc_"
+SHOWN_CHARS = len(PREFIX) + 6
+
+
+def new_key() -> str:
+    return f"{PREFIX}{secrets.token_urlsafe(32)}"
+
+
+def digest(key: str) -> str:
+    """What is stored of a key. A key is 256 random bits, so that a plain hash suffices."""
+    return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
+
+
+def prefix(key: str) -> str:
+    """The first characters, to recognise a key by."""
+    return key[:SHOWN_CHARS]
