@@ -1,0 +1,255 @@
+"""Sluice as production runs it: two webs, a worker and beat around one Postgres and one Redis (design §8)."""
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import islice
+from uuid import uuid4
+
+import httpx2
+import pytest
+from celery import Celery
+from django.core.management.base import CommandError
+
+from context_protection.revisions import CHANNEL, POLL_SECONDS
+from gateway.connectors.hostaway import sample
+from gateway.management.commands.cluster import check_redis, free_ports, prepare_database
+from tests import crawler
+from tests.crawler import Call
+from tests.e2e.clusters import (
+    Admin,
+    Cluster,
+    Door,
+    Stores,
+    admin,
+    in_turn,
+    mcp_over_http,
+    mcp_over_websocket,
+    missing,
+    own_stores,
+    rest,
+    running_cluster,
+    seconds_until,
+    text_of,
+)
+
+pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
+
+LOG = "sync-2026-11.log"
+MOMENT = 1.0  # seconds for a change to reach the other processes; announced over Redis, it takes milliseconds
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
+    if reason := missing():
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    with own_stores(tmp_path_factory.mktemp("cluster")) as own:
+        yield own
+
+
+@pytest.fixture(scope="module")
+def cluster(stores: Stores) -> Iterator[Cluster]:
+    with running_cluster(stores, "--fresh", "--ports", "0,0", "--worker-module", "tests.e2e.worker_probe") as running:
+        yield running
+
+
+@pytest.fixture
+def staff(cluster: Cluster) -> Iterator[Admin]:
+    """At the admin of the first web."""
+    with admin(cluster.addresses[0], cluster.password) as member:
+        yield member
+
+
+@pytest.fixture(params=[rest, mcp_over_websocket, mcp_over_http], ids=lambda door: door.__name__)
+def calls(request: pytest.FixtureRequest, cluster: Cluster) -> Iterator[list[Call]]:
+    """The same door of each web."""
+    with ExitStack() as opened:
+        yield [opened.enter_context(request.param(address, cluster.key)) for address in cluster.addresses]
+
+
+# -- Any process serves any request -----------------------------------------------------------------
+
+
+def test_any_process_serves_any_cursor(calls: list[Call]) -> None:
+    pages = list(crawler.pages(in_turn(*calls), "list_bookings", {"limit": 50}))
+    assert len(pages) == 10
+    ids = [row["id"] for page in pages for row in crawler.rows(page)]
+    assert len(ids) == len(set(ids)) == 500
+
+
+def test_a_log_read_from_both_processes_in_turn_is_the_log_byte_for_byte(calls: list[Call]) -> None:
+    log = next(document for document in sample.documents() if document.name == LOG)
+    assert crawler.text(in_turn(*calls), "read_document", {"id": LOG}) == log.content
+
+
+def test_a_walk_begun_at_one_door_goes_on_at_another_of_another_process(cluster: Cluster) -> None:
+    first, second = cluster.addresses
+    with rest(first, cluster.key) as over_rest, mcp_over_websocket(second, cluster.key) as over_websocket:
+        assert len(crawler.walk(in_turn(over_rest, over_websocket), "list_bookings", {})) == 500
+
+
+def test_a_walk_outlives_the_web_that_began_it(cluster: Cluster, stores: Stores) -> None:
+    """The web that dies belongs to a second cluster on the same stores, which stops with it and says why."""
+    with running_cluster(stores, "--ports", "0") as mortal:
+        with rest(mortal.addresses[0], cluster.key) as doomed:
+            begun = list(islice(crawler.pages(doomed, "list_bookings", {"limit": 50}), 3))
+        os.kill(mortal.pids["web-1"], signal.SIGKILL)
+        with rest(cluster.addresses[1], cluster.key) as survivor:
+            ended = list(crawler.pages(survivor, "list_bookings", {"limit": 50, "cursor": begun[-1]["nextCursor"]}))
+        assert len(begun + ended) == 10
+        assert len({row["id"] for page in begun + ended for row in crawler.rows(page)}) == 500
+        assert mortal.process.wait(timeout=20) == 1
+        assert not mortal.processes(), "the others are stopped"
+    assert f"web-1 (process {mortal.pids['web-1']}) was killed by SIGKILL" in mortal.log.read_text()
+
+
+# -- A change is seen everywhere --------------------------------------------------------------------
+
+
+def test_a_key_made_on_the_command_line_works_at_once_at_both(cluster: Cluster, stores: Stores) -> None:
+    key = stores.manage("apikey", "create", "made-here")
+    assert [_status(address, key) for address in cluster.addresses] == [200, 200]
+    stores.manage("apikey", "revoke", "made-here")
+    assert [_status(address, key) for address in cluster.addresses] == [401, 401]
+
+
+def _status(address: str, key: str) -> int:
+    headers = {"Authorization": f"Bearer {key}"}
+    return httpx2.get(f"{address}/api/v1/listings", headers=headers, trust_env=False).status_code
+
+
+@pytest.mark.parametrize("door", [rest, mcp_over_websocket], ids=lambda door: door.__name__)
+def test_a_budget_set_in_the_admin_of_one_web_is_obeyed_by_both(door: Door, cluster: Cluster, staff: Admin) -> None:
+    with ExitStack() as opened:
+        here, there = (opened.enter_context(door(address, cluster.key)) for address in cluster.addresses)
+        for budget in (1500, 2500):
+            assert _budget(here) != budget != _budget(there)
+            assert staff.set_budget("list_transactions", token_budget_threshold=budget).status_code == 302
+            assert _budget(here) == budget, "the very next answer of the web that was told"
+            seconds_until(lambda: _budget(there) == budget, MOMENT)  # noqa: B023 -- called at once
+
+
+def _budget(call: Call) -> int:
+    """The token budget that an answer was made under, which it keeps."""
+    meta = call("list_transactions", {})["meta"]
+    budget: int = meta["estimatedTokens"] + meta["budgetRemaining"]
+    assert meta["estimatedTokens"] <= budget
+    return budget
+
+
+def test_another_deployment_on_the_same_redis_does_not_hold_a_change_up(
+    cluster: Cluster, staff: Admin, stores: Stores
+) -> None:
+    with rest(cluster.addresses[1], cluster.key) as there, stores.redis() as client:
+        assert _budget(there) != 3500
+        client.publish(CHANNEL, 10**9)
+        staff.set_budget("list_transactions", token_budget_threshold=3500)
+        seconds_until(lambda: _budget(there) == 3500, POLL_SECONDS / 2)  # sooner than by polling
+
+
+def test_a_budget_set_in_the_admin_is_obeyed_by_the_worker(staff: Admin, stores: Stores) -> None:
+    assert _budget_of_worker(stores) == 4000
+    staff.set_budget("list_documents", token_budget_threshold=1234)
+    seconds_until(lambda: _budget_of_worker(stores) == 1234, MOMENT)
+
+
+def _budget_of_worker(stores: Stores) -> int:
+    reply_to = uuid4().hex
+    _send(stores, "tests.report_budget", "list_documents", reply_to)
+    with stores.redis() as client:
+        reply = client.blpop([reply_to], timeout=10)
+    assert reply, "the worker works"
+    return int(reply[1])
+
+
+def _send(stores: Stores, task: str, *arguments: str) -> None:
+    with Celery(set_as_current=False, broker=stores.redis_url) as broker, broker.connection_for_write() as connection:
+        broker.send_task(task, arguments, connection=connection)
+
+
+def test_a_budget_that_makes_no_sense_is_refused_with_a_sentence(cluster: Cluster, staff: Admin) -> None:
+    page = staff.set_budget("list_listings", token_budget_threshold=9000, hard_cap=5000)
+    assert page.status_code == 200
+    assert "hardCap (5,000) is below tokenBudgetThreshold (9,000)" in text_of(page)
+    with rest(cluster.addresses[1], cluster.key) as call:
+        meta = call("list_listings", {})["meta"]
+        assert meta["estimatedTokens"] + meta["budgetRemaining"] == 4000
+
+
+# -- One worker, one table --------------------------------------------------------------------------
+
+
+def test_the_worker_purges_expired_walks_and_no_others(cluster: Cluster, stores: Stores) -> None:
+    now = time.time()
+    for name, expires_at in (("expired", now - 1), ("alive", now + 600)):
+        stores.rows(
+            "INSERT INTO context_protection_storedwalk (id, data, expires_at) VALUES (%s, '', %s)", (name, expires_at)
+        )
+    _send(stores, "context_protection.tasks.purge_expired_walks")
+    seconds_until(lambda: stores.rows("SELECT id FROM context_protection_storedwalk") == [("alive",)], 10)
+
+
+def test_walks_in_redis_expire_by_themselves(cluster: Cluster, stores: Stores) -> None:
+    with rest(cluster.addresses[0], cluster.key) as call:
+        call("list_bookings", {})
+    with stores.redis() as client:
+        walks = list(client.scan_iter("walk:*"))
+        assert walks
+        assert all(0 < client.ttl(walk) <= 1320 for walk in walks)
+
+
+def test_calls_of_both_webs_are_recorded_in_one_table(cluster: Cluster, stores: Stores) -> None:
+    for address, number in zip(cluster.addresses, (3, 4), strict=True):
+        with rest(address, cluster.key) as call:
+            for _ in range(number):
+                call("get_transaction", {"id": 1})
+    query = "SELECT count(DISTINCT request_id) FROM telemetry_telemetryrecord WHERE operation = 'get_transaction'"
+    seconds_until(lambda: stores.rows(query) == [(7,)], 5)
+
+
+# -- Starting and stopping --------------------------------------------------------------------------
+
+
+def test_sigterm_leaves_no_process_behind(cluster: Cluster, stores: Stores) -> None:
+    with running_cluster(stores, "--ports", "0") as stopped:
+        assert set(stopped.pids) == {"web-1", "worker", "beat"}
+        assert set(stopped.processes()) == {stopped.process.pid, *stopped.pids.values()}
+        with mcp_over_websocket(stopped.addresses[0], cluster.key):  # a client that is connected does not hold it up
+            assert stopped.stop() == 0
+        assert not stopped.processes()
+    assert "killed" not in stopped.log.read_text()
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with pytest.raises(CommandError, match=rf"Port {port} cannot be had: Address already in use\."):
+            free_ports([0, port])
+
+
+def test_free_ports_differ() -> None:
+    assert len(set(free_ports([0, 0, 0]))) == 3
+
+
+def test_a_redis_that_is_away_is_named() -> None:
+    with pytest.raises(CommandError, match=r"Redis cannot be used: .*--redis-url"):
+        check_redis("redis://127.0.0.1:1/0")
+
+
+def test_a_postgres_that_is_away_is_named() -> None:
+    with pytest.raises(CommandError, match=r"Postgres cannot be used: .*--database-url"):
+        prepare_database("postgres://postgres@127.0.0.1:1/sluice", fresh=False)
+
+
+@pytest.mark.parametrize("url", ["sqlite:///var/sluice.sqlite3", "postgres://127.0.0.1"])
+def test_a_database_url_without_a_postgres_database_is_refused(url: str) -> None:
+    with pytest.raises(CommandError, match="postgres://user@host:5432/database"):
+        prepare_database(url, fresh=False)
+
+
+def test_fresh_does_not_drop_the_servers_own_database(stores: Stores) -> None:
+    with pytest.raises(CommandError, match="--fresh does not drop postgres"):
+        prepare_database(stores.database_url.replace(stores.database, "postgres"), fresh=True)
