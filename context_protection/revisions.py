@@ -1,14 +1,17 @@
 """A number that moves when configuration changes, seen by every process without asking the database in a call.
 
 Embedded: the time of a file beside the database, which a stat of a microsecond reads, so that even another
-process's very next call obeys. Production: a row in the database, announced over Redis and polled every second in
-case an announcement is lost.
+process's very next call obeys. Production: a row in the database, announced over Redis. Whoever saved is answered
+when every listening process has looked, so that there, too, the very next call obeys; in case an announcement is
+lost, all of them look every second.
 """
 
+import hashlib
 import logging
 import os
 import threading
 import time
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
@@ -21,7 +24,7 @@ from django.db.models.signals import post_delete, post_save
 from context_protection.models import Revision
 
 logger = logging.getLogger(__name__)
-CHANNEL = "sluice:revision"
+ANNOUNCE_SECONDS = 0.3
 POLL_SECONDS = 1.0
 
 
@@ -65,9 +68,18 @@ class SharedRevisions:
         self._number = Revision.objects.advance()
         if self.redis_url:
             try:
-                self._redis().publish(CHANNEL, self._number)
+                self._announce(self._number)
             except (redis.RedisError, OSError) as error:  # the others poll
                 logger.warning("revision not announced", extra={"error": str(error)})
+
+    def _announce(self, number: int) -> None:
+        """Returns when all who listen have looked; who does not say so in time will have, a second later."""
+        looked = f"{self.channel}:{number}"
+        deadline = time.monotonic() + ANNOUNCE_SECONDS
+        for _ in range(int(self._redis.publish(self.channel, number))):
+            if not self._redis.blpop([looked], timeout=max(deadline - time.monotonic(), 0.01)):
+                break
+        self._redis.delete(looked)
 
     def _listen(self) -> None:
         with self._lock:
@@ -87,12 +99,16 @@ class SharedRevisions:
             self._poll()
 
     def _follow_announcements(self) -> None:
-        with self._redis().pubsub(ignore_subscribe_messages=True) as announcements:  # type: ignore[no-untyped-call]
-            announcements.subscribe(CHANNEL)
+        with self._redis.pubsub(ignore_subscribe_messages=True) as announcements:  # type: ignore[no-untyped-call]
+            announcements.subscribe(self.channel)
             while True:
-                # A hint to look, no more: every deployment on this Redis announces on the same channel.
-                announcements.get_message(timeout=POLL_SECONDS)
                 self._poll()
+                announcement = announcements.get_message(timeout=POLL_SECONDS)
+                if announcement:
+                    self._poll()
+                    looked = f"{self.channel}:{int(announcement['data'])}"
+                    self._redis.rpush(looked, os.getpid())
+                    self._redis.expire(looked, 10)
 
     def _poll(self) -> None:
         try:
@@ -106,8 +122,15 @@ class SharedRevisions:
     def _read() -> int:
         return Revision.objects.number()
 
+    @cached_property
     def _redis(self) -> redis.Redis:
         return redis.Redis.from_url(self.redis_url, socket_timeout=5, socket_connect_timeout=2)
+
+    @cached_property
+    def channel(self) -> str:
+        """This deployment's own: channels span all databases of a Redis server."""
+        deployment = f"{settings.SECRET_KEY}{settings.DATABASES['default']['NAME']}"
+        return f"sluice:revision:{hashlib.sha256(deployment.encode()).hexdigest()[:16]}"
 
 
 def _chosen() -> Revisions:

@@ -1,6 +1,5 @@
 """The pages and figures that are not the API's: home, health, metrics."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from django.views.decorators.http import require_safe
 
 from context_protection import tokens
 from context_protection.budget import dumps
+from gateway.connecting import Server, ways
 from gateway.operations import catalogue
 from gateway.version import VERSION
 from telemetry import queries, recorder
@@ -33,7 +33,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "troubles": list(_troubles(document)),
         "figures": _shown_figures(day) if day else [],
         "sent_share": _percent(day["tokensSent"], day["tokensSent"] + day["tokensSaved"]) if day else None,
-        "ways": _ways(request.build_absolute_uri("/").rstrip("/")),
+        "ways": ways(Server(base=request.build_absolute_uri("/").rstrip("/"))),
         "operations": [
             {
                 "name": operation.name,
@@ -88,50 +88,6 @@ def _troubles(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"{dropped:,} calls since the start are missing from the figures."
 
 
-@dataclass(frozen=True)
-class Way:
-    """A way to connect: where the snippet belongs, and the snippet, with YOUR_KEY for the key."""
-
-    slug: str
-    title: str
-    where: str
-    snippet: str
-
-
-def _ways(base: str) -> list[Way]:
-    """The same configuration as the first start prints (process/first_start.py), without key and paths."""
-    bearer = {"Authorization": "Bearer YOUR_KEY"}
-    websocket = {"type": "ws", "url": f"{base.replace('http', 'ws', 1)}/mcp/ws", "headers": bearer}
-    http = {"type": "http", "url": f"{base}/mcp", "headers": bearer}
-    stdio = {
-        "command": "/path/to/sluice/.venv/bin/python",
-        "args": ["/path/to/sluice/manage.py", "mcp"],
-        "env": {"SLUICE_API_KEY": "YOUR_KEY"},
-    }
-    terminal = "Paste it into a terminal."
-    return [
-        Way("websocket", "Claude Code, WebSocket", terminal, f"claude mcp add-json sluice '{_line(websocket)}'"),
-        Way("http", "Claude Code, HTTP", terminal, f"claude mcp add-json sluice '{_line(http)}'"),
-        Way(
-            "stdio",
-            "Claude Desktop, stdio",
-            "Put it into claude_desktop_config.json on the machine that has Sluice's files, with their real path.",
-            json.dumps({"mcpServers": {"sluice": stdio}}, indent=2),
-        ),
-        Way(
-            "curl",
-            "curl",
-            "Without MCP: the same answers over REST.",
-            f"curl -H 'Authorization: Bearer YOUR_KEY' '{base}/api/v1/bookings'",
-        ),
-    ]
-
-
-def _line(value: Any) -> str:
-    return dumps(value).decode()
-
-
-@require_safe
 def health(request: HttpRequest) -> HttpResponse:
     """Real figures (FR-032): adoption of paging, average size, and what works below its best."""
     document = _health()

@@ -1,5 +1,6 @@
 """The first start: the database, the sample account, the first admin and key; and what to paste where."""
 
+import os
 import secrets
 import sys
 from dataclasses import dataclass
@@ -12,11 +13,13 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from context_protection.budget import dumps
 from gateway.access.models import ApiKey
+from gateway.connecting import Server, ways
 
 FIRST = "admin"
 FIRST_KEY = "first-key"
+# What a client that starts its own process must be told, where it is not the embedded default.
+STORES = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DATA_DIR")
 
 
 @dataclass(frozen=True)
@@ -27,13 +30,14 @@ class Credentials:
     key: str
 
 
-def prepare() -> Credentials | None:
+def prepare(*, sample: bool = True) -> Credentials | None:
     """Makes the database ready; credentials only where none existed."""
     migrate()
     users = get_user_model()._default_manager
     if users.exists() or ApiKey.objects.exists():
         return None
-    call_command("load_sample_data", stdout=StringIO())
+    if sample:
+        call_command("load_sample_data", stdout=StringIO())
     password = secrets.token_urlsafe(12)
     users.create_superuser(FIRST, password=password)
     _, key = ApiKey.objects.issue(FIRST_KEY)
@@ -48,31 +52,19 @@ def migrate() -> None:
 
 def welcome(base: str, credentials: Credentials) -> str:
     """What a newcomer needs, ready to be pasted."""
-    websocket = base.replace("http", "ws", 1) + "/mcp/ws"
-    bearer = {"Authorization": f"Bearer {credentials.key}"}
-    over_websocket = dumps({"type": "ws", "url": websocket, "headers": bearer}).decode()
-    over_http = dumps({"type": "http", "url": f"{base}/mcp", "headers": bearer}).decode()
-    stdio = {
-        "command": sys.executable,
-        "args": [str(Path(settings.BASE_DIR) / "manage.py"), "mcp"],
-        "env": {"SLUICE_API_KEY": credentials.key},
-    }
-    desktop = dumps({"mcpServers": {"sluice": stdio}}).decode()
+    server = Server(
+        base=base,
+        key=credentials.key,
+        python=sys.executable,
+        manage=str(Path(settings.BASE_DIR) / "manage.py"),
+        environment={name: os.environ[name] for name in STORES if os.environ.get(name)},
+    )
+    snippets = "\n\n".join(f"{way.title}. {way.where}\n\n{way.snippet}" for way in ways(server))
     return f"""
 Sluice is ready. This is shown once; keep it.
 
   Admin        {base}/admin/   login {FIRST}   password {credentials.password}
   API key      {credentials.key}
 
-Claude Code, over WebSocket:
-  claude mcp add-json sluice '{over_websocket}'
-
-Claude Code, over HTTP:
-  claude mcp add-json sluice '{over_http}'
-
-Claude Desktop (claude_desktop_config.json), over stdio:
-  {desktop}
-
-curl:
-  curl -H 'Authorization: Bearer {credentials.key}' '{base}/api/v1/bookings'
+{snippets}
 """

@@ -14,7 +14,6 @@ import pytest
 from celery import Celery
 from django.core.management.base import CommandError
 
-from context_protection.revisions import CHANNEL, POLL_SECONDS
 from gateway.connectors.hostaway import sample
 from gateway.management.commands.cluster import check_redis, free_ports, prepare_database
 from tests import crawler
@@ -125,11 +124,11 @@ def _status(address: str, key: str) -> int:
 def test_a_budget_set_in_the_admin_of_one_web_is_obeyed_by_both(door: Door, cluster: Cluster, staff: Admin) -> None:
     with ExitStack() as opened:
         here, there = (opened.enter_context(door(address, cluster.key)) for address in cluster.addresses)
-        for budget in (1500, 2500):
+        for budget in range(1500, 2500, 100):
             assert _budget(here) != budget != _budget(there)
             assert staff.set_budget("list_transactions", token_budget_threshold=budget).status_code == 302
-            assert _budget(here) == budget, "the very next answer of the web that was told"
-            seconds_until(lambda: _budget(there) == budget, MOMENT)  # noqa: B023 -- called at once
+            assert _budget(there) == budget, "the very next answer of the web that was not told"
+            assert _budget(here) == budget
 
 
 def _budget(call: Call) -> int:
@@ -140,20 +139,10 @@ def _budget(call: Call) -> int:
     return budget
 
 
-def test_another_deployment_on_the_same_redis_does_not_hold_a_change_up(
-    cluster: Cluster, staff: Admin, stores: Stores
-) -> None:
-    with rest(cluster.addresses[1], cluster.key) as there, stores.redis() as client:
-        assert _budget(there) != 3500
-        client.publish(CHANNEL, 10**9)
-        staff.set_budget("list_transactions", token_budget_threshold=3500)
-        seconds_until(lambda: _budget(there) == 3500, POLL_SECONDS / 2)  # sooner than by polling
-
-
 def test_a_budget_set_in_the_admin_is_obeyed_by_the_worker(staff: Admin, stores: Stores) -> None:
     assert _budget_of_worker(stores) == 4000
     staff.set_budget("list_documents", token_budget_threshold=1234)
-    seconds_until(lambda: _budget_of_worker(stores) == 1234, MOMENT)
+    assert _budget_of_worker(stores) == 1234
 
 
 def _budget_of_worker(stores: Stores) -> int:

@@ -21,7 +21,6 @@ from django.db.backends.postgresql.base import DatabaseWrapper
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.sql import SQL, Identifier
 
-from gateway.connectors.hostaway import store
 from gateway.process import first_start
 from gateway.process.cluster import Cluster, ClusterError, Topology
 
@@ -109,10 +108,8 @@ class Command(BaseCommand):
                 raise CommandError(str(error)) from None
 
     def _prepare_account(self, address: str, *, sample: bool) -> None:
-        credentials = first_start.prepare()
+        credentials = first_start.prepare(sample=sample)
         if credentials:
-            if not sample:
-                store.clear()  # the first start knows no other way than to load it
             self.stdout.write(first_start.welcome(address, credentials))
             self.stdout.flush()
         _close_connections()
