@@ -1,11 +1,10 @@
 """What `fields` asks for: `all`, names, dotted paths, `items.*.name`, or the name of a section (FR-017)."""
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from context_protection import projection
-from context_protection.errors import InvalidArgument
+from context_protection.errors import InvalidArgument, nearest
 from context_protection.shapes import Shape
 
 ALL = "all"
@@ -69,7 +68,7 @@ def _known(name: str, records: Sequence[Mapping[str, Any]], shape: Shape) -> boo
 
 def _unknown(name: str, records: Sequence[Mapping[str, Any]], shape: Shape) -> InvalidArgument:
     valid = sorted({*shape.canonical, *shape.section_names, *(key for record in records[:1] for key in record)})
-    close = difflib.get_close_matches(name, [*valid, *shape.known], n=1, cutoff=0.5)
+    close = nearest(name, [*valid, *shape.known])
     listed = ", ".join(valid[:LISTED_NAMES]) + (" …" if len(valid) > LISTED_NAMES else "")
     return InvalidArgument(
         f"fields names {name[:80]!r}, which does not exist here.",
@@ -77,5 +76,5 @@ def _unknown(name: str, records: Sequence[Mapping[str, Any]], shape: Shape) -> I
         parameter="fields",
         value=name,
         expected=f"all, or any of: {listed}; below a name with dots, over a list with .*.",
-        suggestion=f"Did you mean fields={close[0]}?" if close else "Set fields=all, or choose from those listed.",
+        suggestion=f"Did you mean fields={close}?" if close else "Set fields=all, or choose from those listed.",
     )

@@ -4,6 +4,8 @@ One hierarchy; the doors turn it into an answer in one place each (REST: status 
 `isError` result with the same body). Every message says what to do next.
 """
 
+import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -42,7 +44,7 @@ class CallError(Exception):
         data: dict[str, Any] = {}
         if self.parameter:
             data["parameter"] = self.parameter
-            data["value"] = _shown(self.value)
+            data["value"] = shown(self.value)
         for name in ("expected", "suggestion", "retry_after"):
             if getattr(self, name):
                 data[name] = getattr(self, name)
@@ -52,15 +54,22 @@ class CallError(Exception):
         return self.message
 
 
-def _shown(value: Any) -> Any:
-    """The value as the error repeats it: a long one is cut, so that no error is large."""
+def nearest(name: str, names: Iterable[str], cutoff: float = 0.5) -> str | None:
+    """The one of `names` that was most likely meant, upper or lower case."""
+    by_lower = {each.lower(): each for each in names}
+    close = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=cutoff)
+    return by_lower[close[0]] if close else None
+
+
+def shown(value: Any) -> Any:
+    """A value as an error repeats it: a long one is cut, so that no error is large."""
     if isinstance(value, str):
         # A lone surrogate is valid in JSON's \u form but not in UTF-8.
         text = value.encode("utf-8", "replace").decode()
         return text if len(text) <= SHOWN_VALUE_CHARS else f"{text[:SHOWN_VALUE_CHARS]}… ({len(text)} characters)"
     if value is None or isinstance(value, (bool, int, float)):
         return value if not isinstance(value, int) or abs(value) < 2**53 else str(value)[:SHOWN_VALUE_CHARS]
-    return _shown(repr(value))
+    return shown(repr(value))
 
 
 class InvalidArgument(CallError):

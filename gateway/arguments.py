@@ -1,6 +1,5 @@
 """Arguments: valid by the operation's schema, or an error that says how to make them so."""
 
-import difflib
 import math
 import re
 from collections.abc import Mapping
@@ -9,7 +8,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from context_protection.errors import CallError, InvalidArgument
+from context_protection.errors import CallError, InvalidArgument, nearest, shown
 from context_protection.policy import DEFAULTS
 from gateway.operations import Operation
 
@@ -42,23 +41,34 @@ def validated(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, A
 
 
 def _check_storable(name: str, value: Any) -> None:
-    """Refuses what JSON can spell but no database can compare with."""
-    expected = ""
+    """Refuses what JSON can spell but no database can compare with, however deep it stands."""
+    waiting = [name, value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            waiting += [*part.keys(), *part.values()]
+        elif isinstance(part, list):
+            waiting += part
+        elif expected := _unstorable(part):
+            raise InvalidArgument(
+                f"{shown(name)} must be {expected}.",
+                reason="invalid_value",
+                parameter=str(shown(name)),
+                value=value,
+                expected=expected,
+                suggestion=f"Correct {shown(name)}, or leave it out.",
+            )
+
+
+def _unstorable(value: Any) -> str:
+    """What is expected instead; empty when all is well."""
     if isinstance(value, str):
-        expected = "" if _STORABLE.fullmatch(value) else "a text without NUL or lone surrogates"
-    elif isinstance(value, float) and not math.isfinite(value):
-        expected = "a finite number"
-    elif isinstance(value, (int, float)) and abs(value) >= 2**53:
-        expected = "a number of at most 15 digits"
-    if expected:
-        raise InvalidArgument(
-            f"{name} must be {expected}.",
-            reason=f"invalid_{_snake(name)}",
-            parameter=name,
-            value=value,
-            expected=expected,
-            suggestion=f"Correct {name}, or leave it out.",
-        )
+        return "" if _STORABLE.fullmatch(value) else "a text without NUL or lone surrogates"
+    if isinstance(value, float) and not math.isfinite(value):
+        return "a finite number"
+    if isinstance(value, (int, float)) and abs(value) >= 2**53:
+        return "a number of at most 15 digits"
+    return ""
 
 
 @lru_cache(maxsize=1024)
@@ -106,14 +116,14 @@ def _explained(operation: Operation, given: Mapping[str, Any], error: Any) -> Ca
 def _unknown_name(operation: Operation, given: Mapping[str, Any]) -> InvalidArgument:
     valid = list(operation.schema(DEFAULTS)["properties"])
     name = next(name for name in given if name not in valid)
-    close = difflib.get_close_matches(name, valid, n=1, cutoff=0.5)
+    close = nearest(name, valid)
     return InvalidArgument(
         f"{operation.name} has no argument {name[:80]!r}.",
         reason="unknown_argument",
         parameter=name[:80],
         value=given[name],
         expected=f"only: {', '.join(valid)}" if valid else "no arguments",
-        suggestion=f"Did you mean {close[0]}?" if close else f"Leave {name[:80]} out.",
+        suggestion=f"Did you mean {close}?" if close else f"Leave {name[:80]} out.",
     )
 
 
@@ -141,8 +151,8 @@ def _expected(schema: Mapping[str, Any]) -> str:
 def _suggestion(name: str, value: Any, schema: Mapping[str, Any]) -> str:
     """A value that would pass, as near to the given one as can be told."""
     if "enum" in schema:
-        close = difflib.get_close_matches(str(value), [str(each) for each in schema["enum"]], n=1, cutoff=0.4)
-        return f"Set {name} to {close[0] if close else schema['enum'][0]}."
+        valid = [str(each) for each in schema["enum"]]
+        return f"Set {name} to {nearest(str(value), valid, cutoff=0.4) or valid[0]}."
     if "default" in schema:
         return f"Set {name} to {schema['default']}, or leave it out."
     if schema.get("type") == "integer" and isinstance(value, (int, float)) and "minimum" in schema:

@@ -1,13 +1,12 @@
 """The catalogue: every operation that can be called, whatever the door."""
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from context_protection import budgets
-from context_protection.errors import UnknownOperation
+from context_protection.errors import UnknownOperation, nearest
 from context_protection.payloads import Payload
 from context_protection.policy import Kind, Policy
 
@@ -110,14 +109,14 @@ class Catalogue:
     def get(self, name: str) -> Operation:
         """Raises UnknownOperation."""
         if name not in self._operations:
-            close = difflib.get_close_matches(name, self._operations, n=1, cutoff=0.4)
+            close = nearest(name, self._operations, cutoff=0.4)
             raise UnknownOperation(
                 f"There is no operation {name[:80]!r}.",
                 reason="unknown_operation",
                 parameter="name",
                 value=name,
                 expected=f"one of: {', '.join(self._operations)}",
-                suggestion=f"Did you mean {close[0]}?" if close else "List the tools, and call one of them.",
+                suggestion=f"Did you mean {close}?" if close else "List the tools, and call one of them.",
             )
         return self._operations[name]
 
