@@ -26,6 +26,7 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	$(BIN)/python manage.py check --fail-level WARNING
+	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file /dev/null
 
 bench: $(VENV)/.dev
 	@$(BIN)/python -m benchmarks $(ARGS)

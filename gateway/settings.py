@@ -209,6 +209,7 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Sluice",
     "DESCRIPTION": "REST door of Sluice: the same operations, arguments and envelopes as its MCP tools.",
     "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_AUTHENTICATION": [],
     "SERVE_PERMISSIONS": [],

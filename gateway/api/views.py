@@ -11,6 +11,7 @@ from context_protection.errors import InvalidArgument
 from gateway import hints
 from gateway.access.callers import Caller
 from gateway.api.query import from_query
+from gateway.api.schema import any_operation
 from gateway.corridor import Call, serve_blocking
 from gateway.operations import catalogue
 
@@ -26,22 +27,24 @@ class ResourceViewSet(ViewSet):
 
     list_operation: ClassVar[str]
     record_operation: ClassVar[str]
+    lookup_field = "id"
     lookup_value_regex = "[^/]+"
 
     def list(self, request: Request) -> Response:
         arguments = from_query(catalogue.get(self.list_operation), request.query_params)
         return answer(request, self.list_operation, arguments)
 
-    def retrieve(self, request: Request, pk: str) -> Response:
+    def retrieve(self, request: Request, id: str) -> Response:
         operation = catalogue.get(self.record_operation)
         query = request.query_params.copy()
-        query["id"] = pk
+        query["id"] = id
         return answer(request, operation.name, from_query(operation, query))
 
 
 class ToolView(APIView):
     """Any operation, with its arguments as a JSON object."""
 
+    @any_operation
     def post(self, request: Request, name: str) -> Response:
         arguments = request.data if request.data is not None else {}
         if not isinstance(arguments, dict):

@@ -1,0 +1,69 @@
+"""The REST door's OpenAPI document, written from the operations themselves (drf-spectacular)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+
+from context_protection.policy import DEFAULTS, Kind
+from gateway.operations import Operation
+
+ANSWERS = {
+    Kind.LIST: "A page: `items` (or `table`), `nextCursor` while there is more, `meta`.",
+    Kind.RECORD: "The object with `meta`, or above its budget a preview: `summary` and `meta.detailsAvailable`.",
+    Kind.TEXT: "A chunk: `content`, `chunkIndex`, `totalChunks`, `nextCursor` while there is more, `metadata`, `meta`.",
+    Kind.ACTION: "What the operation answers, and `meta`.",
+}
+ERROR = OpenApiResponse(OpenApiTypes.OBJECT, "`error` with `code`, `reason`, `message` and `data`: what to do next.")
+
+
+class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    target_class = "gateway.access.rest.ApiKeyAuthentication"
+    name = "apiKey"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "description": "manage.py apikey create NAME prints a key."}
+
+
+def described(operation: Operation) -> Callable[[Any], Any]:
+    """A decorator that describes a view as the operation that it answers with."""
+    return extend_schema(
+        operation_id=operation.name,
+        summary=operation.title,
+        description=operation.description,
+        tags=[operation.endpoint.split("/")[3]],
+        parameters=[
+            _parameter(operation, name, schema) for name, schema in operation.schema(DEFAULTS)["properties"].items()
+        ],
+        responses={
+            200: OpenApiResponse(OpenApiTypes.OBJECT, ANSWERS[operation.kind]),
+            400: ERROR,
+            401: ERROR,
+            **({404: ERROR} if "{id}" in operation.endpoint else {}),
+        },
+    )
+
+
+def _parameter(operation: Operation, name: str, schema: dict[str, Any]) -> OpenApiParameter:
+    in_path = f"{{{name}}}" in operation.endpoint
+    return OpenApiParameter(
+        name=name,
+        type=schema,
+        location=OpenApiParameter.PATH if in_path else OpenApiParameter.QUERY,
+        required=in_path or name in operation.required,
+        description=schema.get("description", ""),
+    )
+
+
+any_operation = extend_schema(
+    operation_id="call_operation",
+    summary="Call any operation",
+    description="The operation's arguments as a JSON object; {} for none. The answer is that of its own address.",
+    tags=["tools"],
+    parameters=[OpenApiParameter("name", str, OpenApiParameter.PATH, description="The operation's name.")],
+    request=OpenApiTypes.OBJECT,
+    responses={200: OpenApiResponse(OpenApiTypes.OBJECT, "The envelope."), 400: ERROR, 401: ERROR, 404: ERROR},
+)
+older_address = extend_schema(exclude=True)
