@@ -23,15 +23,15 @@ def _newest_first(name: str) -> models.Index:
 
 
 class Listing(UpstreamObject):
-    name = models.CharField(max_length=500, blank=True)
+    name = models.TextField(blank=True)
     status = models.CharField(max_length=100, null=True)
-    city = models.CharField(max_length=200, null=True)
-    country = models.CharField(max_length=200, null=True)
+    city = models.TextField(null=True)
+    country = models.TextField(null=True)
     bedrooms = models.FloatField(null=True)
     bathrooms = models.FloatField(null=True)
-    max_guests = models.IntegerField(null=True)
+    max_guests = models.BigIntegerField(null=True)
     price = models.DecimalField(max_digits=18, decimal_places=4, null=True)
-    currency = models.CharField(max_length=10, null=True)
+    currency = models.CharField(max_length=100, null=True)
 
     class Meta(UpstreamObject.Meta):
         indexes = (_newest_first("listing"),)
@@ -41,15 +41,15 @@ class Listing(UpstreamObject):
 
 
 class Booking(UpstreamObject):
-    status = models.CharField(max_length=40, null=True, help_text="Canonical: new and modified are confirmed")
-    source_status = models.CharField(max_length=40, null=True)
-    guest_name = models.CharField(max_length=500, null=True)
+    status = models.CharField(max_length=100, null=True, help_text="Canonical: new and modified are confirmed")
+    source_status = models.CharField(max_length=100, null=True)
+    guest_name = models.TextField(null=True)
     check_in = models.DateField(null=True)
     check_out = models.DateField(null=True)
-    nights = models.IntegerField(null=True)
-    guests = models.IntegerField(null=True)
+    nights = models.BigIntegerField(null=True)
+    guests = models.BigIntegerField(null=True)
     total_price = models.DecimalField(max_digits=18, decimal_places=4, null=True)
-    currency = models.CharField(max_length=10, null=True)
+    currency = models.CharField(max_length=100, null=True)
     property_id = models.BigIntegerField(null=True, db_index=True)
     channel = models.CharField(max_length=100, null=True)
 
@@ -65,10 +65,10 @@ class Booking(UpstreamObject):
 
 
 class Transaction(UpstreamObject):
-    type = models.CharField(max_length=40, null=True)
-    status = models.CharField(max_length=40, null=True)
+    type = models.CharField(max_length=100, null=True)
+    status = models.CharField(max_length=100, null=True)
     amount = models.DecimalField(max_digits=18, decimal_places=4, null=True)
-    currency = models.CharField(max_length=10, null=True)
+    currency = models.CharField(max_length=100, null=True)
     booking_id = models.BigIntegerField(null=True, db_index=True)
     property_id = models.BigIntegerField(null=True)
 

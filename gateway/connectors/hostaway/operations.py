@@ -23,11 +23,11 @@ Arguments = Mapping[str, Any]
 Filter = Callable[[Any], Q]
 
 
-def number(value: Decimal | None) -> int | float | None:
-    """A stored amount as upstream writes it: 60, 3083.88."""
+def number(value: Decimal | float | None) -> int | float | None:
+    """A stored number as upstream writes it: 60, 3083.88."""
     if value is None:
         return None
-    return int(value) if value == value.to_integral_value() else float(value)
+    return int(value) if value % 1 == 0 and abs(value) < 2**53 else float(value)
 
 
 def moment(value: datetime | None) -> str | None:
@@ -239,8 +239,8 @@ LISTING_COLUMNS = Columns(
     },
     convert={
         "price": number,
-        "bedrooms": lambda value: value and (int(value) if value == int(value) else value),
-        "bathrooms": lambda value: value and (int(value) if value == int(value) else value),
+        "bedrooms": number,
+        "bathrooms": number,
     },
 )
 LISTING_FILTERS: Mapping[str, Filter] = {

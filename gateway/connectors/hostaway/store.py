@@ -1,6 +1,7 @@
 """Writes upstream's objects into the store; the same object again replaces the one that stands."""
 
 import hashlib
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -26,6 +27,7 @@ from gateway.connectors.hostaway.models import (
 from gateway.connectors.hostaway.statuses import canonical_status
 
 BATCH = 1000
+CODE_CHARS = 100
 M = TypeVar("M", bound=UpstreamObject)
 # Writers take turns (Postgres): were keys given to transactions that commit in another order, a row could
 # appear below the watermark of a walk that has begun.
@@ -45,42 +47,42 @@ LISTINGS = Mapped(
     Listing,
     shapes.LISTING,
     lambda o: {
-        "name": _text(o.get("name"), 500) or "",
-        "status": _text(o.get("specialStatus"), 100),
-        "city": _text(o.get("city"), 200),
-        "country": _text(o.get("country"), 200),
+        "name": _text(o.get("name")) or "",
+        "status": _code(o.get("specialStatus")),
+        "city": _text(o.get("city")),
+        "country": _text(o.get("country")),
         "bedrooms": _float(o.get("bedroomsNumber")),
         "bathrooms": _float(o.get("bathroomsNumber")),
         "max_guests": _int(o.get("personCapacity")),
         "price": _decimal(o.get("price")),
-        "currency": _text(o.get("currencyCode"), 10),
+        "currency": _code(o.get("currencyCode")),
     },
 )
 BOOKINGS = Mapped(
     Booking,
     shapes.BOOKING,
     lambda o: {
-        "status": _text(canonical_status(o.get("status")), 40),
-        "source_status": _text(o.get("status"), 40),
-        "guest_name": _text(o.get("guestName"), 500),
+        "status": _code(canonical_status(o.get("status"))),
+        "source_status": _code(o.get("status")),
+        "guest_name": _text(o.get("guestName")),
         "check_in": _date(o.get("arrivalDate")),
         "check_out": _date(o.get("departureDate")),
         "nights": _int(o.get("nights")),
         "guests": _int(o.get("numberOfGuests")),
         "total_price": _decimal(o.get("totalPrice")),
-        "currency": _text(o.get("currency"), 10),
+        "currency": _code(o.get("currency")),
         "property_id": _int(o.get("listingMapId")),
-        "channel": _text(o.get("channelName"), 100),
+        "channel": _code(o.get("channelName")),
     },
 )
 TRANSACTIONS = Mapped(
     Transaction,
     shapes.TRANSACTION,
     lambda o: {
-        "type": _text(o.get("type"), 40),
-        "status": _text(o.get("status"), 40),
+        "type": _code(o.get("type")),
+        "status": _code(o.get("status")),
         "amount": _decimal(o.get("amount")),
-        "currency": _text(o.get("currency"), 10),
+        "currency": _code(o.get("currency")),
         "booking_id": _int(o.get("reservationId")),
         "property_id": _int(o.get("listingMapId")),
     },
@@ -160,20 +162,30 @@ def purge_unused_contents(before: datetime) -> int:
 # -- Upstream's values, leniently: what cannot be read as a column is still whole in `data` -----------------
 
 
-def _text(value: Any, most: int) -> str | None:
-    return None if value is None else str(value).replace("\0", "")[:most]
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value).replace("\0", "\ufffd")
+
+
+def _code(value: Any) -> str | None:
+    """A word such as a status; one too long to be a word is visibly cut."""
+    text = _text(value)
+    return text if text is None or len(text) <= CODE_CHARS else f"{text[: CODE_CHARS - 1]}…"
 
 
 def _int(value: Any) -> int | None:
-    number = _float(value)
-    return None if number is None or abs(number) >= 2**63 else int(number)
+    try:
+        number = int(value) if isinstance(value, (int, str)) else int(float(value))
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if abs(number) < 2**63 else None
 
 
 def _float(value: Any) -> float | None:
     try:
-        return float(value)
-    except (TypeError, ValueError):
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
         return None
+    return number if math.isfinite(number) else None
 
 
 def _decimal(value: Any) -> Decimal | None:
