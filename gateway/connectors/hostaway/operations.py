@@ -27,7 +27,7 @@ def number(value: Decimal | float | None) -> int | float | None:
     """A stored number as upstream writes it: 60, 3083.88."""
     if value is None:
         return None
-    return int(value) if value % 1 == 0 and abs(value) < 2**53 else float(value)
+    return int(value) if value % 1 == 0 and -(2**53) < value < 2**53 else float(value)
 
 
 def moment(value: datetime | None) -> str | None:
