@@ -68,6 +68,8 @@ def count(call: Call) -> None:
 
 
 def _bounded(operation: str) -> str:
+    """The operation as a label: one that UTF-8 can write, and no more of them than a scraper should keep."""
+    operation = operation.encode("utf-8", "replace").decode()
     if operation not in _operations:
         if len(_operations) >= MAX_OPERATIONS:
             return OTHER

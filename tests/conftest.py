@@ -13,6 +13,7 @@ from hypothesis import settings
 from context_protection.revisions import revisions
 from gateway.access.callers import Caller
 from gateway.access.models import ApiKey
+from gateway.connectors.hostaway.models import Booking
 from gateway.process import bridge
 from telemetry import recorder
 from tests.doors import Doors
@@ -37,6 +38,15 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
     with django_db_blocker.unblock():
         call_command("load_sample_data", stdout=StringIO())
+
+
+@pytest.fixture(autouse=True)
+def sample_account_again(request: pytest.FixtureRequest, django_db_blocker: Any) -> None:
+    """A test that runs outside a transaction leaves the database empty: the next one finds the account again."""
+    if request.node.get_closest_marker("django_db") or "db" in request.fixturenames:
+        with django_db_blocker.unblock():
+            if not Booking.objects.exists():
+                call_command("load_sample_data", stdout=StringIO())
 
 
 @pytest.fixture(autouse=True)
