@@ -29,11 +29,11 @@ class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if isinstance(self.fields.get("operation"), forms.ChoiceField):  # once it is saved, it is read-only
-            self.fields["operation"].choices = [  # type: ignore[attr-defined]
-                ("", "All operations"),
-                *((name, name) for name in budgets.kinds),
-            ]
+        if self.instance.pk:
+            del self.fields["operation"]  # what a saved budget is for does not change
+        else:
+            known = [(name, name) for name in budgets.kinds]
+            self.fields["operation"].choices = [("", "All operations"), *known]  # type: ignore[attr-defined]
         self._show_inherited()
 
     def _show_inherited(self) -> None:

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from context_protection import projection
-from context_protection.errors import InvalidArgument, nearest
+from context_protection.errors import InvalidArgument, nearest, shown
 from context_protection.shapes import Shape
 
 ALL = "all"
+LISTED_CHARS = 1800
 LISTED_NAMES = 150  # an error lists the valid names up to this many
 
 
@@ -62,19 +63,24 @@ def _known(name: str, records: Sequence[Mapping[str, Any]], shape: Shape) -> boo
         or name in shape.canonical
         or name in shape.section_names
         or name in shape.known
-        or any(name in shape.in_sections(record) or projection.resolves(record, name) for record in records)
+        or any(
+            name in record or name in shape.in_sections(record) or projection.resolves(record, name)
+            for record in records
+        )
     )
 
 
 def _unknown(name: str, records: Sequence[Mapping[str, Any]], shape: Shape) -> InvalidArgument:
-    valid = sorted({*shape.canonical, *shape.section_names, *(key for record in records[:1] for key in record)})
+    upstream = (key for record in records[:1] for key in record)
+    valid = list(dict.fromkeys([*shape.canonical, *shape.section_names, *sorted(upstream)]))
     close = nearest(name, [*valid, *shape.known])
-    listed = ", ".join(valid[:LISTED_NAMES]) + (" …" if len(valid) > LISTED_NAMES else "")
+    names = ", ".join(str(shown(each)) for each in valid[:LISTED_NAMES])
+    listed = names[:LISTED_CHARS] + (" …" if len(valid) > LISTED_NAMES or len(names) > LISTED_CHARS else "")
     return InvalidArgument(
         f"fields names {name[:80]!r}, which does not exist here.",
         reason="unknown_field",
         parameter="fields",
         value=name,
         expected=f"all, or any of: {listed}; below a name with dots, over a list with .*.",
-        suggestion=f"Did you mean fields={close}?" if close else "Set fields=all, or choose from those listed.",
+        suggestion=f"Did you mean fields={shown(close)}?" if close else "Set fields=all, or choose from those listed.",
     )

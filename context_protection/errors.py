@@ -17,6 +17,7 @@ INTERNAL = -32603
 UPSTREAM = -32000
 
 SHOWN_VALUE_CHARS = 80
+SAID_CHARS = 2000
 
 
 @dataclass(frozen=True)
@@ -43,15 +44,20 @@ class CallError(Exception):
         what is not known is left out."""
         data: dict[str, Any] = {}
         if self.parameter:
-            data["parameter"] = self.parameter
+            data["parameter"] = shown(self.parameter)
             data["value"] = shown(self.value)
         for name in ("expected", "suggestion", "retry_after"):
             if getattr(self, name):
-                data[name] = getattr(self, name)
-        return {"error": {"code": self.code, "reason": self.reason, "message": self.message, "data": data}}
+                data[name] = _short(getattr(self, name))
+        return {"error": {"code": self.code, "reason": self.reason, "message": _short(self.message), "data": data}}
 
     def __str__(self) -> str:
         return self.message
+
+
+def _short(words: Any) -> Any:
+    """What is said holds names of others' making: no error is large, whatever they are."""
+    return words if not isinstance(words, str) or len(words) <= SAID_CHARS else f"{words[:SAID_CHARS]}…"
 
 
 def nearest(name: str, names: Iterable[str], cutoff: float = 0.5) -> str | None:

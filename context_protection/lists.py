@@ -16,7 +16,8 @@ from context_protection.cursors import Walk, Walks
 from context_protection.errors import InvalidArgument
 from context_protection.payloads import Ask, Envelope, Opening, Outcome, Page, Rows
 from context_protection.policy import Policy, Ruler
-from context_protection.shapes import Shape
+from context_protection.shapes import Shape, withheld_note
+from context_protection.summaries import clipped
 from context_protection.tables import table
 
 TABLE = "table"
@@ -127,10 +128,10 @@ def _projected(place: _Place, names: Sequence[str], shape: Shape, policy: Policy
     records = [record for record, _ in kept]
     withheld = list(dict.fromkeys(path for _, paths in kept for path in paths))
     asked.check([name for name in names if name not in withheld], records, shape)
-    named = withheld if everything else [path for path in withheld if path in names]
+    named = withheld if everything else shape.asked_of(withheld, names)
     return _Form(
         rows=[asked.selected(record, names, shape) for record in records],
-        meta={"kind": "full", **({"withheld": named} if named else {})},
+        meta={"kind": "full", **withheld_note(named)},
         budget=policy.hard_cap if everything else policy.token_budget_threshold,
     )
 
@@ -182,9 +183,11 @@ class _Pager:
         while count > 1 and not self.acceptable(body, form):
             count = max(1, min(count - 1, int(count * self.share(body, form))))
             body = self.body(form, count)
-        if not body.fits(self.policy):
-            form = replace(form, rows=[self.first_row_preview()], table=False, summarized=True)
+        for smaller in (self.first_row_preview, self.first_row_named) if not body.fits(self.policy) else ():
+            form = smaller(form)
             body = self.body(form, 1)
+            if body.fits(self.policy):
+                break
         return self.envelope(form, count, body, oversized=True)
 
     def acceptable(self, body: Body, form: _Form) -> bool:
@@ -198,12 +201,18 @@ class _Pager:
         ruled = body.claude_tokens if self.policy.ruler is Ruler.CLAUDE else body.estimated_tokens
         return 0.98 / max(ruled / form.budget, body.fill(self.policy))
 
-    def first_row_preview(self) -> dict[str, Any]:
+    def first_row_preview(self, form: _Form) -> _Form:
+        """The first row alone, condensed, with the call that opens it."""
         row = dict(self.page.condensed()[0])
         if self.ask.record_operation:
             arguments = {"id": row.get("id"), **self.ask.record_arguments}
             row["detailsAvailable"] = self.ask.hints(self.ask.record_operation, arguments)
-        return row
+        return replace(form, rows=[row], table=False, summarized=True)
+
+    def first_row_named(self, form: _Form) -> _Form:
+        """Of the first row its id alone: even its preview, or the names in `meta`, are too long to be sent."""
+        row = {"id": clipped(self.page.condensed()[0].get("id"), "id")}
+        return replace(form, rows=[row], meta={"kind": "preview"}, table=False, summarized=True)
 
     def body(self, form: _Form, count: int) -> Body:
         rows = form.rows[:count]

@@ -30,14 +30,16 @@ class Live(Generic[T]):
         with self._lock:
             held = self._held
             if held is None or held[0] != revision:
-                held = self._held = (revision, self._reloaded(held))
+                held = self._held = self._reloaded(revision, held)
             return held[1]
 
-    def _reloaded(self, held: tuple[int, T] | None) -> T:
+    def _reloaded(self, revision: int, held: tuple[int, T] | None) -> tuple[int, T]:
+        """The new value; while it cannot be loaded the last one, under its own revision, so that the next call tries
+        again."""
         try:
-            return self._load()
-        except DatabaseError:
+            return revision, self._load()
+        except DatabaseError as error:
             if held is None:
                 raise
-            logger.exception("configuration not reloaded; the last one stays")
-            return held[1]
+            logger.warning("configuration not reloaded; the last one stays", extra={"error": str(error)})
+            return held

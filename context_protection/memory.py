@@ -57,7 +57,7 @@ class MemoryPage:
         return max((len(row) for row in self.rows), default=0)
 
     def condensed(self) -> Sequence[Mapping[str, Any]]:
-        return [summaries.row(row, self.shape) for row in self.rows]
+        return [summaries.row(self.shape.without_withheld(row, in_list=True)[0], self.shape) for row in self.rows]
 
     def whole(self, count: int) -> Sequence[dict[str, Any]]:
         return self.rows[:count]

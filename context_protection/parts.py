@@ -4,7 +4,8 @@ Parts are merged by their structure: objects by key, arrays by appending, texts 
 path whose value a part goes on with; where it ends in an index, the part's first element there goes on with that
 element instead of following it.
 
-A position is the path to where the next part begins: keys and indexes, and last an offset when it is within a text.
+A position is the path to where the next part begins: an index at each level (of an object, in its order of keys), and
+last an offset when it is within a text. So a cursor is short, however long the keys are.
 """
 
 from dataclasses import dataclass
@@ -46,18 +47,19 @@ def _take_text(text: str, start: int, room: int) -> Part:
 
 def _take_entries(value: dict[str, Any], position: Position, room: int) -> Part:
     names = list(value)
-    first = names.index(position[0]) if position else 0
+    first = position[0] if position else 0
     piece: dict[str, Any] = {}
     left = room - 2
-    for index, name in enumerate(names[first:]):
-        inner = position[1:] if index == 0 else []
+    for index in range(first, len(names)):
+        name = names[index]
+        inner = position[1:] if index == first else []
         left -= length(dumps(name)) + 2
         if piece and (left < SMALLEST_ROOM or _goes_whole_into_a_fresh_part(value[name], left, room)):
-            return Part(piece, [name])
+            return Part(piece, [index])
         part = take(value[name], inner, left)
         piece[name] = part.value
         if part.following is not None:
-            return Part(piece, [name, *part.following])
+            return Part(piece, [index, *part.following])
         left -= length(dumps(part.value))
     return Part(piece, None)
 
@@ -88,14 +90,14 @@ def continues(value: Any, position: Position) -> str | None:
     """The dotted path that a part beginning at `position` goes on with; None where it begins something new at the
     top."""
     names: list[str] = []
-    for step in position:
-        if isinstance(value, str):
-            return ".".join(names)
-        if isinstance(value, list) and not position[len(names) + 1 :]:
-            return ".".join(names)  # the array goes on with a new element
-        names.append(str(step))
-        value = value[step]
-    return ".".join(names[:-1]) or None
+    for depth, step in enumerate(position, start=1):
+        is_last = depth == len(position)
+        if isinstance(value, str) or (is_last and isinstance(value, (list, dict))):
+            break  # within a text, or at a new element or entry of what `names` lead to
+        key = list(value)[step] if isinstance(value, dict) else step
+        names.append(str(key))
+        value = value[key]
+    return ".".join(names) or None
 
 
 def merge(whole: Any, piece: Any, path: str, continued: str | None) -> Any:

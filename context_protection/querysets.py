@@ -38,7 +38,7 @@ class QuerySetRows:
         keys = self._ordered_keys()
         self._opened = array("q", keys[: SNAPSHOT_ROWS + 1])
         if len(self._opened) > SNAPSHOT_ROWS:
-            if self.order[0] == f"-{self.created}":
+            if self.order[0] == f"-{self.created}" and not self.queryset.query.where:
                 return self._watermarked()
             self._opened = array("q", keys.iterator(chunk_size=SNAPSHOT_ROWS))
         every = self._opened
@@ -153,6 +153,9 @@ class ColumnPage:
     def whole(self, count: int) -> Sequence[dict[str, Any]]:
         keys = [row[0] for row in self.rows[:count]]
         found = dict(self.manager.filter(pk__in=keys).values_list("pk", self.columns.whole))
+        for index in reversed([index for index, key in enumerate(keys) if key not in found]):
+            if len(self.positions) > 1:  # removed while the page is written; the last position still ends the page
+                del self.rows[index], self.positions[index]
         return [orjson.loads(found[key]) for key in keys if key in found]
 
 

@@ -10,10 +10,10 @@ import orjson
 from context_protection import asked, parts, summaries, tokens
 from context_protection.budget import Body, dumps, length, render
 from context_protection.cursors import Walk, Walks
-from context_protection.errors import invalid_cursor
+from context_protection.errors import InvalidArgument, invalid_cursor
 from context_protection.payloads import Ask, Envelope, Outcome, Record
 from context_protection.policy import Policy
-from context_protection.shapes import NOTHING
+from context_protection.shapes import NOTHING, withheld_note
 
 FIRST_ROOM = 3  # characters a token may stand for in a part's first try; less where the text is denser
 
@@ -22,7 +22,7 @@ def answer(record: Record, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
     """Raises InvalidArgument (fields), InvalidCursor."""
     value, withheld = record.shape.without_withheld(record.value)
     original = tokens.formula_of_length(length(dumps(record.value)))
-    note = {"withheld": withheld} if withheld else {}
+    note = withheld_note(withheld)
     names = asked.split(ask.fields) if ask.fields is not None else []
     if names and asked.ALL not in names:
         return _selection(_Source(value, record, withheld), names, ask, policy, walks, original)
@@ -46,9 +46,8 @@ def _selection(source: _Source, names: list[str], ask: Ask, policy: Policy, walk
     shape = source.record.shape
     kept = [name for name in names if name not in source.withheld]
     asked.check(kept, [source.value], shape)
-    section_of = {path: shape.section_of(path) for path in source.withheld} if shape.sections else {}
-    named = [path for path in source.withheld if path in names or section_of.get(path) in names]
-    note = {"withheld": named} if named else {}
+    named = shape.asked_of(source.withheld, names)
+    note = withheld_note(named)
     chosen = asked.selected(source.value, kept, shape) if kept else {}
     whole = _whole(chosen, {"kind": "full", **note}, policy)
     return _envelope(whole, original) if whole.fits(policy) else _first_part(chosen, note, ask, policy, walks, original)
@@ -146,16 +145,35 @@ def _part(value: dict[str, Any], position: parts.Position, walk: Walk, policy: P
     room = policy.hard_cap * FIRST_ROOM
     while True:
         part = parts.take(value, position, room)
-        extra: dict[str, Any] = {}
-        meta: dict[str, Any] = {"kind": "part", **walk.plan["note"]}
-        if (continued := parts.continues(value, position)) is not None:
-            meta["continues"] = continued
-        cursor = walks.cursor(walk, part.following) if part.following is not None else None
-        if "nextCursor" in value:
-            meta["nextCursor"] = cursor  # the record has a field of that name: ours stands apart, null at the end
-        elif cursor is not None:
-            extra["nextCursor"] = cursor
-        body = _whole(part.value, meta, policy, **extra)
+        body = _part_body(value, part, position, walk, policy, walks)
         if body.fits(policy):
             return _envelope(body, walk.plan["original"], paginated=True, oversized=not position)
-        room = int(room * min(0.9, 0.95 / body.fill(policy)))
+        if room <= parts.SMALLEST_ROOM:
+            raise _unsendable(policy)
+        room = max(parts.SMALLEST_ROOM, int(room * min(0.9, 0.95 / body.fill(policy))))
+
+
+def _part_body(
+    value: dict[str, Any], part: parts.Part, position: parts.Position, walk: Walk, policy: Policy, walks: Walks
+) -> Body:
+    meta: dict[str, Any] = {"kind": "part", **(walk.plan["note"] if not position else {})}
+    if (continued := parts.continues(value, position)) is not None:
+        meta["continues"] = continued
+    cursor = walks.cursor(walk, part.following) if part.following is not None else None
+    extra: dict[str, Any] = {}
+    if "nextCursor" in value:
+        meta["nextCursor"] = cursor  # the record has a field of that name: ours stands apart, null at the end
+    elif cursor is not None:
+        extra["nextCursor"] = cursor
+    return _whole(part.value, meta, policy, **extra)
+
+
+def _unsendable(policy: Policy) -> InvalidArgument:
+    """The names of fields cannot be divided: where they alone are over the cap, there is no valid answer."""
+    return InvalidArgument(
+        "The names of this record's fields are longer than an answer may be.",
+        reason="names_too_long",
+        parameter="fields",
+        expected=f"names that fit into {policy.hard_cap:,} tokens together with the path to them",
+        suggestion="Ask for other fields by name, or for a higher hardCap.",
+    )

@@ -5,7 +5,7 @@ everything is found from the record itself.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
@@ -14,6 +14,7 @@ from typing import Any
 from context_protection import projection
 
 REST_OF_THE_RECORD = "other"
+NAMED_PATHS, NAMED_CHARS = 40, 80
 _ASKABLE = re.compile(r"[\w-]+")
 
 
@@ -77,13 +78,12 @@ class Shape:
     def in_sections(self, record: Mapping[str, Any]) -> dict[str, list[str]]:
         """The record's top-level names by section: together they are all of them. Where no sections are
         declared, each object or array is one, and the plain values are another."""
-        rest = REST_OF_THE_RECORD
-        while rest in record:
-            rest = f"_{rest}"
         groups: dict[str, list[str]] = {}
         for name, value in record.items():
-            section = self.section_of(name) if self.sections else name if _is_section(name, value) else rest
-            groups.setdefault(section if section != REST_OF_THE_RECORD else rest, []).append(name)
+            declared = self.section_of(name) if self.sections else REST_OF_THE_RECORD
+            own = not self.sections and _is_section(name, value)
+            section = name if own else _unlike_a_field(declared, record)
+            groups.setdefault(section, []).append(name)
         return groups
 
     def without_withheld(self, record: dict[str, Any], *, in_list: bool = False) -> tuple[dict[str, Any], list[str]]:
@@ -94,6 +94,15 @@ class Shape:
         removed: list[str] = []
         kept: dict[str, Any] = _strip(record, patterns, "", removed)
         return kept, list(dict.fromkeys(removed))
+
+    def asked_of(self, withheld: Iterable[str], names: Sequence[str]) -> list[str]:
+        """Those paths of what was taken out that `names` asked for: themselves, or all of what they stand in."""
+        return [path for path in withheld if any(self._covers(name, path) for name in names)]
+
+    def _covers(self, name: str, path: str) -> bool:
+        top = path.partition(".")[0]
+        source = self.canonical[name].source if name in self.canonical else name
+        return path == source or path.startswith(f"{source}.") or self.section_of(top) == name
 
 
 def _first_match(name: str, sections: Iterable[Section]) -> str:
@@ -108,9 +117,17 @@ def _is_section(name: str, value: Any) -> bool:
     return isinstance(value, (dict, list)) and name != "all" and bool(_ASKABLE.fullmatch(name))
 
 
+def _unlike_a_field(section: str, record: Mapping[str, Any]) -> str:
+    """The section's name, set apart from a field that the record calls the same."""
+    while section in record:
+        section = f"_{section}"
+    return section
+
+
 @lru_cache(maxsize=65536)
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    """In upper or lower case: a secret is one however it is spelt."""
+    return any(fnmatchcase(name.lower(), pattern.lower()) for pattern in patterns)
 
 
 # Nothing that could be withheld: it stays, so that a field without a value is seen to have none.
@@ -136,3 +153,12 @@ def _strip(value: Any, patterns: tuple[str, ...], path: str, removed: list[str])
 
 
 ANY = Shape()
+
+
+def withheld_note(paths: Sequence[str]) -> dict[str, list[str]]:
+    """`meta.withheld`: what was kept back, by path; of very many or very long ones, the first and how many more."""
+    if not paths:
+        return {}
+    named = [path if len(path) <= NAMED_CHARS else f"{path[:NAMED_CHARS]}…" for path in paths[:NAMED_PATHS]]
+    more = [f"… and {len(paths) - NAMED_PATHS:,} more"] if len(paths) > NAMED_PATHS else []
+    return {"withheld": named + more}

@@ -81,9 +81,8 @@ def test_a_cursor_shows_nothing_of_what_it_points_at(doors: Doors):
 
     cursor = doors.rest(LIST, {"status": "confirmed"})["nextCursor"]
     content = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-    for word in (b"confirmed", b"offset", b"list_bookings", b"{", b"["):
-        assert content.count(word) <= 1, "a byte of ciphertext may look like a bracket, words do not appear"
-    assert b"confirmed" not in content
+    for word in (b"confirmed", b"offset", b"list_bookings"):
+        assert word not in content
 
 
 def test_a_cursor_belongs_to_its_operation(ask: Any, doors: Doors):

@@ -94,7 +94,7 @@ def save(mapped: Mapped, objects: Iterable[Mapping[str, Any]]) -> Iterator[int]:
     stored = 0
     source = iter(objects)
     while batch := [_row(mapped, each) for each in islice(source, BATCH)]:
-        _write(mapped.model, batch)
+        _write(mapped.model, list({row.id: row for row in batch}.values()))
         stored += len(batch)
         yield stored
 

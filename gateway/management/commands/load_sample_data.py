@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError, transaction
 
 from gateway.connectors.hostaway import sample, store
 from gateway.connectors.hostaway.store import BOOKINGS, LISTINGS, TRANSACTIONS, Mapped
@@ -37,9 +38,10 @@ class Command(BaseCommand):
             raise CommandError(f"--bookings is {options['bookings']}; expected 0 to 1000000.")
         if options["files"]:
             loads = [self._read(Path(name)) for name in options["files"]]  # all of them, before anything is replaced
-            store.clear()
-            for load in loads:
-                load()
+            with transaction.atomic():  # a file that turns out bad leaves everything as it was
+                store.clear()
+                for load in loads:
+                    load()
         else:
             store.clear()
             self._save("listings", LISTINGS, sample.listings())
@@ -84,7 +86,14 @@ class Command(BaseCommand):
                 f'{path} is not one of upstream\'s envelopes: expected {{"status":"success","result":[…]}} '
                 "of listings, reservations or transactions."
             ) from None
-        return lambda: self._save(name, mapped, objects)
+
+        def load() -> None:
+            try:
+                self._save(name, mapped, objects)
+            except (KeyError, TypeError, ValueError, OverflowError, AttributeError, DatabaseError) as error:
+                raise CommandError(f"{path} has an object that cannot be stored: {error!r}.") from None
+
+        return load
 
     def _save(self, name: str, mapped: Mapped, objects: Iterable[Mapping[str, Any]]) -> None:
         stored = 0

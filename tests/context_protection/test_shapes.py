@@ -1,0 +1,96 @@
+"""Shapes: sections that cover a record, and secrets that never leave (law 2, law 8)."""
+
+from typing import Any
+
+import pytest
+
+from context_protection.asked import selected
+from context_protection.shapes import ANY, REST_OF_THE_RECORD, Field, Section, Shape
+
+SHAPE = Shape(
+    name="order",
+    row=(Field("id"), Field("total", "price.total"), Field("state", convert=str.upper)),
+    preview=(Field("note"),),
+    sections=(Section("money", ("price", "*Fee")), Section("guest", ("guest*", "cleaningFee"))),
+    withheld=("doorCode*", "secret"),
+    withheld_in_lists=("guestPhone",),
+)
+
+
+def test_the_first_section_that_matches_a_field_has_it():
+    assert SHAPE.section_of("cleaningFee") == "money"
+    assert SHAPE.section_of("guestName") == "guest"
+    assert SHAPE.section_of("colour") == REST_OF_THE_RECORD
+
+
+def test_names_match_by_case():
+    assert SHAPE.section_of("cleaningfee") == REST_OF_THE_RECORD
+
+
+def test_the_sections_together_are_the_record_and_share_no_field():
+    record = {"id": 1, "price": {}, "cleaningFee": 2, "guestName": "x", "colour": "red"}
+    fields = [name for names in SHAPE.in_sections(record).values() for name in names]
+    assert sorted(fields) == sorted(record)
+
+
+def test_a_record_of_an_unknown_type_has_its_large_values_for_sections():
+    record = {"id": 1, "name": "x", "images": [1], "rules": {"a": 1}}
+    assert ANY.in_sections(record) == {"other": ["id", "name"], "images": ["images"], "rules": ["rules"]}
+
+
+@pytest.mark.parametrize("name", ["all", "a.b", "a,b", "a b", ""])
+def test_a_large_value_whose_name_cannot_be_asked_for_goes_with_the_rest(name: str):
+    assert ANY.in_sections({"id": 1, name: [1]}) == {"other": ["id", name]}
+
+
+def test_a_field_called_other_does_not_hide_the_rest():
+    sections = ANY.in_sections({"id": 1, "other": {"a": 1}})
+    assert sections == {"_other": ["id"], "other": ["other"]}
+
+
+def test_a_field_called_like_a_declared_section_does_not_hide_the_section():
+    shape = Shape(sections=(Section("guest", ("guest*",)),))
+    record = {"guestName": "Ann", "guest": 7, "id": 1}
+    assert shape.in_sections(record) == {"_guest": ["guestName", "guest"], "other": ["id"]}
+    assert selected(record, ["_guest"], shape) == {"guestName": "Ann", "guest": 7}
+
+
+def test_secrets_are_taken_out_at_any_depth_and_named_by_their_paths():
+    record = {
+        "id": 1,
+        "doorCode": "1234",
+        "access": {"doorCodeInstruction": "left", "floor": 2},
+        "rooms": [{"secret": "x", "n": 1}, {"secret": "y", "n": 2}],
+    }
+    kept, removed = SHAPE.without_withheld(record)
+    assert kept == {"id": 1, "access": {"floor": 2}, "rooms": [{"n": 1}, {"n": 2}]}
+    assert removed == ["doorCode", "access.doorCodeInstruction", "rooms.*.secret"]
+
+
+@pytest.mark.parametrize("nothing", [None, "", [], {}])
+def test_a_secret_without_a_value_is_seen_to_have_none(nothing: Any):
+    assert SHAPE.without_withheld({"secret": nothing}) == ({"secret": nothing}, [])
+
+
+@pytest.mark.parametrize("value", [0, False])
+def test_a_secret_that_is_zero_or_false_is_still_one(value: Any):
+    assert SHAPE.without_withheld({"secret": value}) == ({}, ["secret"])
+
+
+def test_what_only_a_record_shows_is_taken_out_of_lists():
+    record = {"id": 1, "guestPhone": "+49 30 1"}
+    assert SHAPE.without_withheld(record) == (record, [])
+    assert SHAPE.without_withheld(record, in_list=True) == ({"id": 1}, ["guestPhone"])
+
+
+def test_the_record_itself_is_not_changed():
+    record = {"secret": "x", "access": {"secret": "y"}}
+    SHAPE.without_withheld(record)
+    assert record == {"secret": "x", "access": {"secret": "y"}}
+
+
+def test_a_canonical_field_reads_where_upstream_keeps_it():
+    record = {"price": {"total": 90}, "state": "new"}
+    assert SHAPE.canonical["total"].read(record) == 90
+    assert SHAPE.canonical["state"].read(record) == "NEW"
+    assert SHAPE.canonical["note"].read(record) is None

@@ -1,0 +1,47 @@
+"""Previews keep what identifies a record, and long texts say how long they are (FR-015, FR-016, FR-018)."""
+
+from context_protection import summaries
+from context_protection.shapes import ANY, Field, Shape
+
+SHAPE = Shape(row=(Field("id"), Field("place", "city.name")), preview=(Field("note"), Field("host", "hostName")))
+
+
+def test_a_row_has_every_declared_field_also_where_upstream_has_none():
+    assert summaries.row({"id": 1, "note": "x"}, SHAPE) == {"id": 1, "place": None}
+
+
+def test_a_preview_leaves_out_what_is_empty_but_keeps_zero_and_false():
+    shape = Shape(row=(Field("id"), Field("pets"), Field("paid"), Field("note"), Field("gone")))
+    assert summaries.preview({"id": 0, "pets": 0, "paid": False, "note": "", "gone": None}, shape) == {
+        "id": 0,
+        "pets": 0,
+        "paid": False,
+    }
+
+
+def test_a_long_text_of_a_preview_names_the_upstream_field_that_gives_the_rest():
+    host = "Anna lives next door. " * 40
+    shown = summaries.preview({"hostName": host}, SHAPE)["host"]
+    start, _, mark = shown.partition(" …[")
+    assert len(start) <= summaries.TEXT_CHARS
+    assert start.endswith("door.")
+    assert mark == f"+{len(host) - len(start):,} of {len(host):,} characters: fields=hostName]"
+
+
+def test_a_text_of_exactly_the_limit_is_not_cut():
+    text = "x" * summaries.TEXT_CHARS
+    assert summaries.clipped(text, "note") == text
+    assert summaries.clipped(f"{text}x", "note") != f"{text}x"
+
+
+def test_an_unknown_record_is_previewed_by_what_identifies_it_first():
+    record = {f"value{n}": n for n in range(30)} | {"status": "new", "guestName": "Ada", "id": 7, "empty": ""}
+    shown = summaries.guess(record)
+    assert {"status": "new", "guestName": "Ada", "id": 7}.items() <= shown.items()
+    assert len(shown) == summaries.GUESSED_FIELDS
+    assert "empty" not in shown
+    assert list(shown) == [name for name in record if name in shown], "in upstream's order"
+
+
+def test_an_unknown_record_of_structures_alone_has_an_empty_preview():
+    assert summaries.preview({"rows": [1, 2], "deep": {"a": 1}}, ANY) == {}

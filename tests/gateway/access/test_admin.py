@@ -1,0 +1,70 @@
+"""Keys in the admin: issued there, shown once, revoked and never deleted."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from context_protection.errors import NotAuthenticated
+from gateway.access.callers import caller_of_key
+from gateway.access.models import ApiKey
+
+pytestmark = pytest.mark.django_db
+
+KEYS = "/admin/access/apikey/"
+
+
+@pytest.fixture
+def committed(django_capture_on_commit_callbacks: Any) -> Any:
+    return lambda: django_capture_on_commit_callbacks(execute=True)
+
+
+def shown_key(html: str) -> str:
+    _, found, rest = html.partition("shown this once: ")
+    assert found
+    return rest.split("<")[0].strip()
+
+
+def test_a_new_key_is_shown_once_and_works(admin_client: Client, committed: Any):
+    with committed():
+        page = admin_client.post(f"{KEYS}add/", {"name": "desk"}, follow=True).content.decode()
+    secret = shown_key(page)
+    assert caller_of_key(secret).name == "desk"
+    key = ApiKey.objects.get(name="desk")
+    for address in (KEYS, f"{KEYS}{key.pk}/change/", f"{KEYS}{key.pk}/history/"):
+        again = admin_client.get(address).content.decode()
+        assert secret not in again
+        assert key.digest not in again
+    assert key.prefix in admin_client.get(KEYS).content.decode()
+
+
+def test_changing_a_name_makes_no_new_key(admin_client: Client, committed: Any):
+    with committed():
+        key, secret = ApiKey.objects.issue("desk")
+    with committed():
+        page = admin_client.post(f"{KEYS}{key.pk}/change/", {"name": "front desk"}, follow=True).content.decode()
+    assert "shown this once" not in page
+    assert caller_of_key(secret).name == "front desk"
+
+
+def test_a_name_is_no_markup(admin_client: Client, committed: Any):
+    with committed():
+        page = admin_client.post(f"{KEYS}add/", {"name": "<script>alert(1)</script>"}, follow=True).content.decode()
+    assert "<script>alert(1)</script>" not in page
+
+
+def test_selected_keys_are_revoked_and_the_others_are_not(admin_client: Client, committed: Any):
+    with committed():
+        (one, secret), (_, other) = ApiKey.objects.issue("one"), ApiKey.objects.issue("other")
+    with committed():
+        admin_client.post(KEYS, {"action": "revoke", "_selected_action": [one.pk]})
+    with pytest.raises(NotAuthenticated):
+        caller_of_key(secret)
+    assert caller_of_key(other).name == "other"
+
+
+def test_a_key_cannot_be_deleted_there(admin_client: Client):
+    key, _ = ApiKey.objects.issue("desk")
+    assert admin_client.post(f"{KEYS}{key.pk}/delete/", {"post": "yes"}).status_code == 403
+    admin_client.post(KEYS, {"action": "delete_selected", "_selected_action": [key.pk], "post": "yes"})
+    assert ApiKey.objects.filter(pk=key.pk).exists()
