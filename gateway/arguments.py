@@ -27,6 +27,9 @@ _FORMATS = {
 }
 
 
+DEEPEST = 20
+
+
 def validated(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments as given, with whole numbers as such. Raises InvalidArgument for the first that is wrong."""
     given = {name: value for name, value in arguments.items() if value is not None}
@@ -42,14 +45,12 @@ def validated(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, A
 
 def _check_storable(name: str, value: Any) -> None:
     """Refuses what JSON can spell but no database can compare with, however deep it stands."""
-    waiting = [name, value]
+    waiting: list[tuple[Any, int]] = [(name, 0), (value, 0)]
     while waiting:
-        part = waiting.pop()
-        if isinstance(part, dict):
-            waiting += [*part.keys(), *part.values()]
-        elif isinstance(part, list):
-            waiting += part
-        elif expected := _unstorable(part):
+        part, depth = waiting.pop()
+        below = [*part.keys(), *part.values()] if isinstance(part, dict) else part if isinstance(part, list) else []
+        waiting += [(each, depth + 1) for each in below]
+        if expected := _unstorable(part) if depth <= DEEPEST else f"nested at most {DEEPEST} deep":
             raise InvalidArgument(
                 f"{shown(name)} must be {expected}.",
                 reason="invalid_value",
@@ -109,7 +110,7 @@ def _explained(operation: Operation, given: Mapping[str, Any], error: Any) -> Ca
         parameter=name,
         value=value,
         expected=expected,
-        suggestion=_suggestion(name, value, schema),
+        suggestion=_suggestion(name, value, schema, required=name in operation.required),
     )
 
 
@@ -148,13 +149,15 @@ def _expected(schema: Mapping[str, Any]) -> str:
     return words
 
 
-def _suggestion(name: str, value: Any, schema: Mapping[str, Any]) -> str:
+def _suggestion(name: str, value: Any, schema: Mapping[str, Any], *, required: bool) -> str:
     """A value that would pass, as near to the given one as can be told."""
     if "enum" in schema:
         valid = [str(each) for each in schema["enum"]]
         return f"Set {name} to {nearest(str(value), valid, cutoff=0.4) or valid[0]}."
     if "default" in schema:
         return f"Set {name} to {schema['default']}, or leave it out."
+    if required:
+        return f"Call again with {name} as {_expected(schema)}."
     if schema.get("type") == "integer" and isinstance(value, (int, float)) and "minimum" in schema:
         return f"Set {name} to {schema['minimum']}."
     if "examples" in schema:

@@ -14,7 +14,7 @@ from context_protection.pipeline import needs_no_fetch, protect
 from context_protection.policies import policy_for
 from context_protection.policy import Kind, Policy
 from context_protection.stores import walks
-from gateway.access.callers import Caller
+from gateway.access.callers import Caller, confirm
 from gateway.arguments import validated
 from gateway.hints import Hints
 from gateway.operations import FORM_NAMES, Operation, catalogue
@@ -42,8 +42,13 @@ class Call:
 
 
 async def serve(call: Call) -> Envelope:
-    """Answers a call from the loop. Raises CallError, and nothing else."""
-    return await run_sync(serve_blocking, call)
+    """Answers a call from the loop, of a connection that may be open for long. Raises CallError, and nothing else."""
+    return await run_sync(_serve_confirmed, call)
+
+
+def _serve_confirmed(call: Call) -> Envelope:
+    confirm(call.caller)
+    return serve_blocking(call)
 
 
 def serve_blocking(call: Call) -> Envelope:

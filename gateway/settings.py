@@ -227,6 +227,7 @@ STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
 SERVESTATIC_USE_FINDERS = True
 SERVESTATIC_AUTOREFRESH = DEBUG
+CSRF_FAILURE_VIEW = "gateway.api.errors.csrf_failure"
 LOGIN_URL = "/admin/login/"
 
 SESSION_COOKIE_HTTPONLY = True
@@ -267,5 +268,6 @@ LOGGING = {
         },
         # Bad requests are answered, not reported: the telemetry record has them.
         "django.request": {"level": "ERROR"},
+        "django.security": {"level": "CRITICAL"},
     },
 }

@@ -18,5 +18,6 @@ urlpatterns = [
     path("metrics", pages.metrics, name="metrics"),
 ]
 
+handler400 = "gateway.api.errors.bad_request"
 handler404 = "gateway.api.errors.page_not_found"
 handler500 = "gateway.api.errors.server_error"

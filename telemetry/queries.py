@@ -120,7 +120,7 @@ def health(*, now: datetime | None = None) -> Health:
     """FR-032: adoption rate and average response size, from the calls themselves."""
     since = (now or timezone.now()) - timedelta(hours=24)
     return Health(
-        last_24_hours=_figures(select(since=since).aggregate(**FIGURES)),
+        last_24_hours=summary(since=since),
         ever=_figures(select().aggregate(**FIGURES)),
         last_call_at=select().aggregate(last=Max("created_at"))["last"],
     )

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from context_protection.errors import NotAuthenticated
 from context_protection.live import Live
@@ -36,12 +37,20 @@ def caller_of(authorization: str) -> Caller:
 
 def caller_of_key(key: str) -> Caller:
     """Raises NotAuthenticated."""
-    caller = _live.get().get(digest(key))
+    caller = _live.get().by_digest.get(digest(key))
     if caller is None:
         raise _refused("The API key is unknown or was revoked.")
     if caller.expires_at is not None and caller.expires_at <= time.time():
         raise _refused("The API key has expired.")
     return caller
+
+
+def confirm(caller: Caller) -> None:
+    """Whether the caller of a connection that is long open is still let in. Raises NotAuthenticated."""
+    if caller.id not in _live.get().ids:
+        raise _refused("The API key was revoked.")
+    if caller.expires_at is not None and caller.expires_at <= time.time():
+        raise _refused("The API key has expired.")
 
 
 def _refused(message: str) -> NotAuthenticated:
@@ -55,15 +64,24 @@ def _refused(message: str) -> NotAuthenticated:
     )
 
 
-def _load() -> Mapping[str, Caller]:
-    return {
-        key.digest: Caller(
-            id=f"key:{key.pk}",
-            name=key.name,
-            expires_at=key.expires_at.timestamp() if key.expires_at else None,
-        )
-        for key in ApiKey.objects.filter(revoked_at=None)
-    }
+@dataclass(frozen=True)
+class Keys:
+    by_digest: Mapping[str, Caller]
+
+    @cached_property
+    def ids(self) -> frozenset[str]:
+        return frozenset(caller.id for caller in self.by_digest.values())
+
+
+def _load() -> Keys:
+    return Keys(
+        {
+            key.digest: Caller(
+                id=f"key:{key.pk}", name=key.name, expires_at=key.expires_at.timestamp() if key.expires_at else None
+            )
+            for key in ApiKey.objects.filter(revoked_at=None)
+        }
+    )
 
 
 _live = Live(_load)

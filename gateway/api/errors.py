@@ -92,6 +92,29 @@ PAGE = """<!doctype html>
 """
 
 
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """handler400: a Host that we do not answer for, above all."""
+    error = InvalidArgument(
+        "The request is not one that this server answers.",
+        reason="bad_request",
+        parameter="Host",
+        value=request.META.get("HTTP_HOST", ""),
+        expected="one of ALLOWED_HOSTS",
+        suggestion="Add the host to ALLOWED_HOSTS, or connect by a name that is in it.",
+    )
+    return HttpResponse(dumps(error.document()), status=400, content_type="application/json")
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """CSRF_FAILURE_VIEW: a form whose token is missing or old, or a program that sends to a page."""
+    error = NotAllowed(
+        "The form's security token is missing or has expired.",
+        reason="csrf_failed",
+        suggestion="Open the page again and send the form anew; programs call /api/v1.",
+    )
+    return HttpResponse(dumps(error.document()), status=403, content_type="application/json")
+
+
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """handler404."""
     sentence = "The address may be mistyped, or what was here has been moved."

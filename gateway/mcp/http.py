@@ -61,7 +61,11 @@ class _Manager:
             await self._stop.wait()
 
     async def started(self) -> StreamableHTTPSessionManager:
-        await self._ready.wait()
+        ready = asyncio.ensure_future(self._ready.wait())
+        await asyncio.wait([ready, self._task], return_when=asyncio.FIRST_COMPLETED)
+        if self._task.done():
+            ready.cancel()
+            self._task.result()  # what went wrong
         return self.manager
 
     async def stop(self) -> None:

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from typing import Any
 
+import anyio
 from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 from mcp.server import Server
@@ -25,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 SUBPROTOCOL = "mcp"
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
-UNSUPPORTED_DATA, TRY_AGAIN_LATER = 1003, 1013
+UNSUPPORTED_DATA, INTERNAL_ERROR, TRY_AGAIN_LATER = 1003, 1011, 1013
 QUEUED_MESSAGES = 64  # in each direction
 FULL_SECONDS = 30.0  # how long a session may leave its queue full
 GOODBYE_SECONDS = 5.0  # for handlers to end when the peer has gone
@@ -44,6 +45,7 @@ class MCPConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         super().__init__()
         self.server = server
         self.session: asyncio.Task[None] | None = None
+        self.left = False  # the peer has gone
 
     async def dispatch(self, message: dict[str, Any]) -> None:
         """Without the base class's database clean-up, a hop into one shared thread for every frame."""
@@ -97,6 +99,8 @@ class MCPConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         finally:
             await outgoing.aclose()
             await pump
+            if not self.left:
+                await self.close(INTERNAL_ERROR)
 
     async def _pump(self) -> None:
         """From the server to the socket; goes on draining when the peer has left."""
@@ -121,6 +125,8 @@ class MCPConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         metadata = ServerMessageMetadata(request_context=self.peer)
         try:
             await asyncio.wait_for(self.to_server.send(SessionMessage(message, metadata=metadata)), FULL_SECONDS)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return  # the session has ended; the socket is being closed
         except TimeoutError:
             await self.close(TRY_AGAIN_LATER, "Too many messages are waiting to be answered.")
 
@@ -132,6 +138,7 @@ class MCPConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         await self.send(text_data=dumps(answer).decode())
 
     async def websocket_disconnect(self, message: dict[str, Any]) -> None:
+        self.left = True
         if self.session is not None:
             await self.to_server.aclose()
             await asyncio.wait([self.session], timeout=GOODBYE_SECONDS)

@@ -107,6 +107,15 @@ def test_the_form_shows_what_applies_and_where_it_comes_from(admin_client: Clien
     assert "<td>2,000</td><td>built-in default</td>" in page
 
 
+def test_a_budget_for_one_operation_can_be_changed_beside_one_for_all(admin_client: Client):
+    TokenBudget.objects.create(operation="")
+    budget = TokenBudget.objects.create(operation="list_bookings")
+    address = f"/admin/context_protection/tokenbudget/{budget.pk}/change/"
+    assert admin_client.post(address, {"default_page_size": 11}).status_code == 302
+    budget.refresh_from_db()
+    assert (budget.operation, budget.default_page_size) == ("list_bookings", 11)
+
+
 def test_the_history_says_who_changed_what(admin_client: Client):
     budget = TokenBudget.objects.create(operation="get_booking", hard_cap=9000)
     admin_client.post(

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -279,3 +280,44 @@ def test_health_shows_real_figures(sluice: Serving):
     assert health["status"] == "ok"
     assert 0 < health["paginationAdoption"] <= 1
     assert health["averageResponseBytes"] > 0
+
+
+def test_a_revoked_key_is_refused_on_a_socket_that_is_open(sluice: Serving):
+    key = sluice.manage("apikey", "create", "leaver").stdout.strip()
+    before, after = anyio.run(call_before_and_after_revocation, replace(sluice, key=key))
+    assert "items" in before
+    assert after["error"]["reason"] == "not_authenticated"
+
+
+async def call_before_and_after_revocation(sluice: Serving) -> tuple[dict[str, Any], dict[str, Any]]:
+    async with Client(over_websocket(sluice)) as client:
+        before = await client.call_tool("list_listings", {})
+        await anyio.to_thread.run_sync(lambda: sluice.manage("apikey", "revoke", "leaver"))
+        after = await client.call_tool("list_listings", {})
+    return json.loads(before.content[0].text), json.loads(after.content[0].text)
+
+
+@pytest.mark.parametrize(
+    ("method", "address", "headers", "status"),
+    [
+        ("GET", "/api/v1/bookings", {"Host": "evil.example"}, 400),
+        ("POST", "/health", {}, 403),
+        ("DELETE", "/api/v1/bookings", {}, 405),
+        ("GET", "/api/v1/bookings/", {}, 404),
+    ],
+)
+def test_no_program_is_answered_with_a_page(
+    sluice: Serving, method: str, address: str, headers: dict[str, str], status: int
+):
+    answer = httpx2.request(method, sluice.base + address, headers={"Authorization": f"Bearer {sluice.key}", **headers})
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json()["error"]["reason"]
+
+
+def test_nesting_without_end_is_refused(sluice: Serving):
+    for depth in (100, 500, 900, 5000):
+        body = '{"guestName":' + "[" * depth + "]" * depth + "}"
+        headers = {"Authorization": f"Bearer {sluice.key}", "Content-Type": "application/json"}
+        answer = httpx2.post(f"{sluice.base}/api/v1/tools/list_bookings", content=body, headers=headers)
+        assert answer.status_code == 400

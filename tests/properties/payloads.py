@@ -53,6 +53,8 @@ names = st.one_of(
         ["id", "name", "status", "meta", "_meta", "nextCursor", "items", "price.base", "", "note", "summary"]
     ),
     st.text(max_size=12),
+    st.sampled_from(["guest", "guestName", "system", "secretCode", "other", "a.b"]),
+    st.integers(0, 400).map(lambda n: f"a_name_that_is_long_{n}_" + "and_goes_on_" * 20),
 )
 values: st.SearchStrategy[Any] = st.recursive(
     st.one_of(scalars, texts()),

@@ -9,10 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_protection import budget, tokens
+from context_protection.errors import InvalidArgument
 from context_protection.policy import Policy
+from context_protection.shapes import ANY, Section, Shape
 from tests import crawler
 from tests.properties import payloads
-from tests.properties.desk import Desk, MemoryText
+from tests.properties.desk import Desk, MemoryText, real_tokens
+
+DECLARED = Shape(
+    sections=(Section("guest", ("guest*",)), Section("system", ("id", "status", "a_name*"))), withheld=("secret*",)
+)
 
 policies = st.builds(
     Policy,
@@ -32,13 +38,14 @@ def test_a_record_is_never_over_the_cap_always_whole_and_nothing_of_it_is_lost(r
     desk.assert_never_over_the_cap()
 
 
-@given(payloads.large_records(), policies)
-def test_the_sections_of_a_preview_are_the_whole_record(record: dict[str, Any], policy: Policy):
+@given(payloads.large_records(), policies, st.sampled_from([ANY, DECLARED]))
+def test_the_sections_of_a_preview_are_the_whole_record(record: dict[str, Any], policy: Policy, shape: Shape):
     record = {**record, "id": 7}
-    desk = Desk([record], policy=policy)
+    desk = Desk([record], policy=policy, shape=shape)
     answer = desk("get", {"id": 7})
     if crawler.is_preview(answer) and answer["meta"]["detailsAvailable"].get("sections"):
-        assert crawler.by_sections(desk, "get", {"id": 7}) == record
+        kept, _ = shape.without_withheld(record)
+        assert crawler.by_sections(desk, "get", {"id": 7}) == kept
     desk.assert_never_over_the_cap()
 
 
@@ -123,6 +130,32 @@ def test_the_same_call_gives_the_same_rows_however_often_it_is_made(rows: list[d
     if "nextCursor" in first:
         again = [desk("list", {"cursor": first["nextCursor"]}) for _ in range(3)]
         assert crawler.rows(again[0]) == crawler.rows(again[1]) == crawler.rows(again[2])
+
+
+@given(st.dictionaries(payloads.names, payloads.values, max_size=300), policies)
+def test_an_error_is_never_over_the_cap(record: dict[str, Any], policy: Policy):
+    desk = Desk([{**record, "id": 7}], policy=policy)
+    for operation in ("get", "list"):
+        with pytest.raises(InvalidArgument) as refused:
+            desk(operation, {"id": 7, "fields": "no-such-field"} if operation == "get" else {"fields": "no-such-field"})
+        body = budget.dumps(refused.value.document()).decode()
+        assert real_tokens(body, policy.hard_cap) <= policy.hard_cap
+
+
+@given(payloads.lists(), policies)
+def test_what_is_withheld_leaves_in_no_form_and_is_named_where_it_was_asked_for(
+    rows: list[dict[str, Any]], policy: Policy
+):
+    rows = [{**row, "secretCode": "s3cr3t-value", "deep": {"SECRETword": "s3cr3t-value"}} for row in rows]
+    desk = Desk(rows, policy=policy, shape=DECLARED)
+    crawler.walk(desk, "list", {})
+    crawler.walk(desk, "list", {"fields": "all"})
+    for row in rows[:2]:
+        answer = desk("get", {"id": row["id"], "fields": "secretCode"})
+        assert answer["meta"]["withheld"] == ["secretCode"]
+        crawler.record(desk, "get", {"id": row["id"]})
+    assert not [envelope for envelope in desk.envelopes if b"s3cr3t-value" in envelope.body]
+    desk.assert_never_over_the_cap()
 
 
 def test_a_policy_cannot_be_changed():
