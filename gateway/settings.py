@@ -121,7 +121,7 @@ if EMBEDDED_DATABASE:
 else:
     DATABASES["default"] |= {
         "CONN_MAX_AGE": 0,  # the pool keeps the connections
-        "OPTIONS": {"pool": {"min_size": 2, "max_size": env.int("DATABASE_POOL", default=20), "timeout": 10}},
+        "OPTIONS": {"pool": {"min_size": 2, "max_size": env.int("DATABASE_POOL", default=32), "timeout": 10}},
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
