@@ -11,7 +11,7 @@ from context_protection.errors import UnknownOperation
 from context_protection.policy import DEFAULTS, Kind
 from context_protection.shapes import Shape
 from gateway.connectors.hostaway import operations as hostaway
-from gateway.connectors.hostaway import shapes
+from gateway.connectors.hostaway import sample, shapes
 from gateway.connectors.hostaway.models import Booking, Listing, Transaction
 from gateway.mcp.server import tools
 from gateway.operations import Operation, catalogue
@@ -186,3 +186,13 @@ def test_an_unknown_operation_stays_small_however_long_its_name():
     with pytest.raises(UnknownOperation) as refused:
         catalogue.get("x" * 5000)
     assert len(str(refused.value.document())) < 1000
+
+
+def test_no_canonical_name_stands_for_one_upstream_field_and_hides_another():
+    """A booking's status is the one that is converted, by design: `sourceStatus` and `fields=all` have upstream's."""
+    for shape, objects in ((shapes.LISTING, sample.listings()), (shapes.BOOKING, list(sample.reservations(20)))):
+        names = {name for each in objects for name in each}
+        hiding = {
+            field.name for field in shape.canonical.values() if field.name != field.source and field.name in names
+        }
+        assert hiding == set()

@@ -166,7 +166,7 @@ LISTING = Shape(
     ),
     preview=(
         Field("internalListingName"),
-        Field("address", "publicAddress"),
+        Field("publicAddress"),
         Field("timeZone", "timeZoneName"),
         Field("checkInFrom", "checkInTimeStart"),
         Field("checkOutUntil", "checkOutTime"),
