@@ -82,6 +82,15 @@ def _to(column: str) -> Filter:
     return lambda value: Q(**{f"{column}__lte": value})
 
 
+def _at_least(column: str) -> Filter:
+    """Of an amount: as it is written, not as the float next to it, or the amount itself would fall out."""
+    return lambda value: Q(**{f"{column}__gte": Decimal(str(value))})
+
+
+def _at_most(column: str) -> Filter:
+    return lambda value: Q(**{f"{column}__lte": Decimal(str(value))})
+
+
 def _is(column: str) -> Filter:
     return lambda value: Q(**{column: value})
 
@@ -186,8 +195,8 @@ BOOKING_FILTERS: Mapping[str, Filter] = {
     "checkInTo": _to("check_in"),
     "checkOutFrom": _from("check_out"),
     "checkOutTo": _to("check_out"),
-    "minTotalPrice": _from("total_price"),
-    "maxTotalPrice": _to("total_price"),
+    "minTotalPrice": _at_least("total_price"),
+    "maxTotalPrice": _at_most("total_price"),
     "currency": lambda value: Q(currency__iexact=value),
     **CREATED,
 }
@@ -249,8 +258,8 @@ LISTING_FILTERS: Mapping[str, Filter] = {
     "country": _like("country"),
     "minBedrooms": _from("bedrooms"),
     "minGuests": _from("max_guests"),
-    "minPrice": _from("price"),
-    "maxPrice": _to("price"),
+    "minPrice": _at_least("price"),
+    "maxPrice": _at_most("price"),
     "currency": lambda value: Q(currency__iexact=value),
     **CREATED,
 }
@@ -296,8 +305,8 @@ TRANSACTION_FILTERS: Mapping[str, Filter] = {
     "status": _is("status"),
     "bookingId": _is("booking_id"),
     "propertyId": _is("property_id"),
-    "minAmount": _from("amount"),
-    "maxAmount": _to("amount"),
+    "minAmount": _at_least("amount"),
+    "maxAmount": _at_most("amount"),
     "currency": lambda value: Q(currency__iexact=value),
     **CREATED,
 }

@@ -47,7 +47,8 @@ async def test_more_calls_than_threads_wait_for_their_turn():
 async def test_a_database_connection_is_given_back_after_each_call(tmp_path: Path):
     """Else every thread of the pool would hold one, and use it after the database has dropped it."""
     together = threading.Barrier(POOL_SIZE, timeout=20)
-    settings = {**connections["default"].settings_dict, "NAME": str(tmp_path / "own.sqlite3"), "CONN_MAX_AGE": 0}
+    own_file = {"NAME": str(tmp_path / "own.sqlite3"), "CONN_MAX_AGE": 0, "OPTIONS": {}}
+    settings = {**connections["default"].settings_dict, **own_file}
 
     def used() -> DatabaseWrapper:
         connections["default"] = own = DatabaseWrapper(settings, "default")  # of this thread alone
