@@ -34,8 +34,9 @@ def selected(record: Mapping[str, Any], names: Sequence[str], shape: Shape) -> d
     if ALL in names:
         return dict(record)
     sections = shape.in_sections(record)
+    paths = [name for name in names if not (name in shape.canonical or name in record or name in sections)]
+    projected = projection.project(dict(record), projection.wanted(paths))
     chosen: dict[str, Any] = {}
-    paths: list[str] = []
     for name in names:
         if name in shape.canonical:
             chosen[name] = shape.canonical[name].read(record)
@@ -43,9 +44,9 @@ def selected(record: Mapping[str, Any], names: Sequence[str], shape: Shape) -> d
             chosen[name] = record[name]
         elif name in sections:
             chosen.update((field, record[field]) for field in sections[name])
-        else:
-            paths.append(name)
-    return {**projection.project(dict(record), projection.wanted(paths)), **chosen}
+        elif (top := name.partition(".")[0]) in projected:
+            chosen.setdefault(top, projected[top])
+    return chosen
 
 
 def check(names: Sequence[str], records: Sequence[Mapping[str, Any]], shape: Shape) -> None:

@@ -6,6 +6,7 @@ watermark, at the same cost on page 10,000 as on page 2.
 """
 
 import zlib
+from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ from context_protection.shapes import ANY, Shape
 SNAPSHOT_ROWS = 2000  # keys in one block of a snapshot
 
 
-class QuerySetRows:
+class QuerySetRows(ABC):
     """`order`: column names, `-` for descending, the last of them unique. `created` names the column that never
     changes: in its descending order a large set is walked by key; None: never."""
 
@@ -82,12 +83,13 @@ class QuerySetRows:
         """All rows of the model: those of a snapshot were chosen when it was taken."""
         return self.queryset.model._default_manager
 
+    @abstractmethod
     def _read(self, rows: QuerySet[Any], *extra: str) -> Iterable[tuple[Any, ...]]:
         """The rows, each as its key, what the page is made of, and the values of `extra`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _page(self, positions: Sequence[Any], rows: Sequence[tuple[Any, ...]], more: bool) -> Page:
-        raise NotImplementedError
+        """A page of what `_read` gave."""
 
 
 # -- Rows with columns of their own -----------------------------------------------------------------

@@ -15,6 +15,7 @@ from context_protection.payloads import Ask, Envelope, Outcome, Record
 from context_protection.policy import Policy
 from context_protection.shapes import NOTHING, withheld_note
 
+MOST_SECTIONS = 40  # that a preview names
 FIRST_ROOM = 3  # characters a token may stand for in a part's first try; less where the text is denser
 
 
@@ -31,7 +32,7 @@ def answer(record: Record, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
         return _envelope(whole, original)
     if names or not policy.summarization:
         return _first_part(value, note, ask, policy, walks, original)
-    return _envelope(_preview(value, record, note, ask, policy), original, summarized=True)
+    return _envelope(_preview(value, record, note, ask, policy, original), original, summarized=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,9 @@ def _envelope(
 # -- Preview ----------------------------------------------------------------------------------------
 
 
-def _preview(value: dict[str, Any], record: Record, note: dict[str, Any], ask: Ask, policy: Policy) -> Body:
+def _preview(
+    value: dict[str, Any], record: Record, note: dict[str, Any], ask: Ask, policy: Policy, original: int
+) -> Body:
     """Identifying fields, and every section with its size: together the sections are the whole record."""
     summary = summaries.preview(value, record.shape)
     sections = {
@@ -91,23 +94,22 @@ def _preview(value: dict[str, Any], record: Record, note: dict[str, Any], ask: A
         "kind": "preview",
         "totalFields": len(value),
         "projectedFields": list(summary),
-        "originalTokens": tokens.formula_of_length(length(dumps(value))),
+        "originalTokens": original,
         **note,
         "detailsAvailable": {**ask.again(fields=asked.ALL), "sections": sections},
     }
     body = render({"summary": summary, "meta": meta}, policy)
     if body.fits(policy) and body.within_threshold(policy):
         return body
-    # So many fields that their names alone are too much: the sections' names and sizes stay.
+    # So many fields that their names alone are too much: the sections' names and sizes stay, unless these are too
+    # many as well. Some of them would look like all of them.
     meta["detailsAvailable"]["sections"] = {
         name: {"estimatedTokens": section["estimatedTokens"]}
-        for name, section in list(sections.items())[:MOST_SECTIONS]
+        for name, section in sections.items()
+        if len(sections) <= MOST_SECTIONS
     }
     body = render({"summary": summary, "meta": meta}, policy)
     return body if body.fits(policy) else _smallest(value, meta, ask, policy)
-
-
-MOST_SECTIONS = 40
 
 
 def _smallest(value: dict[str, Any], meta: dict[str, Any], ask: Ask, policy: Policy) -> Body:

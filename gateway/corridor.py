@@ -42,18 +42,16 @@ class Call:
 
 
 async def serve(call: Call) -> Envelope:
-    """Answers a call from the loop, of a connection that may be open for long. Raises CallError, and nothing else."""
-    return await run_sync(_serve_confirmed, call)
+    """Answers a call from the loop. Its connection may be open for long, so that the caller is looked at again.
+    Raises CallError, and nothing else."""
+    return await run_sync(serve_blocking, call, caller_is_fresh=False)
 
 
-def _serve_confirmed(call: Call) -> Envelope:
-    confirm(call.caller)
-    return serve_blocking(call)
-
-
-def serve_blocking(call: Call) -> Envelope:
+def serve_blocking(call: Call, *, caller_is_fresh: bool = True) -> Envelope:
     """Answers a call on a thread that may block. Raises CallError, and nothing else."""
     try:
+        if not caller_is_fresh:
+            confirm(call.caller)
         operation = catalogue.get(call.operation)
         policy = policy_for(operation.name)
         envelope = _answer(call, operation, policy)
@@ -117,33 +115,28 @@ def _failure(call: Call) -> InternalError:
 
 
 def _record(call: Call, operation: Operation, policy: Policy, envelope: Envelope) -> None:
-    recorder.record(
-        recorder.Call(
-            request_id=call.id,
-            operation=operation.name,
-            endpoint=operation.endpoint,
-            kind=operation.kind,
-            door=call.door,
-            caller=call.caller.name,
-            at=datetime.now(UTC),
-            latency_ms=call.milliseconds,
-            threshold=policy.token_budget_threshold,
-            estimated_tokens=envelope.estimated_tokens,
-            claude_tokens=envelope.claude_tokens,
-            original_tokens=envelope.original_tokens,
-            response_bytes=len(envelope.body),
-            item_count=envelope.items,
-            outcome=envelope.outcome,
-            pagination_used=envelope.paginated,
-            summarization_used=envelope.summarized,
-            chunking_used=envelope.chunked,
-            oversized=envelope.oversized,
-        )
+    _note(
+        call,
+        operation,
+        threshold=policy.token_budget_threshold,
+        estimated_tokens=envelope.estimated_tokens,
+        claude_tokens=envelope.claude_tokens,
+        original_tokens=envelope.original_tokens,
+        response_bytes=len(envelope.body),
+        item_count=envelope.items,
+        outcome=envelope.outcome,
+        pagination_used=envelope.paginated,
+        summarization_used=envelope.summarized,
+        chunking_used=envelope.chunked,
+        oversized=envelope.oversized,
     )
 
 
 def _record_error(call: Call, error: CallError) -> None:
-    operation = catalogue.find(call.operation)
+    _note(call, catalogue.find(call.operation), outcome="error", error_reason=error.reason)
+
+
+def _note(call: Call, operation: Operation | None, **figures: Any) -> None:
     recorder.record(
         recorder.Call(
             request_id=call.id,
@@ -154,16 +147,6 @@ def _record_error(call: Call, error: CallError) -> None:
             caller=call.caller.name,
             at=datetime.now(UTC),
             latency_ms=call.milliseconds,
-            threshold=0,
-            estimated_tokens=0,
-            claude_tokens=0,
-            original_tokens=0,
-            response_bytes=0,
-            item_count=0,
-            outcome="error",
-            pagination_used=False,
-            summarization_used=False,
-            chunking_used=False,
-            error_reason=error.reason,
+            **figures,
         )
     )

@@ -8,6 +8,7 @@ from datetime import datetime
 class Call:
     """One call at one door. Token figures are of the seeds' formula, except `claude_tokens`.
 
+    Figures are 0 where there is nothing to measure: a call that was refused sent no answer.
     It is made on the hot path, so it checks nothing; telemetry/storage.py puts odd values right.
     """
 
@@ -18,16 +19,16 @@ class Call:
     caller: str  # the key's name, never the key
     at: datetime  # aware, UTC
     latency_ms: float
-    estimated_tokens: int  # of the body that left
-    claude_tokens: int  # the same body by Claude's own count; 0: not counted
-    original_tokens: int  # of the payload, had it not been protected
-    threshold: int  # the policy's token budget for this call
-    response_bytes: int
-    item_count: int
-    outcome: str  # plain | paginated | summarized | chunked | error
-    pagination_used: bool
-    summarization_used: bool
-    chunking_used: bool
+    estimated_tokens: int = 0  # of the body that left
+    claude_tokens: int = 0  # the same body by Claude's own count; 0: not counted
+    original_tokens: int = 0  # of the payload, had it not been protected
+    threshold: int = 0  # the policy's token budget for this call
+    response_bytes: int = 0
+    item_count: int = 0
+    outcome: str = "plain"  # plain | paginated | summarized | chunked | error
+    pagination_used: bool = False
+    summarization_used: bool = False
+    chunking_used: bool = False
     error_reason: str = ""
     oversized: bool = False  # it would have gone over its budget as it was asked, and was made smaller (FR-030)
     kind: str = ""  # list | record | text | action; "" where the door does not know

@@ -82,3 +82,10 @@ def test_a_mistyped_name_is_answered_with_the_nearest():
     with pytest.raises(InvalidArgument) as refused:
         asked.check(["chekInDate"], [RECORD], SHAPE)
     assert refused.value.suggestion == "Did you mean fields=checkInDate?"
+
+
+def test_a_path_keeps_its_place_among_the_asked_names():
+    record = {"lines": [{"name": "tax", "n": 1}], "id": 7}
+    assert list(asked.selected(record, ["id", "lines.*.name"], ANY)) == ["id", "lines"]
+    whole = asked.selected(record, ["lines", "lines.*.name"], ANY)["lines"]
+    assert whole == record["lines"], "a whole wins over its parts"

@@ -84,6 +84,11 @@ def comparable(answer: dict[str, Any]) -> dict[str, Any]:
     if "detailsAvailable" in meta:
         meta["detailsAvailable"] = same_hint(meta["detailsAvailable"])
     rest = {**crawler.own(answer), "meta": meta}
+    if "items" in rest:
+        rest["items"] = [
+            {**row, "detailsAvailable": same_hint(row["detailsAvailable"])} if "detailsAvailable" in row else row
+            for row in rest["items"]
+        ]
     if "nextCursor" in answer:
         rest["nextCursor"] = "…"
     return rest
