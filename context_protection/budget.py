@@ -54,35 +54,37 @@ def length(data: bytes) -> int:
 
 
 def render(document: Mapping[str, Any], policy: Policy, *, meta_key: str = "meta") -> Body:
-    """Renders `document`, whose last key is `meta_key`, with the three budget figures added to that object."""
+    """Renders `document` with the three budget figures added to its `meta_key`, which comes first: an answer says
+    what it is before anything else, also where a client shows only its beginning."""
     meta = document[meta_key]
-    data = dumps(document)
-    start = data[:-2] + (b"," if meta else b"")
-    chars = length(start)
-    figures, estimated = _figures(chars, policy.token_budget_threshold)
-    data = start + figures
-    return Body(data, chars + len(figures), estimated, claude_tokens(data, policy.hard_cap))
+    head = dumps({meta_key: meta})[:-2] + (b"," if meta else b"")
+    rest = dumps({name: value for name, value in document.items() if name != meta_key})
+    tail = (b"," if len(rest) > 2 else b"") + rest[1:]
+    around = length(head) + length(tail)
+    figures, estimated = _figures(around, policy.token_budget_threshold)
+    data = head + figures + tail
+    return Body(data, around + len(figures), estimated, claude_tokens(data, policy.hard_cap))
 
 
-def _figures(start_chars: int, threshold: int) -> tuple[bytes, int]:
-    """The figures' JSON for a body that has `start_chars` characters before them, and the tokens they say."""
+def _figures(around: int, threshold: int) -> tuple[bytes, int]:
+    """The figures' JSON for a body that has `around` characters beside them, and the tokens they say."""
     shown = 0
     for _ in range(4):  # the number's own digits are part of what it counts: settled at the second or third turn
         figures = _written(shown, threshold)
-        estimated = tokens.formula_of_length(start_chars + len(figures))
+        estimated = tokens.formula_of_length(around + len(figures))
         if estimated == shown:
             return figures, shown
         shown = estimated
     # It swings between two: the larger one, made true by a blank or two.
-    shown = max(shown, tokens.formula_of_length(start_chars + len(_written(shown, threshold))))
+    shown = max(shown, tokens.formula_of_length(around + len(_written(shown, threshold))))
     figures = _written(shown, threshold)
-    while tokens.formula_of_length(start_chars + len(figures)) < shown:
-        figures = figures[:-2] + b" }}"
+    while tokens.formula_of_length(around + len(figures)) < shown:
+        figures = figures[:-1] + b" }"
     return figures, shown
 
 
 def _written(estimated: int, threshold: int) -> bytes:
-    return b'"estimatedTokens":%d,"budgetUsed":%s,"budgetRemaining":%d}}' % (
+    return b'"estimatedTokens":%d,"budgetUsed":%s,"budgetRemaining":%d}' % (
         estimated,
         dumps(round(min(estimated / threshold, 1.0), 4)),
         max(threshold - estimated, 0),

@@ -2,12 +2,18 @@
 
 A walk is stored once, by its first page. A cursor is a sealed position in it: encrypted, signed with
 HMAC-SHA256, stamped with its time of issue. It shows nothing, and is worth nothing to another caller.
+
+The same call on the same content is the same walk, and within a minute the same cursor: equal bytes for a model's
+prompt cache. A walk's id is also the handle of what it goes over, for as long as the walk lives.
 """
 
 import base64
 import binascii
-import secrets
+import hashlib
+import hmac
+import re
 import time
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -17,10 +23,14 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from context_protection.errors import invalid_cursor
+from context_protection.errors import InvalidHandle, invalid_cursor
 
 TTL = 660  # seconds: the ten minutes that are promised, and a minute of grace
+STAMP = 60  # seconds: cursors of one minute carry one time of issue, at the cost of their grace
+KEPT = 3600  # seconds that a walk, and with it a handle, lives at least
+REMEMBERED = 7 * 86_400  # seconds after which even the call that made a walk is forgotten
 LONGEST_TOKEN = 2000  # characters; a longer one was never ours
+_HANDLE = re.compile(r"[\w-]{16}", re.ASCII)
 
 Position = Any  # JSON: an offset, the key of a row, a path
 
@@ -38,6 +48,10 @@ class Walk:
     expires_at: float
     snapshot: bytes = field(default=b"", repr=False)
 
+    @property
+    def origin(self) -> "Origin":
+        return Origin(self.operation, self.caller, self.arguments)
+
     def pack(self) -> bytes:
         head = orjson.dumps(
             [self.id, self.operation, self.caller, self.arguments, self.plan, self.taken_at, self.expires_at]
@@ -51,12 +65,31 @@ class Walk:
         return replace(walk, snapshot=bytes(data[end:]))
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The call that made a walk: what is still known when the walk itself has expired."""
+
+    operation: str
+    caller: str
+    arguments: Mapping[str, Any]
+
+    def pack(self) -> bytes:
+        return orjson.dumps([self.operation, self.caller, self.arguments])
+
+    @classmethod
+    def unpack(cls, data: bytes) -> "Origin":
+        return cls(*orjson.loads(data))
+
+
 class WalkStore(Protocol):
     """Where walks are kept, shared by all processes. An expired walk is as good as absent."""
 
-    def put(self, walk: Walk) -> None: ...
+    def put(self, walk: Walk) -> None:
+        """Keeps the walk until it expires, and its origin for longer."""
 
     def get(self, walk_id: str) -> Walk | None: ...
+
+    def origin(self, walk_id: str) -> Origin | None: ...
 
     def put_block(self, walk: Walk, number: int, data: bytes) -> None: ...
 
@@ -67,19 +100,31 @@ class Sealer:
     """Seals positions with the first of `keys`, opens with any of them: keys can be rotated."""
 
     def __init__(self, keys: Sequence[str], clock: Any = time.time) -> None:
-        self._fernet = MultiFernet([Fernet(_derived(key)) for key in keys])
+        self._sealing = Fernet(_derived(keys[0], b"sluice cursor"))
+        self._opening = MultiFernet([Fernet(_derived(key, b"sluice cursor")) for key in keys])
+        self._naming = _derived(keys[0], b"sluice walk")
         self.clock = clock
 
     def seal(self, walk_id: str, position: Position) -> str:
-        token = self._fernet.encrypt_at_time(orjson.dumps([walk_id, position]), int(self.clock()))
-        return token.rstrip(b"=").decode()
+        """Equal positions of a minute are equal tokens: the nonce is made of the content, as in synthetic-IV modes."""
+        content, issued = orjson.dumps([walk_id, position]), int(self.clock()) // STAMP * STAMP
+        nonce = self._digest(issued.to_bytes(8, "big") + content)[:16]
+        return self._sealing._encrypt_from_parts(content, issued, nonce).rstrip(b"=").decode()
+
+    def name(self, *content: bytes) -> str:
+        """An id that only this content has, and that nobody else can guess: 96 bits."""
+        digest = self._digest(b"".join(len(each).to_bytes(8, "big") + each for each in content))
+        return base64.urlsafe_b64encode(digest[:12]).decode()
+
+    def _digest(self, data: bytes) -> bytes:
+        return hmac.digest(self._naming, data, hashlib.sha256)
 
     def open(self, token: str) -> tuple[str, Position]:
         """The walk's id and the position. Raises InvalidCursor: cursor_invalid or cursor_expired."""
         padded = _padded(token)
         try:
-            content = self._fernet.decrypt(padded)
-            issued = self._fernet.extract_timestamp(padded)
+            content = self._opening.decrypt(padded)
+            issued = self._opening.extract_timestamp(padded)
         except InvalidToken:
             raise invalid_cursor("cursor_invalid", token, "This is not a cursor of ours, or it was changed.") from None
         if self.clock() - issued > TTL:
@@ -88,9 +133,9 @@ class Sealer:
         return walk_id, position
 
 
-def _derived(key: str) -> bytes:
-    """A key for cursors alone, from the application's secret."""
-    material = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"sluice cursor").derive(key.encode())
+def _derived(key: str, purpose: bytes) -> bytes:
+    """A key for this purpose alone, from the application's secret."""
+    material = HKDF(algorithm=SHA256(), length=32, salt=None, info=purpose).derive(key.encode())
     return base64.urlsafe_b64encode(material)
 
 
@@ -123,22 +168,42 @@ class Walks:
         plan: Mapping[str, Any],
         blocks: Sequence[bytes] = (),
     ) -> Walk:
-        """Stores a new walk; the first block of its snapshot travels with it, further ones are kept apart."""
+        """Stores a new walk; the first block of its snapshot travels with it, further ones are kept apart. The same
+        call on the same content takes up the walk that is there already."""
+        walk_id = self._name(operation, caller, arguments, plan, blocks)
+        if (known := self.store.get(walk_id)) is not None:
+            return self._kept(known)
+        packed = [zlib.compress(block, 1) for block in blocks]
         now = self.sealer.clock()
         walk = Walk(
-            id=secrets.token_urlsafe(9),
+            id=walk_id,
             operation=operation,
             caller=caller,
             arguments=arguments,
             plan={**plan, "blocks": len(blocks)},
             taken_at=now,
-            expires_at=now + 2 * TTL,
-            snapshot=blocks[0] if blocks else b"",
+            expires_at=now + 2 * KEPT,
+            snapshot=packed[0] if packed else b"",
         )
-        for number, block in enumerate(blocks[1:], start=1):
+        for number, block in enumerate(packed[1:], start=1):
             self.store.put_block(walk, number, block)
         self.store.put(walk)
         return walk
+
+    def has_begun(
+        self,
+        operation: str,
+        caller: str,
+        arguments: Mapping[str, Any],
+        plan: Mapping[str, Any],
+        blocks: Sequence[bytes] = (),
+    ) -> bool:
+        """Whether `begin` with the same has been called, less than a walk's life ago."""
+        return self.store.get(self._name(operation, caller, arguments, plan, blocks)) is not None
+
+    def _name(self, operation: str, caller: str, arguments: Any, plan: Any, blocks: Sequence[bytes]) -> str:
+        call = orjson.dumps([operation, caller, arguments, plan], option=orjson.OPT_SORT_KEYS)
+        return self.sealer.name(call, *blocks)
 
     def resume(self, token: str, operation: str, caller: str, arguments: Mapping[str, Any]) -> tuple[Walk, Position]:
         """The walk that `token` points into. `arguments` are those that the caller sent again: each must be as it
@@ -160,11 +225,24 @@ class Walks:
                 )
         return self._kept(walk), position
 
+    def opened(self, handle: str, caller: str) -> Walk:
+        """The walk whose id is `handle`, kept alive; what it goes over is all there. Raises InvalidHandle: a handle of
+        another caller's is as one that never was."""
+        could_be_ours = _HANDLE.fullmatch(handle)
+        walk = self.store.get(handle) if could_be_ours else None
+        if walk is not None and walk.caller == caller:
+            return self._kept(walk)
+        origin = self.store.origin(handle) if could_be_ours else None
+        raise invalid_handle(handle, origin if origin and origin.caller == caller else None)
+
     def cursor(self, walk: Walk, position: Position) -> str:
         return self.sealer.seal(walk.id, position)
 
     def block(self, walk: Walk, number: int) -> bytes:
         """A block of the walk's snapshot. Raises InvalidCursor when it is gone."""
+        return zlib.decompress(self._packed(walk, number))
+
+    def _packed(self, walk: Walk, number: int) -> bytes:
         block = walk.snapshot if number == 0 else self.store.block(walk.id, number)
         if block is None:
             raise invalid_cursor("cursor_expired", "", "The cursor has expired.")
@@ -173,10 +251,32 @@ class Walks:
     def _kept(self, walk: Walk) -> Walk:
         """The walk, kept alive for as long as the cursors that this page will issue: a write once in a while."""
         now = self.sealer.clock()
-        if walk.expires_at - now >= TTL:
+        if walk.expires_at - now > KEPT:
             return walk
-        longer = replace(walk, expires_at=now + 2 * TTL)
+        longer = replace(walk, expires_at=now + 2 * KEPT)
         self.store.put(longer)
         for number in range(1, walk.plan["blocks"]):
-            self.store.put_block(longer, number, self.block(walk, number))
+            self.store.put_block(longer, number, self._packed(walk, number))
         return longer
+
+
+def invalid_handle(handle: str, origin: Origin | None) -> InvalidHandle:
+    """The refusal of a handle: with the call that makes it again, where that is still known."""
+    if origin is None:
+        return InvalidHandle(
+            "There is no such result.",
+            reason="handle_invalid",
+            parameter="handle",
+            value=handle,
+            expected="the resultHandle of an answer to this same key",
+            suggestion="Call the operation whose answer you want to look into, and take meta.resultHandle from it.",
+        )
+    return InvalidHandle(
+        "The result has expired.",
+        reason="handle_expired",
+        parameter="handle",
+        value=handle,
+        expected="a handle that was issued or used within the last hour",
+        suggestion=f"Call {origin.operation} with {orjson.dumps(origin.arguments).decode()} again; its answer carries "
+        "a new resultHandle.",
+    )

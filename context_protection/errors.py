@@ -87,6 +87,10 @@ class InvalidCursor(InvalidArgument):
     """`reason` is cursor_invalid, cursor_expired or cursor_mismatch (FR-008)."""
 
 
+class InvalidHandle(InvalidArgument):
+    """`reason` is handle_invalid or handle_expired."""
+
+
 class NotFound(CallError):
     code = INVALID_PARAMS
     status = 404

@@ -20,15 +20,14 @@ from context_protection.shapes import Shape, withheld_note
 from context_protection.summaries import clipped
 from context_protection.tables import table
 
-TABLE = "table"
-ITEMS = "items"
+TABLE, ITEMS = "table", "items"
 UNPAGED_ROWS = 2000  # with paging switched off, a page is as many rows as the cap holds, of at most these
 
 
 def answer(rows: Rows, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
     """One page. Raises InvalidArgument (limit, fields), InvalidCursor."""
     place = _next_place(rows, ask, ask.walk, policy, walks) if ask.walk else _first_place(rows, ask, policy)
-    return _Pager(place, ask, policy, walks).richest(_forms(place, rows.shape, ask, policy))
+    return _Pager(place, ask, policy, walks).richest(_forms(place, rows, ask, policy))
 
 
 def page_size(limit: int | None, policy: Policy) -> int:
@@ -58,6 +57,7 @@ class _Place:
     page: Page
     size: int
     opening: Opening
+    key: str  # of the rows in the document
     walk: Walk | None
     form: Mapping[str, Any]  # fields, format and limit: as they were asked now, or else at the first page
 
@@ -66,7 +66,7 @@ def _first_place(rows: Rows, ask: Ask, policy: Policy) -> _Place:
     size = page_size(ask.limit, policy) if policy.pagination else UNPAGED_ROWS
     opening = rows.open()
     page = rows.page(opening.plan, None, None, size)
-    return _Place(page, size, opening, None, _form_asked(ask))
+    return _Place(page, size, opening, rows.manner.key, None, _form_asked(ask))
 
 
 def _next_place(rows: Rows, ask: Ask, walk: Walk, policy: Policy, walks: Walks) -> _Place:
@@ -76,7 +76,7 @@ def _next_place(rows: Rows, ask: Ask, walk: Walk, policy: Policy, walks: Walks) 
     limit = ask.limit if ask.limit is not None else form["limit"] and min(form["limit"], policy.max_page_size)
     size = page_size(limit, policy)
     page = rows.page(walk.plan["source"], lambda number: walks.block(walk, number), ask.position, size)
-    return _Place(page, size, Opening(walk.plan["total"]), walk, form)
+    return _Place(page, size, Opening(walk.plan["total"]), rows.manner.key, walk, form)
 
 
 def _form_asked(ask: Ask) -> Mapping[str, Any]:
@@ -97,20 +97,20 @@ class _Form:
     summarized: bool = False
 
 
-def _forms(place: _Place, shape: Shape, ask: Ask, policy: Policy) -> list[_Form]:
+def _forms(place: _Place, rows: Rows, ask: Ask, policy: Policy) -> list[_Form]:
     """The forms that this page may take, the richest first; the last one is shrunk until it fits."""
-    fields, threshold = place.form["fields"], policy.token_budget_threshold
+    shape, fields, threshold = rows.shape, place.form["fields"], policy.token_budget_threshold
     if fields is not None:
         form = _projected(place, asked.split(fields), shape, policy)
         return _as_asked(form, place)
-    whole_fits = tokens.formula_of_length(sum(place.page.chars)) <= threshold
     if not policy.summarization:
         return _as_asked(_projected(place, [asked.ALL], shape, policy), place)
+    if not rows.manner.condensable:
+        return _as_asked(_whole(place, shape, policy), place)
     condensed = _as_asked(_condensed(place, ask, threshold), place)
-    if not whole_fits:
+    if tokens.formula_of_length(sum(place.page.chars)) > threshold:
         return condensed
-    whole = replace(_projected(place, [asked.ALL], shape, policy), budget=threshold)
-    return [*_as_asked(whole, place)[:1], *condensed]
+    return [*_as_asked(_whole(place, shape, policy), place)[:1], *condensed]
 
 
 def _as_asked(form: _Form, place: _Place) -> list[_Form]:
@@ -118,6 +118,11 @@ def _as_asked(form: _Form, place: _Place) -> list[_Form]:
     chosen = place.form["format"]
     as_table = replace(form, table=True)
     return [as_table] if chosen == TABLE else [form] if chosen == ITEMS else [form, as_table]
+
+
+def _whole(place: _Place, shape: Shape, policy: Policy) -> _Form:
+    """Whole rows that nobody asked to have whole: as many as the threshold holds."""
+    return replace(_projected(place, [asked.ALL], shape, policy), budget=policy.token_budget_threshold)
 
 
 def _projected(place: _Place, names: Sequence[str], shape: Shape, policy: Policy) -> _Form:
@@ -217,16 +222,19 @@ class _Pager:
     def body(self, form: _Form, count: int) -> Body:
         rows = form.rows[:count]
         more = count < len(self.page.positions) or self.page.more
-        document: dict[str, Any] = {TABLE: table(rows)} if form.table else {ITEMS: rows}
-        if more:
-            document["nextCursor"] = self.walks.cursor(self.walk, self.page.positions[count - 1])
         paging = self.paging_meta(count, more)
-        meta = {**paging, **form.meta}
+        meta = {**paging, **form.meta, **self.place.opening.note}
         if form.summarized:
             meta["originalTokens"] = self.original_tokens(count)
         elif not paging:
             del meta["kind"]  # everything is here, for a caller who pages not: items and budget, nothing else
-        return render({**document, "meta": meta}, self.policy)
+        if self.place.walk is None and (more or form.summarized):
+            meta["resultHandle"] = self.walk.id
+        document: dict[str, Any] = {"meta": meta}
+        if more:
+            document["nextCursor"] = self.walks.cursor(self.walk, self.page.positions[count - 1])
+        document.update({TABLE: table(rows)} if form.table else {self.place.key: rows})
+        return render(document, self.policy)
 
     def paging_meta(self, count: int, more: bool) -> dict[str, Any]:
         """Empty for a caller who pages not and gets everything (ruling 2)."""

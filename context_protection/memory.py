@@ -1,8 +1,7 @@
 """A list that is in memory: what upstream answered, or what was computed. Its walk keeps the rows themselves."""
 
-import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -10,18 +9,37 @@ import orjson
 
 from context_protection import summaries
 from context_protection.budget import dumps, length
-from context_protection.payloads import BlockReader, Opening
+from context_protection.payloads import AS_ITEMS, BlockReader, Manner, Opening
 from context_protection.shapes import ANY, Shape
 
 BLOCK_ROWS = 200
 
 
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Rows, and what the first page's `meta` says of them."""
+
+    rows: Sequence[dict[str, Any]]
+    note: Mapping[str, Any] = field(default_factory=dict)
+
+
 class MemoryRows:
-    def __init__(self, rows: Sequence[dict[str, Any]], shape: Shape = ANY) -> None:
-        self.rows, self.shape = rows, shape
+    """`rows`, or what gives them: it is called only by a walk's first page."""
+
+    def __init__(
+        self,
+        rows: Sequence[dict[str, Any]] | Callable[[], Loaded],
+        shape: Shape = ANY,
+        manner: Manner = AS_ITEMS,
+    ) -> None:
+        self._load = rows if callable(rows) else lambda: Loaded(rows)
+        self.shape, self.manner = shape, manner
+        self.rows: Sequence[dict[str, Any]] = ()
 
     def open(self) -> Opening:
-        return Opening(len(self.rows), {"rows": len(self.rows)}, self._blocks)
+        loaded = self._load()
+        self.rows = loaded.rows
+        return Opening(len(self.rows), {"rows": len(self.rows)}, self._blocks, loaded.note)
 
     def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> "MemoryPage":
         start, total = position or 0, plan["rows"]
@@ -29,14 +47,18 @@ class MemoryRows:
         rows = _rows(block, start, end) if block and start < end else self.rows[start:end]
         return MemoryPage(rows, self.shape, range(start + 1, end + 1), more=end < total)
 
+    def everything(self, plan: Mapping[str, Any], block: BlockReader) -> Iterator[dict[str, Any]]:
+        for start in range(0, plan["rows"], BLOCK_ROWS):
+            yield from _rows(block, start, min(start + BLOCK_ROWS, plan["rows"]))
+
     def _blocks(self) -> list[bytes]:
         starts = range(0, len(self.rows), BLOCK_ROWS)
-        return [zlib.compress(dumps(self.rows[start : start + BLOCK_ROWS]), 1) for start in starts]
+        return [dumps(self.rows[start : start + BLOCK_ROWS]) for start in starts]
 
 
 def _rows(block: BlockReader, start: int, end: int) -> list[dict[str, Any]]:
     first, last = start // BLOCK_ROWS, (end - 1) // BLOCK_ROWS
-    rows = [row for number in range(first, last + 1) for row in orjson.loads(zlib.decompress(block(number)))]
+    rows = [row for number in range(first, last + 1) for row in orjson.loads(block(number))]
     offset = first * BLOCK_ROWS
     return rows[start - offset : end - offset]
 

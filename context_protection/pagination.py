@@ -38,7 +38,7 @@ class WalkPagination(BasePagination):
             serialize=lambda chosen: view.get_serializer(chosen, many=True).data,
             order=_order(queryset),
         )
-        rows.everything = view.get_queryset()
+        rows.viewable = view.get_queryset()
         try:
             ask = ask_of(request, view)
             self.envelope = protect(rows, ask, policy_for(ask.operation), walks)
@@ -67,10 +67,10 @@ class WalkPagination(BasePagination):
 class _ViewRows(SerializedRows):
     """Later pages find their rows among all that the view may show, whatever filters are sent along."""
 
-    everything: QuerySet[Any]
+    viewable: QuerySet[Any]
 
     def _manager(self) -> Any:
-        return self.everything
+        return self.viewable
 
 
 def _order(queryset: QuerySet[Any]) -> Sequence[str]:

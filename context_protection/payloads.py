@@ -1,6 +1,6 @@
 """What a fetch gives, before protection, and what a call asks of it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -36,11 +36,24 @@ class Page(Protocol):
 @dataclass(frozen=True, slots=True)
 class Opening:
     """The snapshot that a walk goes over: its exact size, and what its source needs to find it again. `blocks` are
-    made only when the walk is stored: a list of one page needs none."""
+    made only when the walk is stored: a list of one page needs none. `note` is for the first page's `meta`."""
 
     total: int
     plan: Mapping[str, Any] = field(default_factory=dict)
     blocks: Callable[[], Sequence[bytes]] = tuple
+    note: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How rows are told: under which key, and whether they may be condensed to what their shape names."""
+
+    key: str = "items"
+    condensable: bool = True
+
+
+AS_ITEMS = Manner()
+AS_COMPUTED = Manner(condensable=False)  # every column was asked for
 
 
 @runtime_checkable
@@ -50,11 +63,17 @@ class Rows(Protocol):
     @property
     def shape(self) -> Shape: ...
 
+    @property
+    def manner(self) -> Manner: ...
+
     def open(self) -> Opening:
         """Takes the snapshot of a new walk."""
 
     def page(self, plan: Mapping[str, Any], block: "BlockReader | None", position: Any, size: int) -> Page:
         """Up to `size` rows after `position`; without `block`, the first of what was just opened."""
+
+    def everything(self, plan: Mapping[str, Any], block: "BlockReader") -> Iterator[dict[str, Any]]:
+        """All rows of the walk's snapshot that are still there, in order, as upstream has them."""
 
 
 class BlockReader(Protocol):
@@ -126,14 +145,18 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What leaves: one body of compact JSON, and what telemetry wants to know of it. `oversized`: as it was asked it
-    would have gone over its budget, beyond what pages and chunks hold anyway (FR-030)."""
+    """What leaves: one body of compact JSON, and what telemetry wants to know of it.
+
+    `original_tokens`: of the payload before protection. `baseline_tokens`: what an API without protection would have
+    sent for this call, None for just that payload; 0 for a follow-up of an answer that counted it all. `oversized`: as
+    it was asked it would have gone over its budget, beyond what pages and chunks hold anyway (FR-030)."""
 
     body: bytes
     outcome: str
     estimated_tokens: int
     claude_tokens: int
     original_tokens: int
+    baseline_tokens: int | None = None
     items: int = 1
     paginated: bool = False
     summarized: bool = False

@@ -5,12 +5,12 @@ written later, each is returned once, in order. A larger list in the order of it
 watermark, at the same cost on page 10,000 as on page 2.
 """
 
-import zlib
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -19,7 +19,7 @@ from django.db.models import BooleanField, F, Func, Max, Model, QuerySet, Value
 from context_protection import summaries
 from context_protection.budget import dumps
 from context_protection.memory import MemoryPage
-from context_protection.payloads import BlockReader, Opening, Page
+from context_protection.payloads import AS_ITEMS, BlockReader, Manner, Opening, Page
 from context_protection.shapes import ANY, Shape
 
 SNAPSHOT_ROWS = 2000  # keys in one block of a snapshot
@@ -30,6 +30,7 @@ class QuerySetRows(ABC):
     changes: in its descending order a large set is walked by key; None: never."""
 
     created: str | None = None
+    manner: Manner = AS_ITEMS
 
     def __init__(self, queryset: QuerySet[Any], *, shape: Shape, order: Sequence[str]) -> None:
         self.queryset, self.shape, self.order = queryset, shape, tuple(order)
@@ -79,6 +80,25 @@ class QuerySetRows(ABC):
         positions = [[_json(value) for value in row[-len(names) :]] for row in found[:size]]
         return self._page(positions, found[:size], len(found) > size)
 
+    def everything(self, plan: Mapping[str, Any], block: BlockReader) -> Iterator[dict[str, Any]]:
+        for keys in self._every_key(plan, block):
+            found = dict(self._read_whole(self._manager().filter(pk__in=keys)))
+            yield from (found[key] for key in keys if key in found)
+
+    def _every_key(self, plan: Mapping[str, Any], block: BlockReader) -> Iterator[Sequence[int]]:
+        if "watermark" in plan:
+            keys = self.queryset.filter(pk__lte=plan["watermark"]).order_by(*self.order).values_list("pk", flat=True)
+            every = keys.iterator(chunk_size=SNAPSHOT_ROWS)
+            while some := list(islice(every, SNAPSHOT_ROWS)):
+                yield some
+            return
+        for start in range(0, plan["keys"], SNAPSHOT_ROWS):
+            yield _keys(block, start, min(start + SNAPSHOT_ROWS, plan["keys"]))
+
+    @abstractmethod
+    def _read_whole(self, rows: QuerySet[Any]) -> Iterable[tuple[int, dict[str, Any]]]:
+        """The rows as upstream has them, each behind its key."""
+
     def _manager(self) -> Any:
         """All rows of the model: those of a snapshot were chosen when it was taken."""
         return self.queryset.model._default_manager
@@ -118,6 +138,9 @@ class ColumnRows(QuerySetRows):
     def _read(self, rows: QuerySet[Any], *extra: str) -> Iterable[tuple[Any, ...]]:
         columns = self.columns
         return rows.values_list("pk", columns.chars, columns.field_count, *columns.row.values(), *extra)
+
+    def _read_whole(self, rows: QuerySet[Any]) -> Iterable[tuple[int, dict[str, Any]]]:
+        return ((key, orjson.loads(data)) for key, data in rows.values_list("pk", self.columns.whole))
 
     def _page(self, positions: Sequence[Any], rows: Sequence[tuple[Any, ...]], more: bool) -> Page:
         return ColumnPage(self._manager(), self.columns, positions, rows, more)
@@ -182,9 +205,16 @@ class SerializedRows(QuerySetRows):
         return ((row.pk, row, *(getattr(row, name) for name in extra)) for row in rows)
 
     def _page(self, positions: Sequence[Any], rows: Sequence[tuple[Any, ...]], more: bool) -> Page:
-        # As plain JSON: serializers leave dates and decimals as Python's.
-        documents = orjson.loads(dumps(self.serialize([row[1] for row in rows])))
-        return MemoryPage(documents, self.shape, positions, more)
+        return MemoryPage(self._documents([row[1] for row in rows]), self.shape, positions, more)
+
+    def _read_whole(self, rows: QuerySet[Any]) -> Iterable[tuple[int, dict[str, Any]]]:
+        objects = list(rows)
+        return zip((each.pk for each in objects), self._documents(objects), strict=True)
+
+    def _documents(self, objects: Sequence[Model]) -> list[dict[str, Any]]:
+        """As plain JSON: serializers leave dates and decimals as Python's."""
+        documents: list[dict[str, Any]] = orjson.loads(dumps(self.serialize(objects)))
+        return documents
 
 
 # -- A position by key ------------------------------------------------------------------------------
@@ -216,7 +246,7 @@ class _Before(Func):
 
 def _blocks(keys: "array[int]") -> list[bytes]:
     starts = range(0, len(keys), SNAPSHOT_ROWS)
-    return [zlib.compress(keys[start : start + SNAPSHOT_ROWS].tobytes(), 1) for start in starts]
+    return [keys[start : start + SNAPSHOT_ROWS].tobytes() for start in starts]
 
 
 def _keys(block: BlockReader, start: int, end: int) -> "array[int]":
@@ -224,7 +254,7 @@ def _keys(block: BlockReader, start: int, end: int) -> "array[int]":
     first, last = start // SNAPSHOT_ROWS, (end - 1) // SNAPSHOT_ROWS
     keys = array("q")
     for number in range(first, last + 1):
-        keys.frombytes(zlib.decompress(block(number)))
+        keys.frombytes(block(number))
     offset = first * SNAPSHOT_ROWS
     return keys[start - offset : end - offset]
 

@@ -1,8 +1,7 @@
 """A record's answer: whole while it fits its budget, else a preview with a way to every part of it."""
 
-import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import orjson
@@ -13,7 +12,7 @@ from context_protection.cursors import Walk, Walks
 from context_protection.errors import InvalidArgument, invalid_cursor
 from context_protection.payloads import Ask, Envelope, Outcome, Record
 from context_protection.policy import Policy
-from context_protection.shapes import NOTHING, withheld_note
+from context_protection.shapes import NOTHING, Shape, withheld_note
 
 MOST_SECTIONS = 40  # that a preview names
 FIRST_ROOM = 3  # characters a token may stand for in a part's first try; less where the text is denser
@@ -21,116 +20,7 @@ FIRST_ROOM = 3  # characters a token may stand for in a part's first try; less w
 
 def answer(record: Record, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
     """Raises InvalidArgument (fields), InvalidCursor."""
-    value, withheld = record.shape.without_withheld(record.value)
-    original = tokens.formula_of_length(length(dumps(record.value)))
-    note = withheld_note(withheld)
-    names = asked.split(ask.fields) if ask.fields is not None else []
-    if names and asked.ALL not in names:
-        return _selection(_Source(value, record, withheld), names, ask, policy, walks, original)
-    whole = _whole(value, {"kind": "full", **note}, policy)
-    if whole.fits(policy) and (names or not policy.summarization or whole.within_threshold(policy)):
-        return _envelope(whole, original)
-    if names or not policy.summarization:
-        return _first_part(value, note, ask, policy, walks, original)
-    return _envelope(_preview(value, record, note, ask, policy, original), original, summarized=True)
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    value: dict[str, Any]
-    record: Record
-    withheld: list[str]
-
-
-def _selection(source: _Source, names: list[str], ask: Ask, policy: Policy, walks: Walks, original: int) -> Envelope:
-    """The asked fields; those among them that privacy withholds are named instead."""
-    shape = source.record.shape
-    kept = [name for name in names if name not in source.withheld]
-    asked.check(kept, [source.value], shape)
-    named = shape.asked_of(source.withheld, names)
-    note = withheld_note(named)
-    chosen = asked.selected(source.value, kept, shape) if kept else {}
-    whole = _whole(chosen, {"kind": "full", **note}, policy)
-    return _envelope(whole, original) if whole.fits(policy) else _first_part(chosen, note, ask, policy, walks, original)
-
-
-def _whole(value: Mapping[str, Any], meta: dict[str, Any], policy: Policy, **extra: Any) -> Body:
-    """The object's own fields and, last, our `meta`, which gives way to a `meta` of its own."""
-    key = "meta"
-    while key in value:
-        key = f"_{key}"
-    return render({**value, **extra, key: meta}, policy, meta_key=key)
-
-
-def _envelope(
-    body: Body, original: int, *, summarized: bool = False, paginated: bool = False, oversized: bool = False
-) -> Envelope:
-    return Envelope(
-        body=body.data,
-        outcome=Outcome.PAGINATED if paginated else Outcome.SUMMARIZED if summarized else Outcome.PLAIN,
-        estimated_tokens=body.estimated_tokens,
-        claude_tokens=body.claude_tokens,
-        original_tokens=original,
-        paginated=paginated,
-        summarized=summarized,
-        oversized=summarized or oversized,
-    )
-
-
-# -- Preview ----------------------------------------------------------------------------------------
-
-
-def _preview(
-    value: dict[str, Any], record: Record, note: dict[str, Any], ask: Ask, policy: Policy, original: int
-) -> Body:
-    """Identifying fields, and every section with its size: together the sections are the whole record."""
-    summary = summaries.preview(value, record.shape)
-    sections = {
-        name: {"fields": [field for field in fields if value[field] not in NOTHING], "estimatedTokens": size}
-        for name, fields in record.shape.in_sections(value).items()
-        for size in [tokens.formula_of_length(length(dumps({field: value[field] for field in fields})))]
-    }
-    meta = {
-        "kind": "preview",
-        "totalFields": len(value),
-        "projectedFields": list(summary),
-        "originalTokens": original,
-        **note,
-        "detailsAvailable": {**ask.again(fields=asked.ALL), "sections": sections},
-    }
-    body = render({"summary": summary, "meta": meta}, policy)
-    if body.fits(policy) and body.within_threshold(policy):
-        return body
-    # So many fields that their names alone are too much: the sections' names and sizes stay, unless these are too
-    # many as well. Some of them would look like all of them.
-    meta["detailsAvailable"]["sections"] = {
-        name: {"estimatedTokens": section["estimatedTokens"]}
-        for name, section in sections.items()
-        if len(sections) <= MOST_SECTIONS
-    }
-    body = render({"summary": summary, "meta": meta}, policy)
-    return body if body.fits(policy) else _smallest(value, meta, ask, policy)
-
-
-def _smallest(value: dict[str, Any], meta: dict[str, Any], ask: Ask, policy: Policy) -> Body:
-    """What is left when even names are too long: what to call, which gives everything in parts."""
-    kept = {name: meta[name] for name in ("kind", "totalFields", "originalTokens")}
-    return render(
-        {"summary": {}, "meta": {**kept, "projectedFields": [], "detailsAvailable": ask.again(fields="all")}},
-        policy,
-    )
-
-
-# -- Parts ------------------------------------------------------------------------------------------
-
-
-def _first_part(
-    value: dict[str, Any], note: dict[str, Any], ask: Ask, policy: Policy, walks: Walks, original: int
-) -> Envelope:
-    """Begins a walk over the value's parts; its snapshot keeps them parts of one thing."""
-    plan = {"parts": True, "note": note, "fields": ask.fields or asked.ALL, "original": original}
-    walk = walks.begin(ask.operation, ask.caller, ask.arguments, plan, [zlib.compress(dumps(value), 1)])
-    return _part(value, [], walk, policy, walks)
+    return _Answer(record, ask, policy, walks).envelope()
 
 
 def next_part(walk: Walk, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
@@ -138,18 +28,153 @@ def next_part(walk: Walk, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
     if ask.fields not in (None, walk.plan["fields"]):
         message = "The cursor was issued for other fields; fields cannot change in a walk."
         raise invalid_cursor("cursor_mismatch", "", message)
-    value = orjson.loads(zlib.decompress(walks.block(walk, 0)))
-    return _part(value, ask.position, walk, policy, walks)
+    body = _part(kept_value(walk, walks), ask.position, walk, policy, walks)
+    return _envelope(body, walk.plan["original"], paginated=True, baseline=0)
 
 
-def _part(value: dict[str, Any], position: parts.Position, walk: Walk, policy: Policy, walks: Walks) -> Envelope:
+def kept_value(walk: Walk, walks: Walks) -> dict[str, Any]:
+    """The value that a walk over a record keeps."""
+    value: dict[str, Any] = orjson.loads(walks.block(walk, 0))
+    return value
+
+
+class _Answer:
+    """The first answer to a call for one record."""
+
+    def __init__(self, record: Record, ask: Ask, policy: Policy, walks: Walks) -> None:
+        self.record, self.ask, self.policy, self.walks = record, ask, policy, walks
+        self.shape: Shape = record.shape
+        self.value, self.withheld = record.shape.without_withheld(record.value)
+        self.note = withheld_note(self.withheld)
+
+    @cached_property
+    def original(self) -> int:
+        return tokens.formula_of_length(length(dumps(self.record.value)))
+
+    def envelope(self) -> Envelope:
+        names = asked.split(self.ask.fields) if self.ask.fields is not None else []
+        if names and asked.ALL not in names:
+            return self.selection(names)
+        whole = _whole(self.value, {"kind": "full", **self.note}, self.policy)
+        unasked = not names and self.policy.summarization
+        if whole.fits(self.policy) and (not unasked or whole.within_threshold(self.policy)):
+            return _envelope(whole, self.original, baseline=self.baseline() if names else None)
+        return self.preview() if unasked else self.first_part(self.value, self.note)
+
+    def selection(self, names: list[str]) -> Envelope:
+        """The asked fields; those among them that privacy withholds are named instead."""
+        kept = [name for name in names if name not in self.withheld]
+        asked.check(kept, [self.value], self.shape)
+        note = withheld_note(self.shape.asked_of(self.withheld, names))
+        chosen = asked.selected(self.value, kept, self.shape) if kept else {}
+        whole = _whole(chosen, {"kind": "full", **note}, self.policy)
+        if whole.fits(self.policy):
+            return _envelope(whole, self.original, baseline=self.baseline())
+        return self.first_part(chosen, note)
+
+    def baseline(self) -> int:
+        """What an unprotected API would have sent: nothing more, where this follows a preview of the same record,
+        which counted it all."""
+        return 0 if self.walks.has_begun(*self.whole_walk()) else self.original
+
+    # -- Preview ------------------------------------------------------------------------------------
+
+    def preview(self) -> Envelope:
+        """Identifying fields, and every section with its size: together the sections are the whole record."""
+        summary = summaries.preview(self.value, self.shape)
+        meta = {
+            "kind": "preview",
+            "totalFields": len(self.value),
+            "projectedFields": list(summary),
+            "originalTokens": self.original,
+            **self.note,
+            "resultHandle": self.walks.begin(*self.whole_walk()).id,
+        }
+        sections = self.sections()
+        body = self.preview_body(meta, summary, sections)
+        if not (body.fits(self.policy) and body.within_threshold(self.policy)):
+            # So many fields that their names alone are too much: the sections' names and sizes stay, unless these are
+            # too many as well. Some of them would look like all of them.
+            sizes = {name: {"estimatedTokens": each["estimatedTokens"]} for name, each in sections.items()}
+            body = self.preview_body(meta, summary, sizes if len(sizes) <= MOST_SECTIONS else {})
+        return _envelope(body if body.fits(self.policy) else self.smallest(meta), self.original, summarized=True)
+
+    def preview_body(self, meta: dict[str, Any], summary: dict[str, Any], sections: dict[str, Any]) -> Body:
+        details = {**self.ask.again(fields=asked.ALL), "sections": sections}
+        return render({"meta": {**meta, "detailsAvailable": details}, "summary": summary}, self.policy)
+
+    def sections(self) -> dict[str, dict[str, Any]]:
+        return {
+            name: {
+                "fields": [field for field in fields if self.value[field] not in NOTHING],
+                "estimatedTokens": tokens.formula_of_length(
+                    length(dumps({field: self.value[field] for field in fields}))
+                ),
+            }
+            for name, fields in self.shape.in_sections(self.value).items()
+        }
+
+    def smallest(self, meta: Mapping[str, Any]) -> Body:
+        """What is left when even names are too long: what to call, which gives everything in parts."""
+        kept = {name: meta[name] for name in ("kind", "totalFields", "originalTokens", "resultHandle")}
+        more = {"projectedFields": [], "detailsAvailable": self.ask.again(fields=asked.ALL)}
+        return render({"meta": {**kept, **more}, "summary": {}}, self.policy)
+
+    # -- Parts --------------------------------------------------------------------------------------
+
+    def first_part(self, value: dict[str, Any], note: dict[str, Any]) -> Envelope:
+        """Begins a walk over the value's parts; its snapshot keeps them parts of one thing."""
+        baseline = self.baseline()
+        walk = self.walks.begin(*self.walk_over(value, self.ask.fields or asked.ALL, note))
+        body = _part(value, [], walk, self.policy, self.walks)
+        return _envelope(body, self.original, paginated=True, oversized=True, baseline=baseline)
+
+    def whole_walk(self) -> tuple[Any, ...]:
+        return self.walk_over(self.value, asked.ALL, self.note)
+
+    def walk_over(self, value: Mapping[str, Any], fields: str, note: Mapping[str, Any]) -> tuple[Any, ...]:
+        """What `begin` takes for a walk over the parts of `value`."""
+        plan = {"parts": True, "note": note, "fields": fields, "original": self.original}
+        return self.ask.operation, self.ask.caller, self.ask.arguments, plan, [dumps(value)]
+
+
+def _whole(value: Mapping[str, Any], meta: dict[str, Any], policy: Policy, **extra: Any) -> Body:
+    """Our `meta`, with more underscores than a `meta` of the object's own, and the object's fields."""
+    own = [name for name in value if name.endswith("meta") and not name[:-4].strip("_")]
+    key = "_" * (max(map(len, own)) - 3) + "meta" if own else "meta"
+    return render({key: meta, **extra, **value}, policy, meta_key=key)
+
+
+def _envelope(
+    body: Body,
+    original: int,
+    *,
+    summarized: bool = False,
+    paginated: bool = False,
+    oversized: bool = False,
+    baseline: int | None = None,
+) -> Envelope:
+    return Envelope(
+        body=body.data,
+        outcome=Outcome.PAGINATED if paginated else Outcome.SUMMARIZED if summarized else Outcome.PLAIN,
+        estimated_tokens=body.estimated_tokens,
+        claude_tokens=body.claude_tokens,
+        original_tokens=original,
+        baseline_tokens=baseline,
+        paginated=paginated,
+        summarized=summarized,
+        oversized=summarized or oversized,
+    )
+
+
+def _part(value: dict[str, Any], position: parts.Position, walk: Walk, policy: Policy, walks: Walks) -> Body:
     """The largest part from `position` on that the hard cap holds."""
     room = policy.hard_cap * FIRST_ROOM
     while True:
         part = parts.take(value, position, room)
         body = _part_body(value, part, position, walk, policy, walks)
         if body.fits(policy):
-            return _envelope(body, walk.plan["original"], paginated=True, oversized=not position)
+            return body
         if room <= parts.SMALLEST_ROOM:
             raise _unsendable(policy)
         room = max(parts.SMALLEST_ROOM, int(room * min(0.9, 0.95 / body.fill(policy))))
@@ -158,7 +183,9 @@ def _part(value: dict[str, Any], position: parts.Position, walk: Walk, policy: P
 def _part_body(
     value: dict[str, Any], part: parts.Part, position: parts.Position, walk: Walk, policy: Policy, walks: Walks
 ) -> Body:
-    meta: dict[str, Any] = {"kind": "part", **(walk.plan["note"] if not position else {})}
+    meta: dict[str, Any] = {"kind": "part"}
+    if not position:
+        meta |= {**walk.plan["note"], "resultHandle": walk.id}
     if (continued := parts.continues(value, position)) is not None:
         meta["continues"] = continued
     cursor = walks.cursor(walk, part.following) if part.following is not None else None

@@ -8,22 +8,31 @@ from typing import Any
 import redis
 from django.conf import settings
 
-from context_protection.cursors import Sealer, Walk, Walks, WalkStore
+from context_protection.cursors import REMEMBERED, Origin, Sealer, Walk, Walks, WalkStore
 
 logger = logging.getLogger(__name__)
 AWAY_SECONDS = 5.0
+PREFIX = "walk:2:"  # of Redis' keys; the number changes with what is packed
+Entry = tuple[str, bytes, float]  # a key, what it holds, and until when, in Unix seconds
 
 
 class TableWalks:
     def put(self, walk: Walk) -> None:
-        self._write(walk.id, walk.pack(), walk.expires_at)
+        self._write(
+            (walk.id, walk.pack(), walk.expires_at),
+            (_origin_key(walk.id), walk.origin.pack(), walk.expires_at + REMEMBERED),
+        )
 
     def get(self, walk_id: str) -> Walk | None:
         data = self._read(walk_id)
         return Walk.unpack(data) if data is not None else None
 
+    def origin(self, walk_id: str) -> Origin | None:
+        data = self._read(_origin_key(walk_id))
+        return Origin.unpack(data) if data is not None else None
+
     def put_block(self, walk: Walk, number: int, data: bytes) -> None:
-        self._write(_block_key(walk.id, number), data, walk.expires_at)
+        self._write((_block_key(walk.id, number), data, walk.expires_at))
 
     def block(self, walk_id: str, number: int) -> bytes | None:
         return self._read(_block_key(walk_id, number))
@@ -35,11 +44,11 @@ class TableWalks:
         return StoredWalk.objects.filter(expires_at__lte=time.time()).delete()[0]
 
     @staticmethod
-    def _write(key: str, data: bytes, expires_at: float) -> None:
+    def _write(*entries: Entry) -> None:
         from context_protection.models import StoredWalk
 
         StoredWalk.objects.bulk_create(
-            [StoredWalk(id=key, data=data, expires_at=expires_at)],
+            [StoredWalk(id=key, data=data, expires_at=expires_at) for key, data, expires_at in entries],
             update_conflicts=True,
             unique_fields=["id"],
             update_fields=["data", "expires_at"],
@@ -62,27 +71,37 @@ class RedisWalks:
         self._away_until = 0.0
 
     def put(self, walk: Walk) -> None:
-        if not self._write(walk.id, walk.pack(), walk.expires_at):
+        origin = (_origin_key(walk.id), walk.origin.pack(), walk.expires_at + REMEMBERED)
+        if not self._write((walk.id, walk.pack(), walk.expires_at), origin):
             self.table.put(walk)
 
     def get(self, walk_id: str) -> Walk | None:
         data = self._read(walk_id)
         return Walk.unpack(data) if data is not None else self.table.get(walk_id)
 
+    def origin(self, walk_id: str) -> Origin | None:
+        data = self._read(_origin_key(walk_id))
+        return Origin.unpack(data) if data is not None else self.table.origin(walk_id)
+
     def put_block(self, walk: Walk, number: int, data: bytes) -> None:
-        if not self._write(_block_key(walk.id, number), data, walk.expires_at):
+        if not self._write((_block_key(walk.id, number), data, walk.expires_at)):
             self.table.put_block(walk, number, data)
 
     def block(self, walk_id: str, number: int) -> bytes | None:
         data = self._read(_block_key(walk_id, number))
         return data if data is not None else self.table.block(walk_id, number)
 
-    def _write(self, key: str, data: bytes, expires_at: float) -> bool:
-        seconds = max(1, int(expires_at - time.time()))
-        return bool(self._asked(lambda: self.redis.set(f"walk:{key}", data, ex=seconds)))
+    def _write(self, *entries: Entry) -> bool:
+        def written() -> list[Any]:
+            with self.redis.pipeline(transaction=False) as pipeline:
+                for key, data, expires_at in entries:
+                    pipeline.set(f"{PREFIX}{key}", data, ex=max(1, int(expires_at - time.time())))
+                return pipeline.execute()
+
+        return bool(self._asked(written))
 
     def _read(self, key: str) -> bytes | None:
-        data: bytes | None = self._asked(lambda: self.redis.get(f"walk:{key}"))
+        data: bytes | None = self._asked(lambda: self.redis.get(f"{PREFIX}{key}"))
         return data
 
     def _asked(self, command: Callable[[], Any]) -> Any:
@@ -95,6 +114,10 @@ class RedisWalks:
             self._away_until = time.monotonic() + AWAY_SECONDS
             logger.warning("walks are kept in the table: Redis is away", extra={"error": str(error)})
             return None
+
+
+def _origin_key(walk_id: str) -> str:
+    return f"{walk_id}.origin"
 
 
 def _block_key(walk_id: str, number: int) -> str:

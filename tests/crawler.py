@@ -78,14 +78,14 @@ def from_parts(call: Call, operation: str, arguments: Mapping[str, Any]) -> dict
 
 
 def ours(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Our meta is the last key of an answer; it gives way to a `meta` of the record's own."""
-    meta: dict[str, Any] = answer[list(answer)[-1]]
+    """Our meta is the first key of an answer; where the record has a `meta` of its own, ours has an underscore more."""
+    meta: dict[str, Any] = answer[next(iter(answer))]
     return meta
 
 
 def own(answer: Mapping[str, Any]) -> dict[str, Any]:
     """The object's own fields."""
-    added = {list(answer)[-1]}
+    added = {next(iter(answer))}
     if ours(answer).get("kind") == "part" and "nextCursor" not in ours(answer):
         added.add("nextCursor")
     return {name: value for name, value in answer.items() if name not in added}

@@ -54,7 +54,9 @@ def test_what_is_in_meta_already_stays_before_the_figures():
 
 
 def test_the_body_is_compact_json():
-    assert rendered("x", kind="full").data.startswith(b'{"text":"x","meta":{"kind":"full","estimatedTokens":')
+    data = rendered("x", kind="full").data
+    assert data.startswith(b'{"meta":{"kind":"full","estimatedTokens":')
+    assert data.endswith(b'},"text":"x"}')
 
 
 def test_exactly_the_threshold_is_within_it_and_one_more_is_not():

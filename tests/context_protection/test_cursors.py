@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from cryptography.fernet import Fernet
 
-from context_protection.cursors import LONGEST_TOKEN, TTL, Sealer, Walk, Walks
-from context_protection.errors import InvalidCursor
+from context_protection.cursors import KEPT, LONGEST_TOKEN, TTL, Sealer, Walk, Walks
+from context_protection.errors import InvalidCursor, InvalidHandle
 from tests.properties.desk import DictWalks
 
 KEY = "k" * 40
@@ -77,8 +77,13 @@ def test_a_position_comes_out_as_it_went_in(sealer: Sealer, position: Any):
     assert sealer.open(sealer.seal("w1", position)) == ("w1", position)
 
 
-def test_no_two_cursors_look_alike_though_they_say_the_same(sealer: Sealer):
-    assert len({sealer.seal("w1", 50) for _ in range(20)}) == 20
+def test_a_cursor_is_the_same_bytes_within_a_minute_and_none_of_another_position(sealer: Sealer, clock: Clock):
+    one = sealer.seal("w1", 50)
+    clock.now += 30
+    assert sealer.seal("w1", 50) == one
+    assert len({one[20:60], sealer.seal("w1", 51)[20:60], sealer.seal("w2", 50)[20:60]}) == 3, "not even in part"
+    clock.now += 60
+    assert sealer.seal("w1", 50) != one
 
 
 def test_no_other_spelling_of_a_cursor_is_accepted(sealer: Sealer):
@@ -114,8 +119,12 @@ def test_the_secret_itself_seals_nothing(sealer: Sealer, clock: Clock):
     assert refused.value.reason == "cursor_invalid"
 
 
-@pytest.mark.parametrize(("age", "works"), [(0, True), (600, True), (TTL, True), (TTL + 1, False), (10**6, False)])
-def test_a_cursor_lives_ten_minutes_and_a_minute_of_grace(sealer: Sealer, clock: Clock, age: int, works: bool):
+@pytest.mark.parametrize("second", [0, 59])
+@pytest.mark.parametrize(("age", "works"), [(0, True), (600, True), (TTL + 1, False), (10**6, False)])
+def test_a_cursor_lives_ten_minutes_and_up_to_a_minute_of_grace(
+    sealer: Sealer, clock: Clock, second: int, age: int, works: bool
+):
+    clock.now += second
     token = sealer.seal("w1", 1)
     clock.now += age
     if works:
@@ -170,6 +179,38 @@ def test_the_life_of_a_walk_grows_with_its_cursors_in_all_its_blocks(walks: Walk
         assert walk.expires_at >= clock.now + TTL, "a cursor that this page issues will find its walk"
         assert [walks.block(walk, number) for number in range(3)] == [b"first", b"second", b"third"]
     assert Walk.unpack(store.kept[walk.id]).expires_at == walk.expires_at
+
+
+def test_the_same_call_on_the_same_content_is_the_same_walk(walks: Walks, clock: Clock):
+    walk = begun(walks, (b"first", b"second"))
+    clock.now += 60
+    assert begun(walks, (b"first", b"second")) == walk, "taken when it was taken first"
+    assert begun(walks, (b"first", b"other")).id != walk.id
+    assert begun(walks, (b"firsts", b"econd")).id != walk.id
+    assert walks.begin("list_bookings", "key:2", walk.arguments, {"total": 9}, (b"first", b"second")).id != walk.id
+
+
+def test_a_handle_opens_the_walk_for_its_owner_for_an_hour_since_its_last_use(walks: Walks, clock: Clock):
+    walk = begun(walks, (b"first",))
+    for _ in range(3):
+        clock.now += KEPT
+        assert walks.block(walks.opened(walk.id, "key:1"), 0) == b"first"
+    for handle, caller in ((walk.id, "key:2"), ("never-was", "key:1"), ("", "key:1"), ("x" * 10**6, "key:1")):
+        with pytest.raises(InvalidHandle) as refused:
+            walks.opened(handle, caller)
+        assert refused.value.reason == "handle_invalid"
+
+
+def test_an_expired_handle_names_the_call_that_makes_it_again_to_its_owner_alone(walks: Walks, clock: Clock):
+    walk = begun(walks)
+    clock.now += 3 * KEPT
+    with pytest.raises(InvalidHandle) as refused:
+        walks.opened(walk.id, "key:1")
+    assert refused.value.reason == "handle_expired"
+    assert 'list_bookings with {"status":"new","order":"-id"}' in refused.value.suggestion
+    with pytest.raises(InvalidHandle) as refused:
+        walks.opened(walk.id, "key:2")
+    assert refused.value.reason == "handle_invalid"
 
 
 def test_pages_in_quick_succession_write_nothing(walks: Walks, clock: Clock):

@@ -44,6 +44,7 @@ def test_only_the_blocks_of_a_page_are_read():
 
 def test_the_last_page_is_the_last_also_where_it_is_full():
     rows = MemoryRows(numbered(100))
+    rows.open()
     assert rows.page({"rows": 100}, None, None, 50).more
     last = rows.page({"rows": 100}, None, 50, 50)
     assert not last.more

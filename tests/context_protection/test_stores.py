@@ -11,7 +11,7 @@ import redis
 
 from context_protection.cursors import Sealer, Walk, Walks, WalkStore
 from context_protection.models import StoredWalk
-from context_protection.stores import RedisWalks, TableWalks
+from context_protection.stores import PREFIX, RedisWalks, TableWalks
 from context_protection.tasks import purge_expired_walks
 
 pytestmark = pytest.mark.django_db
@@ -39,7 +39,7 @@ def real_redis() -> Iterator[redis.Redis]:
     except redis.RedisError:
         pytest.skip("Redis does not answer on 127.0.0.1:6379")
     yield client
-    if keys := list(client.scan_iter("walk:test-*")):
+    if keys := list(client.scan_iter(f"{PREFIX}test-*")):
         client.delete(*keys)
     client.close()
 
@@ -100,7 +100,8 @@ def test_the_purge_removes_what_has_expired_and_nothing_else():
         table.put(each)
         table.put_block(each, 1, b"x")
     assert purge_expired_walks() == 2
-    assert set(StoredWalk.objects.values_list("id", flat=True)) == {young.id, f"{young.id}.1"}
+    left = {young.id, f"{young.id}.1", f"{young.id}.origin", f"{old.id}.origin"}
+    assert set(StoredWalk.objects.values_list("id", flat=True)) == left
     assert table.get(young.id) == young
 
 
@@ -110,7 +111,7 @@ def test_redis_forgets_a_walk_by_itself_and_keeps_no_copy_in_the_table(real_redi
     store.put(kept)
     store.put_block(kept, 1, b"x")
     store.redis.close()
-    for key in (f"walk:{kept.id}", f"walk:{kept.id}.1"):
+    for key in (f"{PREFIX}{kept.id}", f"{PREFIX}{kept.id}.1"):
         assert 590 <= real_redis.ttl(key) <= 600
     assert not StoredWalk.objects.filter(id__startswith=kept.id).exists()
 

@@ -14,6 +14,7 @@ import pytest
 from celery import Celery
 from django.core.management.base import CommandError
 
+from context_protection.cursors import KEPT, REMEMBERED
 from gateway.connectors.hostaway import sample
 from gateway.management.commands.cluster import check_redis, free_ports, prepare_database
 from tests import crawler
@@ -187,7 +188,7 @@ def test_walks_in_redis_expire_by_themselves(cluster: Cluster, stores: Stores) -
     with stores.redis() as client:
         walks = list(client.scan_iter("walk:*"))
         assert walks
-        assert all(0 < client.ttl(walk) <= 1320 for walk in walks)
+        assert all(0 < client.ttl(walk) <= 2 * KEPT + REMEMBERED for walk in walks)
 
 
 def test_calls_of_both_webs_are_recorded_in_one_table(cluster: Cluster, stores: Stores) -> None:

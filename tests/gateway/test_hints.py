@@ -1,6 +1,7 @@
 """How a door says "call this to get more" (law 4, FR-011)."""
 
 import json
+import re
 from typing import Any
 
 import orjson
@@ -84,7 +85,7 @@ class TestAtTheirDoors:
 def compact(text: str) -> bool:
     """But for the blank or two that make `estimatedTokens` true."""
     written = orjson.dumps(orjson.loads(text)).decode()
-    return text.removesuffix("}}").rstrip() + "}}" == written and len(text) <= len(written) + 3
+    return re.sub(r'("budgetRemaining":\d+) {0,3}}', r"\1}", text, count=1) == written
 
 
 async def spoken(key: str, operation: str, arguments: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from context_protection import tokens
-from context_protection.cursors import Sealer, Walk, Walks
+from context_protection.cursors import Origin, Sealer, Walk, Walks
 from context_protection.memory import MemoryRows
 from context_protection.payloads import Ask, Envelope, Payload, Record
 from context_protection.pipeline import needs_no_fetch, protect
@@ -25,10 +25,15 @@ class DictWalks:
 
     def put(self, walk: Walk) -> None:
         self.kept[walk.id] = walk.pack()
+        self.kept[f"{walk.id}.origin"] = walk.origin.pack()
 
     def get(self, walk_id: str) -> Walk | None:
         data = self.kept.get(walk_id)
         return Walk.unpack(data) if data is not None else None
+
+    def origin(self, walk_id: str) -> Origin | None:
+        data = self.kept.get(f"{walk_id}.origin")
+        return Origin.unpack(data) if data is not None else None
 
     def put_block(self, walk: Walk, number: int, data: bytes) -> None:
         self.kept[f"{walk.id}.{number}"] = data
