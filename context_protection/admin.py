@@ -47,6 +47,8 @@ class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
                 low, high = RANGES[name]
                 field.validators = [partial(_within_range, name)]  # the policy's rule alone, not the column's as well
                 field.widget.attrs.update(placeholder=f"{value:,}", min=low, max=high)
+            elif name == "summary_fields":
+                field.widget = forms.Textarea({"rows": 2, "cols": 80, "placeholder": value or "declared by the type"})
             elif isinstance(field, forms.NullBooleanField):
                 state = "on" if value else "off"
                 field.widget = forms.NullBooleanSelect()
@@ -83,6 +85,7 @@ class TokenBudgetAdmin(SimpleHistoryAdmin):
             "Budget (tokens)",
             {"fields": ("token_budget_threshold", "hard_cap", "ruler"), "description": INHERITED},
         ),
+        ("Previews", {"fields": ("summary_fields",)}),
         ("Pages (rows)", {"fields": ("default_page_size", "max_page_size")}),
         ("Long texts", {"fields": ("chunk_size", "chunk_tokens")}),
         ("Switches", {"fields": ("pagination", "summarization", "chunking", "meta_on_small_lists")}),
@@ -122,4 +125,4 @@ def _within_range(name: str, value: int) -> None:
 def _shown(value: bool | int | str) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
-    return f"{value:,}" if isinstance(value, int) else value
+    return f"{value:,}" if isinstance(value, int) else value or "–"

@@ -12,9 +12,13 @@ LISTED_CHARS = 1800
 LISTED_NAMES = 150  # an error lists the valid names up to this many
 
 
+def names_in(fields: str) -> list[str]:
+    return [name.strip() for name in fields.split(",") if name.strip()]
+
+
 def split(fields: str) -> list[str]:
     """The names in a `fields` argument. Raises InvalidArgument when there are none."""
-    names = [name.strip() for name in fields.split(",") if name.strip()]
+    names = names_in(fields)
     if not names:
         raise InvalidArgument(
             "fields is empty.",

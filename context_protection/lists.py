@@ -4,23 +4,25 @@ page → project → table → fewer rows → the hard cap (ruling 14). Nothing 
 where its `nextCursor` goes on, and condensed rows say how to get whole ones.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from context_protection import asked, tokens
+from context_protection import asked, summaries, tokens
 from context_protection.budget import Body, render
 from context_protection.cursors import Walk, Walks
 from context_protection.errors import InvalidArgument
 from context_protection.payloads import Ask, Envelope, Opening, Outcome, Page, Rows
 from context_protection.policy import Policy, Ruler
 from context_protection.shapes import Shape, withheld_note
-from context_protection.summaries import clipped
 from context_protection.tables import table
 
 TABLE, ITEMS = "table", "items"
+MOST_PAGES = 10  # at once
+_SPAN = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", re.ASCII)
 UNPAGED_ROWS = 2000  # with paging switched off, a page is as many rows as the cap holds, of at most these
 
 
@@ -47,6 +49,23 @@ def page_size(limit: int | None, policy: Policy) -> int:
     )
 
 
+def page_span(pages: str, *, with_cursor: bool = False) -> tuple[int, int]:
+    """The first and the last page of `pages`: "2-4", or "3" for the first three."""
+    match = _SPAN.fullmatch(pages)
+    if match and not with_cursor:
+        first, last = (int(match[1]), int(match[2])) if match[2] else (1, int(match[1]))
+        if 1 <= first <= last < first + MOST_PAGES:
+            return first, last
+    raise InvalidArgument(
+        "pages and cursor exclude each other." if with_cursor else "pages is not a span of pages.",
+        reason="invalid_pages",
+        parameter="pages",
+        value=pages,
+        expected=f"a span such as 1-3, of at most {MOST_PAGES} pages, without a cursor",
+        suggestion="Leave cursor out." if with_cursor else "Set pages to 1-3.",
+    )
+
+
 # -- Where the page is ------------------------------------------------------------------------------
 
 
@@ -56,6 +75,7 @@ class _Place:
 
     page: Page
     size: int
+    budget: int  # tokens of the threshold's ruler that it may take
     opening: Opening
     key: str  # of the rows in the document
     walk: Walk | None
@@ -65,8 +85,29 @@ class _Place:
 def _first_place(rows: Rows, ask: Ask, policy: Policy) -> _Place:
     size = page_size(ask.limit, policy) if policy.pagination else UNPAGED_ROWS
     opening = rows.open()
-    page = rows.page(opening.plan, None, None, size)
-    return _Place(page, size, opening, rows.manner.key, None, _form_asked(ask))
+    budget, position, count = policy.token_budget_threshold, None, size
+    if ask.pages:
+        budget, count = policy.hard_cap, (ask.pages[1] - ask.pages[0] + 1) * size
+        position = _position_after(rows, opening, (ask.pages[0] - 1) * size, ask.pages)
+    page = rows.page(opening.plan, None, position, count)
+    return _Place(page, size, budget, opening, rows.manner.key, None, _form_asked(ask))
+
+
+def _position_after(rows: Rows, opening: Opening, count: int, pages: tuple[int, int]) -> Any:
+    """The position behind the first `count` rows. Raises InvalidArgument where there is nothing behind them."""
+    if count == 0:
+        return None
+    if count < opening.total and count <= UNPAGED_ROWS:
+        return rows.page(opening.plan, None, None, count).positions[-1]
+    raise InvalidArgument(
+        f"pages begins at page {pages[0]}, "
+        + ("which is too far in to begin there." if count < opening.total else "behind the last page."),
+        reason="invalid_pages",
+        parameter="pages",
+        value=f"{pages[0]}-{pages[1]}",
+        expected=f"pages among the {opening.total:,} rows, beginning within the first {UNPAGED_ROWS:,}",
+        suggestion="Set pages to 1-3, and follow nextCursor for more.",
+    )
 
 
 def _next_place(rows: Rows, ask: Ask, walk: Walk, policy: Policy, walks: Walks) -> _Place:
@@ -76,7 +117,8 @@ def _next_place(rows: Rows, ask: Ask, walk: Walk, policy: Policy, walks: Walks) 
     limit = ask.limit if ask.limit is not None else form["limit"] and min(form["limit"], policy.max_page_size)
     size = page_size(limit, policy)
     page = rows.page(walk.plan["source"], lambda number: walks.block(walk, number), ask.position, size)
-    return _Place(page, size, Opening(walk.plan["total"]), rows.manner.key, walk, form)
+    budget = policy.token_budget_threshold
+    return _Place(page, size, budget, Opening(walk.plan["total"]), rows.manner.key, walk, form)
 
 
 def _form_asked(ask: Ask) -> Mapping[str, Any]:
@@ -99,7 +141,7 @@ class _Form:
 
 def _forms(place: _Place, rows: Rows, ask: Ask, policy: Policy) -> list[_Form]:
     """The forms that this page may take, the richest first; the last one is shrunk until it fits."""
-    shape, fields, threshold = rows.shape, place.form["fields"], policy.token_budget_threshold
+    shape, fields = rows.shape, place.form["fields"]
     if fields is not None:
         form = _projected(place, asked.split(fields), shape, policy)
         return _as_asked(form, place)
@@ -107,8 +149,8 @@ def _forms(place: _Place, rows: Rows, ask: Ask, policy: Policy) -> list[_Form]:
         return _as_asked(_projected(place, [asked.ALL], shape, policy), place)
     if not rows.manner.condensable:
         return _as_asked(_whole(place, shape, policy), place)
-    condensed = _as_asked(_condensed(place, ask, threshold), place)
-    if tokens.formula_of_length(sum(place.page.chars)) > threshold:
+    condensed = _as_asked(_condensed(place, shape, ask, policy), place)
+    if tokens.formula_of_length(sum(place.page.chars)) > place.budget:
         return condensed
     return [*_as_asked(_whole(place, shape, policy), place)[:1], *condensed]
 
@@ -121,8 +163,8 @@ def _as_asked(form: _Form, place: _Place) -> list[_Form]:
 
 
 def _whole(place: _Place, shape: Shape, policy: Policy) -> _Form:
-    """Whole rows that nobody asked to have whole: as many as the threshold holds."""
-    return replace(_projected(place, [asked.ALL], shape, policy), budget=policy.token_budget_threshold)
+    """Whole rows that nobody asked to have whole: as many as the page's budget holds."""
+    return replace(_projected(place, [asked.ALL], shape, policy), budget=place.budget)
 
 
 def _projected(place: _Place, names: Sequence[str], shape: Shape, policy: Policy) -> _Form:
@@ -137,7 +179,7 @@ def _projected(place: _Place, names: Sequence[str], shape: Shape, policy: Policy
     return _Form(
         rows=[asked.selected(record, names, shape) for record in records],
         meta={"kind": "full", **withheld_note(named)},
-        budget=policy.hard_cap if everything else policy.token_budget_threshold,
+        budget=policy.hard_cap if everything else place.budget,
     )
 
 
@@ -151,8 +193,9 @@ def _worth_reading(chars: Sequence[int], tokens_in_all: int) -> int:
     return len(chars)
 
 
-def _condensed(place: _Place, ask: Ask, budget: int) -> _Form:
-    rows = place.page.condensed()
+def _condensed(place: _Place, shape: Shape, ask: Ask, policy: Policy) -> _Form:
+    chosen = asked.names_in(policy.summary_fields)
+    rows = _chosen(place, chosen, shape) if chosen else place.page.condensed()
     details = ask.again(fields=asked.ALL)
     if ask.record_operation:
         details["each"] = ask.hints(ask.record_operation, {"id": "{id}", **ask.record_arguments})
@@ -162,7 +205,13 @@ def _condensed(place: _Place, ask: Ask, budget: int) -> _Form:
         "totalFields": place.page.field_count,
         "detailsAvailable": details,
     }
-    return _Form(rows, meta, budget, summarized=True)
+    return _Form(rows, meta, place.budget, summarized=True)
+
+
+def _chosen(place: _Place, names: Sequence[str], shape: Shape) -> list[dict[str, Any]]:
+    """Rows as ops want them condensed, read from the whole ones."""
+    whole = place.page.whole(len(place.page.chars))
+    return [summaries.chosen(shape.without_withheld(row, in_list=True)[0], names, shape) for row in whole]
 
 
 # -- How many rows of it ----------------------------------------------------------------------------
@@ -216,7 +265,7 @@ class _Pager:
 
     def first_row_named(self, form: _Form) -> _Form:
         """Of the first row its id alone: even its preview, or the names in `meta`, are too long to be sent."""
-        row = {"id": clipped(self.page.condensed()[0].get("id"), "id")}
+        row = {"id": summaries.clipped(self.page.condensed()[0].get("id"), "id")}
         return replace(form, rows=[row], meta={"kind": "preview"}, table=False, summarized=True)
 
     def body(self, form: _Form, count: int) -> Body:
@@ -238,7 +287,7 @@ class _Pager:
 
     def paging_meta(self, count: int, more: bool) -> dict[str, Any]:
         """Empty for a caller who pages not and gets everything (ruling 2)."""
-        pages = self.ask.limit is not None or self.ask.walk is not None
+        pages = self.ask.limit or self.ask.walk or self.ask.pages
         if not (more or pages or self.policy.meta_on_small_lists):
             return {}
         shrunk = count < len(self.page.positions)

@@ -68,6 +68,12 @@ class TokenBudget(models.Model):
     meta_on_small_lists = models.BooleanField(
         null=True, blank=True, help_text="Paging metadata even on a list that fits whole."
     )
+    summary_fields = models.TextField(
+        null=True,  # not set is not "none"
+        blank=True,
+        help_text="What previews and condensed rows hold, beside what identifies a record: names, dotted paths, "
+        "items.*.name, separated by commas.",
+    )
     changed_at = models.DateTimeField(auto_now=True)
 
     objects = TokenBudgetManager()
@@ -82,6 +88,9 @@ class TokenBudget(models.Model):
     def clean(self) -> None:
         """Refuses a value that makes no sense together with everything else that applies."""
         self.ruler = self.ruler or None
+        self.summary_fields = (self.summary_fields or "").strip() or None
+        if self.summary_fields and not self.operation:
+            raise ValidationError({"summary_fields": "Operations differ in their fields: set them for one operation."})
         layer = {name: getattr(self, name) for name in setting_names()}
         budgets = TokenBudget.objects.budgets().with_layer(self.operation, layer)
         found: dict[str, list[str]] = {}

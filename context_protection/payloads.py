@@ -128,6 +128,7 @@ class Ask:
     limit: int | None = None
     fields: str | None = None
     format: str | None = None
+    pages: tuple[int, int] | None = None  # the first and the last of several pages at once, from 1
     record_operation: str | None = None  # the operation that opens one row of this list,
     record_arguments: Mapping[str, Any] = field(default_factory=dict)  # and with what, beside the row's id
 
@@ -162,3 +163,4 @@ class Envelope:
     summarized: bool = False
     chunked: bool = False
     oversized: bool = False
+    missing_fields: tuple[str, ...] = ()  # of the preview: upstream's record does not have them

@@ -44,6 +44,7 @@ class Policy:
     summarization: bool = True
     chunking: bool = True
     meta_on_small_lists: bool = False
+    summary_fields: str = ""  # names and paths separated by commas; empty: those that the type of record declares
 
 
 DEFAULTS = Policy()
@@ -63,6 +64,7 @@ CANONICAL_NAMES: Mapping[str, str] = {
     "summarization": "summarization",
     "chunking": "chunking",
     "meta_on_small_lists": "metaOnSmallLists",
+    "summary_fields": "summaryFields",
 }
 
 # Below, an envelope's own words would not fit; above, Claude's clients put results aside (50,000 characters).

@@ -1,6 +1,7 @@
 """A record's answer: whole while it fits its budget, else a preview with a way to every part of it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -81,7 +82,10 @@ class _Answer:
 
     def preview(self) -> Envelope:
         """Identifying fields, and every section with its size: together the sections are the whole record."""
-        summary = summaries.preview(self.value, self.shape)
+        chosen = asked.names_in(self.policy.summary_fields)
+        summary = (
+            summaries.chosen(self.value, chosen, self.shape) if chosen else summaries.preview(self.value, self.shape)
+        )
         meta = {
             "kind": "preview",
             "totalFields": len(self.value),
@@ -97,7 +101,8 @@ class _Answer:
             # too many as well. Some of them would look like all of them.
             sizes = {name: {"estimatedTokens": each["estimatedTokens"]} for name, each in sections.items()}
             body = self.preview_body(meta, summary, sizes if len(sizes) <= MOST_SECTIONS else {})
-        return _envelope(body if body.fits(self.policy) else self.smallest(meta), self.original, summarized=True)
+        envelope = _envelope(body if body.fits(self.policy) else self.smallest(meta), self.original, summarized=True)
+        return replace(envelope, missing_fields=tuple(summaries.missing(self.record.value, self.shape, chosen)))
 
     def preview_body(self, meta: dict[str, Any], summary: dict[str, Any], sections: dict[str, Any]) -> Body:
         details = {**self.ask.again(fields=asked.ALL), "sections": sections}

@@ -7,10 +7,11 @@ from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 
 from context_protection.errors import CallError, InvalidArgument
+from context_protection.lists import page_span
 from context_protection.payloads import Ask
 from context_protection.stores import walks
 
-FORM = ("limit", "cursor", "fields", "format")
+FORM = ("limit", "cursor", "pages", "fields", "format")
 
 
 class Refused(APIException):
@@ -38,6 +39,7 @@ def ask_of(request: Request, view: Any) -> Ask:
         limit=_limit(query.get("limit")),
         fields=query.get("fields"),
         format=query.get("format"),
+        pages=page_span(query["pages"], with_cursor=walk is not None) if "pages" in query else None,
     )
 
 

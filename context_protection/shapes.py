@@ -59,6 +59,10 @@ class Shape:
     def canonical(self) -> dict[str, Field]:
         return {each.name: each for each in (*self.row, *self.preview)}
 
+    def source(self, name: str) -> str:
+        """Where upstream keeps what has this canonical name; any other name is upstream's own."""
+        return self.canonical[name].source if name in self.canonical else name
+
     @cached_property
     def names(self) -> list[str]:
         """Every name that `fields` may hold, as far as it is known without a record."""
@@ -101,7 +105,7 @@ class Shape:
 
     def _covers(self, name: str, path: str) -> bool:
         top = path.partition(".")[0]
-        source = self.canonical[name].source if name in self.canonical else name
+        source = self.source(name)
         return path == source or path.startswith(f"{source}.") or self.section_of(top) == name
 
 

@@ -1,12 +1,14 @@
 """Previews: the fields that identify a record and what is most asked for (FR-015, FR-016, FR-018)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from context_protection import sentences
+from context_protection import asked, projection, sentences
+from context_protection.budget import dumps, length
 from context_protection.shapes import Field, Shape
 
 TEXT_CHARS = 240  # a text in a preview: its first sentences up to this length
+NESTED_CHARS = 1000  # an object or array in a preview that is longer gives way to its size
 GUESSED_FIELDS = 16  # how many plain values a record of an unknown type is previewed by
 
 
@@ -21,7 +23,21 @@ def preview(record: Mapping[str, Any], shape: Shape) -> dict[str, Any]:
     if not fields:
         return guess(record)
     summary = {name: value for name, value in _read(record, fields).items() if value not in (None, "")}
-    return {name: clipped(value, shape.canonical[name].source) for name, value in summary.items()}
+    return {name: shortened(value, shape.canonical[name].source) for name, value in summary.items()}
+
+
+def chosen(record: Mapping[str, Any], names: Sequence[str], shape: Shape) -> dict[str, Any]:
+    """The preview that ops have chosen: what identifies the record, and the fields of these names and paths."""
+    kept = [name for name in (shape.canonical or record) if _identifies(name) and not _is_nested(record.get(name))]
+    values = asked.selected(record, list(dict.fromkeys([*kept, *names])), shape)
+    return {name: shortened(value, shape.source(name)) for name, value in values.items() if value not in (None, "")}
+
+
+def missing(record: Mapping[str, Any], shape: Shape, names: Sequence[str] = ()) -> list[str]:
+    """Those of a preview's fields, declared or chosen, that upstream's record does not have: not empty, but unknown."""
+    sources = [shape.source(name) for name in names if name not in shape.section_names]
+    sources = sources or [each.source for each in (*shape.row, *shape.preview)]
+    return [source for source in sources if not projection.resolves(record, source)]
 
 
 def _read(record: Mapping[str, Any], fields: Iterable[Field]) -> dict[str, Any]:
@@ -39,6 +55,20 @@ def guess(record: Mapping[str, Any]) -> dict[str, Any]:
 def _identifies(name: str) -> bool:
     lower = name.lower()
     return lower in {"id", "name", "title", "status", "state", "type"} or lower.endswith(("id", "name"))
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, (dict, list))
+
+
+def shortened(value: Any, path: str) -> Any:
+    """A value as a preview shows it: a long text is clipped, a large object or array gives way to its size."""
+    if not _is_nested(value):
+        return clipped(value, path)
+    size = length(dumps(value))
+    if size <= NESTED_CHARS:
+        return value
+    return f"…[{len(value):,} {'entries' if isinstance(value, list) else 'fields'}, {size:,} characters: fields={path}]"
 
 
 def clipped(value: Any, path: str, limit: int = TEXT_CHARS) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from context_protection.errors import CallError, InternalError
+from context_protection.lists import page_span
 from context_protection.payloads import Ask, Envelope
 from context_protection.pipeline import needs_no_fetch, protect
 from context_protection.policies import policy_for
@@ -92,6 +93,7 @@ def _ask(call: Call, operation: Operation, given: Mapping[str, Any], own: Mappin
         limit=given.get("limit"),
         fields=given.get("fields"),
         format=given.get("format"),
+        pages=page_span(given["pages"], with_cursor=walk is not None) if "pages" in given else None,
         record_operation=operation.record_operation,
         record_arguments={"fields": "all"} if opens and opens.kind is Kind.RECORD else {},
     )

@@ -51,6 +51,7 @@ def _list_parameters(operation: Operation, policy: Policy) -> dict[str, Any]:
             "description": "Rows per page.",
         },
         "cursor": _CURSOR,
+        "pages": {"type": "string", "description": "Several pages at once, e.g. 1-3."},
         "fields": _fields(operation, "Fields of each row"),
         "format": {
             "type": "string",
@@ -86,7 +87,7 @@ FORM_PARAMETERS: Mapping[Kind, Callable[[Operation, Policy], dict[str, Any]]] = 
     Kind.TEXT: _text_parameters,
     Kind.ACTION: lambda operation, policy: {},
 }
-FORM_NAMES = frozenset({"limit", "cursor", "fields", "format"})
+FORM_NAMES = frozenset({"limit", "cursor", "pages", "fields", "format"})
 
 
 class Catalogue:

@@ -134,3 +134,25 @@ def test_the_ruler_decides_what_a_threshold_is_measured_with(doors: Doors, djang
     answer = doors.rest("list_bookings", {})
     assert "table" in answer
     assert len(answer["table"]["rows"]) == 50
+
+
+def test_ops_choose_what_previews_hold_and_what_identifies_stays(
+    admin_client: Client, doors: Doors, django_capture_on_commit_callbacks: Any
+):
+    with django_capture_on_commit_callbacks(execute=True):
+        submitted(
+            admin_client, operation="get_booking", summary_fields="totalPrice, guestFirstName, financeField.*.name"
+        )
+        submitted(admin_client, operation="list_bookings", summary_fields="nights,channelName")
+    preview = doors.rest("get_booking", {"id": 43000000})
+    assert {"id", "status", "guestName", "propertyId"} <= set(preview["summary"])
+    assert "totalPrice" in preview["summary"]
+    assert "checkInDate" not in preview["summary"]
+    assert preview["summary"]["guestFirstName"]
+    row = doors.rest("list_bookings", {})["items"][0]
+    assert {"id", "status", "guestName", "propertyId", "nights", "channelName"} <= set(row)
+    assert "totalPrice" not in row
+
+
+def test_summary_fields_are_set_for_one_operation(admin_client: Client):
+    assert "summary_fields" in errors_of(submitted(admin_client, summary_fields="id"))

@@ -45,3 +45,21 @@ def test_an_unknown_record_is_previewed_by_what_identifies_it_first():
 
 def test_an_unknown_record_of_structures_alone_has_an_empty_preview():
     assert summaries.preview({"rows": [1, 2], "deep": {"a": 1}}, ANY) == {}
+
+
+def test_fields_that_upstream_does_not_have_are_told_and_empty_ones_are_not():
+    shape = Shape(row=(Field("id"), Field("checkInDate", "arrivalDate")), preview=(Field("note"),))
+    assert summaries.missing({"id": 1, "arrival": "2026-11-20", "note": None}, shape) == ["arrivalDate"]
+    chosen = ["note", "items.*.name", "checkInDate"]
+    assert summaries.missing({"id": 1, "note": "", "items": [{"title": "a"}]}, shape, chosen) == [
+        "items.*.name",
+        "arrivalDate",
+    ]
+
+
+def test_a_large_list_in_a_preview_gives_way_to_its_size_and_how_to_get_it():
+    record = {"id": 1, "images": [{"url": "x" * 50}] * 40, "tags": ["a", "b"]}
+    preview = summaries.chosen(record, ["images", "tags"], ANY)
+    assert preview["tags"] == ["a", "b"]
+    assert preview["images"].startswith("…[40 entries, ")
+    assert preview["images"].endswith("fields=images]")

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from context_protection import tables
+from context_protection.stores import walks
 from gateway.connectors.hostaway.models import Booking
 from tests import crawler
 from tests.doors import Doors
@@ -161,3 +162,45 @@ def test_older_addresses_still_answer(doors: Doors):
         assert doors.get(address, {"limit": 3})["items"] == doors.rest(LIST, {"limit": 3})["items"]
     booking = doors.get("/api/reservations/43000010")
     assert booking["id"] == 43000010
+
+
+def ids(answer: dict[str, Any]) -> list[int]:
+    return [row["id"] for row in crawler.rows(answer)]
+
+
+@pytest.mark.parametrize(("pages", "first", "last"), [("1-3", 1, 3), ("3", 1, 3), ("2-4", 2, 4), ("5-5", 5, 5)])
+def test_several_pages_come_at_once_and_the_walk_goes_on_behind_them(doors: Doors, pages: str, first: int, last: int):
+    every = [row["id"] for row in crawler.walk(doors.rest, LIST, {"limit": 20})]
+    answer = doors.mcp(LIST, {"limit": 20, "pages": pages})
+    assert ids(answer) == every[(first - 1) * 20 : last * 20]
+    assert answer["meta"]["pageSize"] == 20
+    following = doors.mcp(LIST, {"cursor": answer["nextCursor"]})
+    assert ids(following) == every[last * 20 : (last + 1) * 20], "and its pages are ordinary ones again"
+
+
+def test_pages_that_do_not_fit_end_where_the_cursor_goes_on(doors: Doors):
+    every = [row["id"] for row in crawler.walk(doors.rest, LIST, {"limit": 200})]
+    answer = doors.rest(LIST, {"limit": 200, "pages": "1-3"})
+    assert len(ids(answer)) < 500
+    assert ids(doors.rest(LIST, {"cursor": answer["nextCursor"]}))[0] == every[len(ids(answer))]
+
+
+@pytest.mark.parametrize("pages", ["0", "3-1", "1-11", "x", "1-", "-1", "1-2-3", "99", "", "٣"])
+def test_pages_that_make_no_sense_are_refused_with_what_would(doors: Doors, pages: str):
+    error = doors.rest(LIST, {"pages": pages})["error"]
+    assert error["reason"] == "invalid_pages"
+    assert error["data"]["parameter"] == "pages"
+    assert "1-3" in error["data"]["suggestion"]
+
+
+def test_pages_exclude_a_cursor(doors: Doors):
+    cursor = doors.rest(LIST, {})["nextCursor"]
+    assert doors.rest(LIST, {"cursor": cursor, "pages": "1-3"})["error"]["reason"] == "invalid_pages"
+
+
+def test_the_same_call_gives_the_same_bytes(doors: Doors, monkeypatch: pytest.MonkeyPatch):
+    """So that prompts that hold it are cached. Within a minute, for then the cursor's time of issue is another."""
+    monkeypatch.setattr(walks.sealer, "clock", lambda: 1_800_000_000.0)
+    for arguments in ({}, {"status": "confirmed"}, {"order": "totalPrice", "limit": 200}):
+        first = doors.response("/api/v1/bookings", arguments).content
+        assert doors.response("/api/v1/bookings", arguments).content == first
