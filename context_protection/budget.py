@@ -17,6 +17,8 @@ from context_protection.policy import Policy, Ruler
 MARGIN = 1.03
 # A sampled count may be this far too low; below cap / GUARD no full count is needed.
 GUARD = 1.12 * MARGIN
+# Or it may be this far too high; above cap * BEYOND no full count would bring the body back under the cap.
+BEYOND = 1.25
 # Claude's clients put longer results aside, whatever their tokens.
 MOST_CHARS = 49_000
 
@@ -93,8 +95,7 @@ def _written(estimated: int, threshold: int) -> bytes:
 
 def claude_tokens(data: bytes, cap: int) -> int:
     """Claude's count of `data`: sampled while it is far from `cap`, in full when it is near."""
-    if len(data) > cap * 16:  # no text is so dense that this could fit: a sample says enough
-        return tokens.claude.estimate(data.decode())
     text = data.decode()
     estimate = tokens.claude.estimate(text)
-    return estimate if estimate * GUARD <= cap else tokens.claude.count(text)
+    near = cap < estimate * GUARD and estimate < cap * BEYOND
+    return tokens.claude.count(text) if near else estimate

@@ -52,15 +52,13 @@ def _take_entries(value: dict[str, Any], position: Position, room: int) -> Part:
     left = room - 2
     for index in range(first, len(names)):
         name = names[index]
-        inner = position[1:] if index == first else []
         left -= length(dumps(name)) + 2
-        if piece and (left < SMALLEST_ROOM or _goes_whole_into_a_fresh_part(value[name], left, room)):
+        part, left = _take_member(value[name], position[1:] if index == first else [], left, room, alone=not piece)
+        if part is None:
             return Part(piece, [index])
-        part = take(value[name], inner, left)
         piece[name] = part.value
         if part.following is not None:
             return Part(piece, [index, *part.following])
-        left -= length(dumps(part.value))
     return Part(piece, None)
 
 
@@ -70,20 +68,25 @@ def _take_elements(value: list[Any], position: Position, room: int) -> Part:
     left = room - 2
     for index in range(first, len(value)):
         inner = position[1:] if index == first else []
-        if piece and (left < SMALLEST_ROOM or _goes_whole_into_a_fresh_part(value[index], left, room)):
+        part, left = _take_member(value[index], inner, left - 1, room, alone=not piece)
+        if part is None:
             return Part(piece, [index])
-        part = take(value[index], inner, left)
         piece.append(part.value)
         if part.following is not None:
             return Part(piece, [index, *part.following])
-        left -= length(dumps(part.value)) + 1
     return Part(piece, None)
 
 
-def _goes_whole_into_a_fresh_part(value: Any, left: int, room: int) -> bool:
-    """Rather the whole value in the next part than a piece of it in this one."""
-    size = length(dumps(value))
-    return left < size <= room * 3 // 4
+def _take_member(value: Any, position: Position, left: int, room: int, *, alone: bool) -> tuple[Part | None, int]:
+    """As much of a member as is left room for, and what then is left. None: rather the whole of it in the next part
+    than a piece of it in this one; unless it is `alone`, for a part always gets on."""
+    size = length(dumps(value)) if not position else room
+    if size <= left:
+        return Part(value, None), left - size
+    if not alone and (left < SMALLEST_ROOM or size <= room * 3 // 4):
+        return None, left
+    part = take(value, position, left)
+    return part, left - length(dumps(part.value))
 
 
 def continues(value: Any, position: Position) -> str | None:

@@ -16,7 +16,7 @@ from context_protection.policy import Policy
 from context_protection.shapes import NOTHING, Shape, withheld_note
 
 MOST_SECTIONS = 40  # that a preview names
-FIRST_ROOM = 3  # characters a token may stand for in a part's first try; less where the text is denser
+FILL = 0.95  # of the cap is aimed at by a part's first try, since no part is quite as dense as the whole
 
 
 def answer(record: Record, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
@@ -56,11 +56,14 @@ class _Answer:
         names = asked.split(self.ask.fields) if self.ask.fields is not None else []
         if names and asked.ALL not in names:
             return self.selection(names)
-        whole = _whole(self.value, {"kind": "full", **self.note}, self.policy)
         unasked = not names and self.policy.summarization
-        if whole.fits(self.policy) and (not unasked or whole.within_threshold(self.policy)):
-            return _envelope(whole, self.original, baseline=self.baseline() if names else None)
-        return self.preview() if unasked else self.first_part(self.value, self.note)
+        if self.whole.fits(self.policy) and (not unasked or self.whole.within_threshold(self.policy)):
+            return _envelope(self.whole, self.original, baseline=self.baseline() if names else None)
+        return self.preview() if unasked else self.first_part(self.value, self.note, self.whole)
+
+    @cached_property
+    def whole(self) -> Body:
+        return _whole(self.value, {"kind": "full", **self.note}, self.policy)
 
     def selection(self, names: list[str]) -> Envelope:
         """The asked fields; those among them that privacy withholds are named instead."""
@@ -71,7 +74,7 @@ class _Answer:
         whole = _whole(chosen, {"kind": "full", **note}, self.policy)
         if whole.fits(self.policy):
             return _envelope(whole, self.original, baseline=self.baseline())
-        return self.first_part(chosen, note)
+        return self.first_part(chosen, note, whole)
 
     def baseline(self) -> int:
         """What an unprotected API would have sent: nothing more, where this follows a preview of the same record,
@@ -127,19 +130,20 @@ class _Answer:
 
     # -- Parts --------------------------------------------------------------------------------------
 
-    def first_part(self, value: dict[str, Any], note: dict[str, Any]) -> Envelope:
+    def first_part(self, value: dict[str, Any], note: dict[str, Any], whole: Body) -> Envelope:
         """Begins a walk over the value's parts; its snapshot keeps them parts of one thing."""
         baseline = self.baseline()
-        walk = self.walks.begin(*self.walk_over(value, self.ask.fields or asked.ALL, note))
+        walk = self.walks.begin(*self.walk_over(value, self.ask.fields or asked.ALL, note, whole))
         body = _part(value, [], walk, self.policy, self.walks)
         return _envelope(body, self.original, paginated=True, oversized=True, baseline=baseline)
 
     def whole_walk(self) -> tuple[Any, ...]:
-        return self.walk_over(self.value, asked.ALL, self.note)
+        return self.walk_over(self.value, asked.ALL, self.note, self.whole)
 
-    def walk_over(self, value: Mapping[str, Any], fields: str, note: Mapping[str, Any]) -> tuple[Any, ...]:
-        """What `begin` takes for a walk over the parts of `value`."""
-        plan = {"parts": True, "note": note, "fields": fields, "original": self.original}
+    def walk_over(self, value: Any, fields: str, note: Mapping[str, Any], whole: Body) -> tuple[Any, ...]:
+        """What `begin` takes for a walk over the parts of `value`, which would be `whole` in one piece."""
+        density = round(whole.fill(self.policy) * self.policy.hard_cap / whole.chars, 3)
+        plan = {"parts": True, "note": note, "fields": fields, "original": self.original, "density": density}
         return self.ask.operation, self.ask.caller, self.ask.arguments, plan, [dumps(value)]
 
 
@@ -174,7 +178,7 @@ def _envelope(
 
 def _part(value: dict[str, Any], position: parts.Position, walk: Walk, policy: Policy, walks: Walks) -> Body:
     """The largest part from `position` on that the hard cap holds."""
-    room = policy.hard_cap * FIRST_ROOM
+    room = max(parts.SMALLEST_ROOM, int(policy.hard_cap * FILL / walk.plan["density"]))
     while True:
         part = parts.take(value, position, room)
         body = _part_body(value, part, position, walk, policy, walks)
