@@ -25,6 +25,8 @@ _FORMATS = {
     "date": "a date as YYYY-MM-DD",
     "date-time": "a time as YYYY-MM-DDThh:mm:ssZ",
 }
+_EXAMPLES = {"date": "2026-11-20", "date-time": "2026-11-20T12:00:00Z"}
+_CHOICE = re.compile(r"\^(-\?)?\(([\w|]+)\)\$")
 
 
 DEEPEST = 20
@@ -133,9 +135,17 @@ def _schema_of(operation: Operation, name: str) -> Mapping[str, Any]:
     return schema
 
 
-def _expected(schema: Mapping[str, Any]) -> str:
+def _choices(schema: Mapping[str, Any]) -> list[str]:
+    """The values of an enumeration, or of a pattern that stands for one in fewer words: ^-?(id|name)$"""
     if "enum" in schema:
-        return f"one of: {', '.join(str(value) for value in schema['enum'])}"
+        return [str(value) for value in schema["enum"]]
+    match = _CHOICE.fullmatch(schema.get("pattern", ""))
+    return [sign + name for name in match[2].split("|") for sign in ("-", "")[not match[1] :]] if match else []
+
+
+def _expected(schema: Mapping[str, Any]) -> str:
+    if choices := _choices(schema):
+        return f"one of: {', '.join(choices)}"
     if "anyOf" in schema:
         return " or ".join(_expected(branch) for branch in schema["anyOf"])
     words = _FORMATS.get(schema.get("format", "")) or _KINDS.get(schema.get("type", ""), "a valid value")
@@ -151,17 +161,16 @@ def _expected(schema: Mapping[str, Any]) -> str:
 
 def _suggestion(name: str, value: Any, schema: Mapping[str, Any], *, required: bool) -> str:
     """A value that would pass, as near to the given one as can be told."""
-    if "enum" in schema:
-        valid = [str(each) for each in schema["enum"]]
-        return f"Set {name} to {nearest(str(value), valid, cutoff=0.4) or valid[0]}."
+    if choices := _choices(schema):
+        return f"Set {name} to {nearest(str(value), choices, cutoff=0.4) or choices[0]}."
     if "default" in schema:
         return f"Set {name} to {schema['default']}, or leave it out."
     if required:
         return f"Call again with {name} as {_expected(schema)}."
     if schema.get("type") == "integer" and isinstance(value, (int, float)) and "minimum" in schema:
         return f"Set {name} to {schema['minimum']}."
-    if "examples" in schema:
-        return f"Set {name} to a value such as {schema['examples'][0]}."
+    if "format" in schema:
+        return f"Set {name} to a value such as {_EXAMPLES[schema['format']]}."
     return f"Correct {name}, or leave it out."
 
 

@@ -36,7 +36,7 @@ class Operation:
         return {
             "type": "object",
             "properties": {**self.parameters, **FORM_PARAMETERS[self.kind](self, policy)},
-            "required": list(self.required),
+            **({"required": list(self.required)} if self.required else {}),
             "additionalProperties": False,
         }
 
@@ -56,7 +56,7 @@ def _list_parameters(operation: Operation, policy: Policy) -> dict[str, Any]:
         "format": {
             "type": "string",
             "enum": ["items", "table"],
-            "description": "Rows as objects or as a compact table; unset: whichever fits.",
+            "description": "Unset: whichever fits.",
         },
     }
 
@@ -74,9 +74,9 @@ def _text_parameters(operation: Operation, policy: Policy) -> dict[str, Any]:
 
 
 def _fields(operation: Operation, what: str) -> dict[str, Any]:
-    examples = ", ".join(operation.field_names[:4])
+    examples = ",".join(operation.field_names[:3])
     hint = f" (e.g. {examples})" if examples else ""
-    return {"type": "string", "description": f"{what}, separated by commas{hint}; dotted paths; or all."}
+    return {"type": "string", "description": f"{what}, by commas{hint}; dotted paths; or all."}
 
 
 _CURSOR = {"type": "string", "description": "nextCursor of the answer before."}

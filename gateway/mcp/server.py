@@ -4,17 +4,22 @@ Tools are the catalogue's operations. An answer is one text block, the envelope'
 structuredContent: clients drop the text where both are present, or pay for both.
 """
 
+from itertools import accumulate
 from typing import Any
 
 import mcp.types as types
+from mcp import MCPError
 from mcp.server import NotificationOptions, Server, ServerRequestContext
 from mcp.server.caching import CacheHint
 from mcp.server.models import InitializationOptions
 
+from context_protection import budget
 from context_protection.budget import dumps
-from context_protection.errors import CallError
+from context_protection.errors import CallError, InvalidCursor, invalid_cursor
 from context_protection.policies import policy_for
 from context_protection.policy import Kind, Policy
+from context_protection.stores import walks
+from context_protection.tokens import claude
 from gateway import hints
 from gateway.corridor import Call, serve
 from gateway.mcp.peers import Peer, peer_of
@@ -22,6 +27,7 @@ from gateway.operations import Operation, catalogue
 from gateway.process.bridge import run_sync
 from gateway.version import VERSION
 
+LISTED = "tools"
 INSTRUCTIONS = (
     "Answers are kept small and nothing in them is lost. A list comes in pages: call again with cursor=nextCursor, "
     "until there is no nextCursor. A large record comes as a preview: meta.detailsAvailable names the call for the "
@@ -49,7 +55,13 @@ def build_server(stdio_peer: Peer | None = None) -> SluiceServer:
     async def list_tools(
         ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=await run_sync(tools))
+        cursor = params.cursor if params else None
+        try:
+            page, following = await run_sync(page_of_tools, cursor)
+        except InvalidCursor as error:
+            data = error.document()["error"]["data"]
+            raise MCPError(types.INVALID_PARAMS, error.message, data) from None
+        return types.ListToolsResult(tools=page, next_cursor=following)
 
     async def call_tool(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
         peer = peer_of(ctx, stdio_peer)
@@ -82,6 +94,23 @@ def tools() -> list[types.Tool]:
     return [_tool(operation, policy_for(operation.name)) for operation in catalogue]
 
 
+def page_of_tools(cursor: str | None) -> tuple[list[types.Tool], str | None]:
+    """Tools from `cursor` on, as many as the hard cap holds, and the cursor of the rest (law 1). Blocks. Raises
+    InvalidCursor."""
+    start = 0 if cursor is None else _place(cursor)
+    rest, room = tools()[start:], policy_for("").hard_cap / budget.GUARD
+    sizes = accumulate(claude.count(tool.model_dump_json(by_alias=True, exclude_none=True)) for tool in rest)
+    count = max(1, sum(size <= room for size in sizes))
+    return rest[:count], walks.sealer.seal(LISTED, start + count) if count < len(rest) else None
+
+
+def _place(cursor: str) -> int:
+    listed, place = walks.sealer.open(cursor)
+    if listed != LISTED:
+        raise invalid_cursor("cursor_mismatch", cursor, "The cursor was issued by another list.")
+    return int(place)
+
+
 def _tool(operation: Operation, policy: Policy) -> types.Tool:
     reads_only = operation.kind is not Kind.ACTION
     return types.Tool(
@@ -89,12 +118,8 @@ def _tool(operation: Operation, policy: Policy) -> types.Tool:
         title=operation.title,
         description=f"{operation.description} {_protection(operation, policy)}".strip(),
         input_schema=operation.schema(policy),
-        annotations=types.ToolAnnotations(
-            read_only_hint=reads_only,
-            destructive_hint=False,
-            idempotent_hint=reads_only,
-            open_world_hint=False,
-        ),
+        # Of what only reads, the other hints mean nothing; every word of a tool list is paid for in every prompt.
+        annotations=types.ToolAnnotations(read_only_hint=True) if reads_only else types.ToolAnnotations(),
     )
 
 

@@ -27,6 +27,8 @@ SUGGESTED = re.compile(r"Set (\w+) to (?:a value such as )?(.+?)(?:, or leave it
 def wrong_values(name: str, schema: dict[str, Any]) -> Iterator[Any]:
     if "enum" in schema:
         yield from (schema["enum"][0][:-1] + "z", "nonsense", 5)
+    elif "pattern" in schema:
+        yield from ("insertedOm", "-Id", "nonsense", 5)
     elif schema.get("format") == "date":
         yield from ("tomorrow", "2026-13-40", "20.11.2026", 5)
     elif schema["type"] == "integer":

@@ -1,20 +1,28 @@
 """The catalogue: what is published is true of the account, small, and the same each time (regressions H1, H6, H7)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import orjson
 import pytest
+from asgiref.sync import async_to_sync
+from mcp import Client, MCPError
+from mcp.types import INVALID_PARAMS
 
-from context_protection import projection, tokens
+from context_protection import budgets, projection, tokens
 from context_protection.errors import UnknownOperation
 from context_protection.policy import DEFAULTS, Kind
 from context_protection.shapes import Shape
+from context_protection.stores import walks
+from gateway.access.callers import caller_of_key
 from gateway.connectors.hostaway import operations as hostaway
 from gateway.connectors.hostaway import sample, shapes
 from gateway.connectors.hostaway.models import Booking, Listing, Transaction
-from gateway.mcp.server import tools
+from gateway.mcp.peers import Peer
+from gateway.mcp.server import build_server, tools
 from gateway.operations import Operation, catalogue
+from gateway.process.bridge import run_sync
 from tests.doors import Doors
 
 pytestmark = pytest.mark.django_db
@@ -96,9 +104,9 @@ def test_the_tools_are_the_same_each_time_and_in_the_same_order():
 def test_every_argument_is_described_and_its_range_is_its_own(operation: Operation):
     """H1: minimum and default stood among the properties."""
     schema = operation.schema(DEFAULTS)
-    assert set(schema) == {"type", "properties", "required", "additionalProperties"}
+    assert set(schema) <= {"type", "properties", "required", "additionalProperties"}
     assert schema["additionalProperties"] is False
-    assert set(schema["required"]) <= set(schema["properties"])
+    assert set(schema.get("required", ())) <= set(schema["properties"])
     for name, argument in schema["properties"].items():
         assert isinstance(argument, Mapping), name
         assert argument["type"] in {"string", "integer", "number", "boolean", "object", "array"}, name
@@ -196,3 +204,47 @@ def test_no_canonical_name_stands_for_one_upstream_field_and_hides_another():
             field.name for field in shape.canonical.values() if field.name != field.source and field.name in names
         }
         assert hiding == set()
+
+
+@pytest.fixture
+def many_operations() -> Iterator[list[str]]:
+    """As many as a large imported API has."""
+    names = [f"list_things_{number}" for number in range(300)]
+    catalogue.offer(replace(catalogue.get("list_bookings"), name=name) for name in names)
+    yield names
+    for name in names:
+        del catalogue._operations[name]
+        del budgets.kinds[name]
+
+
+def test_a_long_tool_list_comes_in_pages_under_the_cap(many_operations: list[str], api_key: str):
+    listed, sizes = async_to_sync(listed_tools)(api_key)
+    assert listed == [operation.name for operation in catalogue]
+    assert len(sizes) > 10
+    assert max(sizes) <= DEFAULTS.hard_cap
+
+
+async def listed_tools(key: str) -> tuple[list[str], list[int]]:
+    """The names of all tools, and the tokens of each page."""
+    names, sizes, cursor = [], [], None
+    caller = await run_sync(caller_of_key, key)
+    async with Client(build_server(Peer(caller, "stdio"))) as client:
+        while True:
+            page = await client.list_tools(cursor=cursor)
+            names += [tool.name for tool in page.tools]
+            sizes.append(tokens.claude.count(page.model_dump_json(by_alias=True, exclude_none=True)))
+            cursor = page.next_cursor
+            if cursor is None:
+                return names, sizes
+
+
+@pytest.mark.parametrize("cursor", ["nonsense", "", "another list's"])
+def test_a_bad_cursor_into_the_tool_list_is_refused(api_key: str, cursor: str):
+    async def refused() -> int:
+        caller = await run_sync(caller_of_key, api_key)
+        async with Client(build_server(Peer(caller, "stdio"))) as client:
+            with pytest.raises(MCPError) as error:
+                await client.list_tools(cursor=walks.sealer.seal("w", 1) if " " in cursor else cursor)
+            return error.value.error.code
+
+    assert async_to_sync(refused)() == INVALID_PARAMS

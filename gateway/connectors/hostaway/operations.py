@@ -39,7 +39,7 @@ def moment(value: datetime | None) -> str | None:
 
 
 def _date(description: str) -> dict[str, Any]:
-    return {"type": "string", "format": "date", "description": description, "examples": ["2026-11-20"]}
+    return {"type": "string", "format": "date", "description": description}
 
 
 def _text(description: str, **more: Any) -> dict[str, Any]:
@@ -61,9 +61,9 @@ def _id(what: str) -> dict[str, Any]:
 def _order(columns: Mapping[str, str]) -> dict[str, Any]:
     return {
         "type": "string",
-        "enum": [sign + name for name in columns for sign in ("-", "")],
+        "pattern": f"^-?({'|'.join(columns)})$",
         "default": "-insertedOn",
-        "description": "Sort by; - for descending.",
+        "description": "- for descending.",
     }
 
 
