@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from context_protection import asked, summaries, tokens
+from context_protection import asked, questions, summaries, tokens
 from context_protection.budget import Body, render
 from context_protection.cursors import Walk, Walks
 from context_protection.errors import InvalidArgument
-from context_protection.payloads import Ask, Envelope, Opening, Outcome, Page, Rows
+from context_protection.payloads import Ask, Envelope, Manner, Opening, Outcome, Page, Rows
 from context_protection.policy import Policy, Ruler
 from context_protection.shapes import Shape, withheld_note
 from context_protection.tables import table
@@ -27,7 +27,8 @@ UNPAGED_ROWS = 2000  # with paging switched off, a page is as many rows as the c
 
 
 def answer(rows: Rows, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
-    """One page. Raises InvalidArgument (limit, fields), InvalidCursor."""
+    """One page. Raises InvalidArgument (limit, pages, fields, where, aggregate), InvalidCursor."""
+    rows = questions.answered(rows, ask.arguments)
     place = _next_place(rows, ask, ask.walk, policy, walks) if ask.walk else _first_place(rows, ask, policy)
     return _Pager(place, ask, policy, walks).richest(_forms(place, rows, ask, policy))
 
@@ -77,7 +78,7 @@ class _Place:
     size: int
     budget: int  # tokens of the threshold's ruler that it may take
     opening: Opening
-    key: str  # of the rows in the document
+    manner: Manner
     walk: Walk | None
     form: Mapping[str, Any]  # fields, format and limit: as they were asked now, or else at the first page
 
@@ -90,7 +91,7 @@ def _first_place(rows: Rows, ask: Ask, policy: Policy) -> _Place:
         budget, count = policy.hard_cap, (ask.pages[1] - ask.pages[0] + 1) * size
         position = _position_after(rows, opening, (ask.pages[0] - 1) * size, ask.pages)
     page = rows.page(opening.plan, None, position, count)
-    return _Place(page, size, budget, opening, rows.manner.key, None, _form_asked(ask))
+    return _Place(page, size, budget, opening, rows.manner, None, _form_asked(ask))
 
 
 def _position_after(rows: Rows, opening: Opening, count: int, pages: tuple[int, int]) -> Any:
@@ -118,7 +119,7 @@ def _next_place(rows: Rows, ask: Ask, walk: Walk, policy: Policy, walks: Walks) 
     size = page_size(limit, policy)
     page = rows.page(walk.plan["source"], lambda number: walks.block(walk, number), ask.position, size)
     budget = policy.token_budget_threshold
-    return _Place(page, size, budget, Opening(walk.plan["total"]), rows.manner.key, walk, form)
+    return _Place(page, size, budget, Opening(walk.plan["total"]), rows.manner, walk, form)
 
 
 def _form_asked(ask: Ask) -> Mapping[str, Any]:
@@ -282,7 +283,7 @@ class _Pager:
         document: dict[str, Any] = {"meta": meta}
         if more:
             document["nextCursor"] = self.walks.cursor(self.walk, self.page.positions[count - 1])
-        document.update({TABLE: table(rows)} if form.table else {self.place.key: rows})
+        document.update({TABLE: table(rows)} if form.table else {self.place.manner.key: rows})
         return render(document, self.policy)
 
     def paging_meta(self, count: int, more: bool) -> dict[str, Any]:
@@ -320,6 +321,7 @@ class _Pager:
             estimated_tokens=body.estimated_tokens,
             claude_tokens=body.claude_tokens,
             original_tokens=self.original_tokens(count),
+            baseline_tokens=0 if self.place.manner.follow_up else None,
             items=count,
             paginated=paginated,
             summarized=summarized,

@@ -1,18 +1,22 @@
 """A list that is in memory: what upstream answered, or what was computed. Its walk keeps the rows themselves."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from typing import Any
 
 import orjson
 
-from context_protection import summaries
+from context_protection import aggregates, summaries
+from context_protection.aggregates import Aggregation, Groups
 from context_protection.budget import dumps, length
+from context_protection.columns import AskedColumns
+from context_protection.conditions import Conditions
 from context_protection.payloads import AS_ITEMS, BlockReader, Manner, Opening
 from context_protection.shapes import ANY, Shape
 
 BLOCK_ROWS = 200
+SAMPLED = 100  # rows from which it is known what else can be asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,20 @@ class MemoryRows:
         end = min(start + size, total)
         rows = _rows(block, start, end) if block and start < end else self.rows[start:end]
         return MemoryPage(rows, self.shape, range(start + 1, end + 1), more=end < total)
+
+    @property
+    def askable(self) -> AskedColumns:
+        return AskedColumns(shape=self.shape, sample=cache(lambda: self._load().rows[:SAMPLED]))
+
+    def filtered(self, wanted: Conditions) -> "MemoryRows":
+        def load() -> Loaded:
+            loaded = self._load()
+            return replace(loaded, rows=[row for row in loaded.rows if wanted.match(row)])
+
+        return MemoryRows(load, self.shape, self.manner)
+
+    def grouped(self, asked: Aggregation) -> Groups:
+        return aggregates.aggregate(self._load().rows, asked)
 
     def everything(self, plan: Mapping[str, Any], block: BlockReader) -> Iterator[dict[str, Any]]:
         for start in range(0, plan["rows"], BLOCK_ROWS):

@@ -46,10 +46,12 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How rows are told: under which key, and whether they may be condensed to what their shape names."""
+    """How rows are told: under which key, and whether they may be condensed to what their shape names. `follow_up`:
+    they are of an answer that counted what an unprotected API would have sent."""
 
     key: str = "items"
     condensable: bool = True
+    follow_up: bool = False
 
 
 AS_ITEMS = Manner()
@@ -84,6 +86,7 @@ class BlockReader(Protocol):
 class Record:
     value: dict[str, Any]
     shape: Shape = ANY
+    follow_up: bool = False  # as of Manner
 
 
 class Text(Protocol):

@@ -8,6 +8,7 @@ watermark, at the same cost on page 10,000 as on page 2.
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -16,8 +17,11 @@ from typing import Any
 import orjson
 from django.db.models import BooleanField, F, Func, Max, Model, QuerySet, Value
 
-from context_protection import summaries
+from context_protection import asking, summaries
+from context_protection.aggregates import Aggregation, Groups
 from context_protection.budget import dumps
+from context_protection.columns import AskedColumns
+from context_protection.conditions import Conditions
 from context_protection.memory import MemoryPage
 from context_protection.payloads import AS_ITEMS, BlockReader, Manner, Opening, Page
 from context_protection.shapes import ANY, Shape
@@ -131,9 +135,26 @@ class ColumnRows(QuerySetRows):
 
     created = "inserted_on"
 
-    def __init__(self, queryset: QuerySet[Any], *, shape: Shape, columns: Columns, order: Sequence[str]) -> None:
+    def __init__(
+        self,
+        queryset: QuerySet[Any],
+        *,
+        shape: Shape,
+        columns: Columns,
+        order: Sequence[str],
+        askable: AskedColumns,
+    ) -> None:
         super().__init__(queryset, shape=shape, order=order)
         self.columns = columns
+        self.askable = asking.known_from(queryset.model, askable)
+
+    def filtered(self, wanted: Conditions) -> "ColumnRows":
+        chosen = copy(self)
+        chosen.queryset = asking.filtered(self.queryset, wanted)
+        return chosen
+
+    def grouped(self, asked: Aggregation) -> Groups:
+        return asking.aggregated(self.queryset, asked)
 
     def _read(self, rows: QuerySet[Any], *extra: str) -> Iterable[tuple[Any, ...]]:
         columns = self.columns

@@ -58,7 +58,8 @@ class _Answer:
             return self.selection(names)
         unasked = not names and self.policy.summarization
         if self.whole.fits(self.policy) and (not unasked or self.whole.within_threshold(self.policy)):
-            return _envelope(self.whole, self.original, baseline=self.baseline() if names else None)
+            told_before = names or self.record.follow_up
+            return _envelope(self.whole, self.original, baseline=self.baseline() if told_before else None)
         return self.preview() if unasked else self.first_part(self.value, self.note, self.whole)
 
     @cached_property
@@ -79,7 +80,8 @@ class _Answer:
     def baseline(self) -> int:
         """What an unprotected API would have sent: nothing more, where this follows a preview of the same record,
         which counted it all."""
-        return 0 if self.walks.has_begun(*self.whole_walk()) else self.original
+        told = self.record.follow_up or self.walks.has_begun(*self.whole_walk())
+        return 0 if told else self.original
 
     # -- Preview ------------------------------------------------------------------------------------
 
@@ -104,7 +106,9 @@ class _Answer:
             # too many as well. Some of them would look like all of them.
             sizes = {name: {"estimatedTokens": each["estimatedTokens"]} for name, each in sections.items()}
             body = self.preview_body(meta, summary, sizes if len(sizes) <= MOST_SECTIONS else {})
-        envelope = _envelope(body if body.fits(self.policy) else self.smallest(meta), self.original, summarized=True)
+        body = body if body.fits(self.policy) else self.smallest(meta)
+        baseline = 0 if self.record.follow_up else None
+        envelope = _envelope(body, self.original, summarized=True, baseline=baseline)
         return replace(envelope, missing_fields=tuple(summaries.missing(self.record.value, self.shape, chosen)))
 
     def preview_body(self, meta: dict[str, Any], summary: dict[str, Any], sections: dict[str, Any]) -> Body:

@@ -5,7 +5,9 @@ class GatewayConfig(AppConfig):
     name = "gateway"
 
     def ready(self) -> None:
-        from gateway.connectors.hostaway.operations import operations
+        from gateway.connectors.hostaway import operations as hostaway
+        from gateway.connectors.results import operations as results
         from gateway.operations import catalogue
 
-        catalogue.offer(operations())
+        catalogue.offer(hostaway.operations())
+        catalogue.offer(results.operations())

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 import jsonschema_rs
+import orjson
 
 from context_protection.errors import CallError, InvalidArgument, nearest, shown
 from context_protection.policy import DEFAULTS
@@ -34,7 +35,12 @@ DEEPEST = 20
 
 def validated(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments as given, with whole numbers as such. Raises InvalidArgument for the first that is wrong."""
-    given = {name: value for name, value in arguments.items() if value is not None}
+    schemas = operation.schema(DEFAULTS)["properties"]
+    given = {
+        name: _parsed(value) if schemas.get(name, {}).get("type") in {"object", "array"} else value
+        for name, value in arguments.items()
+        if value is not None
+    }
     for name, value in given.items():
         _check_storable(name, value)
     error = next(iter(sorted(_validator(operation).iter_errors(given), key=_rank)), None)
@@ -43,6 +49,14 @@ def validated(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, A
     return {
         name: int(value) if isinstance(value, float) and value.is_integer() else value for name, value in given.items()
     }
+
+
+def _parsed(value: Any) -> Any:
+    """An object whose JSON some clients send as a text."""
+    try:
+        return orjson.loads(value) if isinstance(value, str) else value
+    except orjson.JSONDecodeError:
+        return value
 
 
 def _check_storable(name: str, value: Any) -> None:

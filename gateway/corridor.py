@@ -72,7 +72,7 @@ def _answer(call: Call, operation: Operation, policy: Policy) -> Envelope:
     given = validated(operation, call.arguments)
     own = {name: value for name, value in given.items() if name not in FORM_NAMES}
     ask = _ask(call, operation, given, own)
-    payload = None if needs_no_fetch(ask.walk) else operation.fetch(ask.arguments)
+    payload = None if needs_no_fetch(ask.walk) else operation.fetch(ask.arguments, call.caller)
     return protect(payload, ask, policy, walks)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
+from context_protection.budget import dumps
 from gateway.operations import Operation
 
 Hints = Callable[[Operation, Mapping[str, Any]], dict[str, Any]]
@@ -15,8 +16,13 @@ def rest(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
     endpoint = operation.endpoint.format(**{name: quote(str(arguments[name]), safe="{}") for name in in_path})
     return {
         "endpoint": endpoint,
-        "parameters": {name: value for name, value in arguments.items() if name not in in_path},
+        "parameters": {name: _in_query(value) for name, value in arguments.items() if name not in in_path},
     }
+
+
+def _in_query(value: Any) -> Any:
+    """As a query string has it: an object as its JSON."""
+    return dumps(value).decode() if isinstance(value, (dict, list)) else value
 
 
 def mcp(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,21 +9,25 @@ from context_protection import budgets
 from context_protection.errors import UnknownOperation, nearest
 from context_protection.payloads import Payload
 from context_protection.policy import Kind, Policy
+from gateway.access.callers import Caller
 
 
 @dataclass(frozen=True, eq=False)
 class Operation:
     """One callable thing. `parameters` are the JSON Schemas of its own arguments, by name; those of protection
-    (limit, cursor, fields, …) are added by its kind. `fetch` blocks, and gets valid arguments with defaults."""
+    (limit, cursor, fields, …) are added by its kind. `fetch` blocks; it gets valid arguments with defaults, and who
+    asks."""
 
     name: str
     title: str
     description: str
     kind: Kind
     parameters: Mapping[str, Mapping[str, Any]]
-    fetch: Callable[[Mapping[str, Any]], Payload]
+    fetch: Callable[[Mapping[str, Any], Caller], Payload]
     endpoint: str
     required: tuple[str, ...] = ()
+    form: tuple[str, ...] | None = None  # those of its kind's own arguments that it takes; None: all
+    quiet: frozenset[str] = frozenset()  # arguments that a tool list leaves out: `where` says the same
     record_operation: str | None = None
     field_names: tuple[str, ...] = field(default=(), repr=False)  # examples for `fields`
 
@@ -31,18 +35,31 @@ class Operation:
     def defaults(self) -> dict[str, Any]:
         return {name: schema["default"] for name, schema in self.parameters.items() if "default" in schema}
 
-    def schema(self, policy: Policy) -> dict[str, Any]:
-        """The JSON Schema of all arguments, as published."""
+    def schema(self, policy: Policy, *, brief: bool = False) -> dict[str, Any]:
+        """The JSON Schema of all arguments, as published. A brief one leaves out what a model does without."""
+        quiet = self.quiet if brief else ()
+        own = {name: schema for name, schema in self.parameters.items() if name not in quiet}
+        form = FORM_PARAMETERS[self.kind](self, policy)
+        taken = form if self.form is None else {name: form[name] for name in self.form}
         return {
             "type": "object",
-            "properties": {**self.parameters, **FORM_PARAMETERS[self.kind](self, policy)},
+            "properties": {**own, **taken},
             **({"required": list(self.required)} if self.required else {}),
-            "additionalProperties": False,
+            **({} if brief else {"additionalProperties": False}),
         }
 
 
 def _list_parameters(operation: Operation, policy: Policy) -> dict[str, Any]:
     return {
+        "where": {
+            "type": "object",
+            "description": 'Conditions: {"totalPrice":{"gte":500}}; eq ne gt gte lt lte in contains isnull.',
+        },
+        "aggregate": {
+            "type": "object",
+            "description": 'Totals, not rows: {"groupBy":["status",{"field":"insertedOn","bucket":"month"}],'
+            '"metrics":[{"op":"count"}]}; sum avg min max p90 of a field.',
+        },
         "limit": {
             "type": "integer",
             "minimum": 1,

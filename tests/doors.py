@@ -31,7 +31,9 @@ class Doors:
         return self.response(address, query).json()
 
     def response(self, address: str, query: Mapping[str, Any] | None = None) -> Any:
-        return HttpClient().get(address, query or {}, headers={"Authorization": f"Bearer {self.key}"})
+        """An object travels in a query as its JSON."""
+        texts = {name: json.dumps(each) if isinstance(each, dict) else each for name, each in (query or {}).items()}
+        return HttpClient().get(address, texts, headers={"Authorization": f"Bearer {self.key}"})
 
     def post(self, operation: str, arguments: Any) -> dict[str, Any]:
         return (

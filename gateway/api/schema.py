@@ -57,13 +57,22 @@ def _parameter(operation: Operation, name: str, schema: dict[str, Any]) -> OpenA
     )
 
 
+ANY_OPERATION: dict[str, Any] = {
+    "tags": ["tools"],
+    "parameters": [OpenApiParameter("name", str, OpenApiParameter.PATH, description="The operation's name.")],
+    "responses": {200: OpenApiResponse(OpenApiTypes.OBJECT, "The envelope."), 400: ERROR, 401: ERROR, 404: ERROR},
+}
 any_operation = extend_schema(
     operation_id="call_operation",
     summary="Call any operation",
     description="The operation's arguments as a JSON object; {} for none. The answer is that of its own address.",
-    tags=["tools"],
-    parameters=[OpenApiParameter("name", str, OpenApiParameter.PATH, description="The operation's name.")],
     request=OpenApiTypes.OBJECT,
-    responses={200: OpenApiResponse(OpenApiTypes.OBJECT, "The envelope."), 400: ERROR, 401: ERROR, 404: ERROR},
+    **ANY_OPERATION,
+)
+any_operation_by_query = extend_schema(
+    operation_id="read_operation",
+    summary="Call any operation that only reads",
+    description="The operation's arguments in the query; objects as their JSON.",
+    **ANY_OPERATION,
 )
 older_address = extend_schema(exclude=True)

@@ -2,16 +2,18 @@
 
 from typing import Any, ClassVar, cast
 
+from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSet
 
 from context_protection.errors import InvalidArgument
+from context_protection.policy import Kind
 from gateway import hints
 from gateway.access.callers import Caller
 from gateway.api.query import from_query
-from gateway.api.schema import any_operation
+from gateway.api.schema import any_operation, any_operation_by_query
 from gateway.corridor import Call, serve_blocking
 from gateway.operations import catalogue
 
@@ -42,7 +44,14 @@ class ResourceViewSet(ViewSet):
 
 
 class ToolView(APIView):
-    """Any operation, with its arguments as a JSON object."""
+    """Any operation, with its arguments as a JSON object; one that only reads also with a query."""
+
+    @any_operation_by_query
+    def get(self, request: Request, name: str) -> Response:
+        operation = catalogue.get(name)
+        if operation.kind is Kind.ACTION:
+            raise MethodNotAllowed("GET")
+        return answer(request, name, from_query(operation, request.query_params))
 
     @any_operation
     def post(self, request: Request, name: str) -> Response:

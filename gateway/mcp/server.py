@@ -117,7 +117,7 @@ def _tool(operation: Operation, policy: Policy) -> types.Tool:
         name=operation.name,
         title=operation.title,
         description=f"{operation.description} {_protection(operation, policy)}".strip(),
-        input_schema=operation.schema(policy),
+        input_schema=operation.schema(policy, brief=True),
         # Of what only reads, the other hints mean nothing; every word of a tool list is paid for in every prompt.
         annotations=types.ToolAnnotations(read_only_hint=True) if reads_only else types.ToolAnnotations(),
     )

@@ -204,3 +204,42 @@ def test_the_same_call_gives_the_same_bytes(doors: Doors, monkeypatch: pytest.Mo
     for arguments in ({}, {"status": "confirmed"}, {"order": "totalPrice", "limit": 200}):
         first = doors.response("/api/v1/bookings", arguments).content
         assert doors.response("/api/v1/bookings", arguments).content == first
+
+
+@pytest.mark.parametrize("ask", ["rest", "mcp", "post"])
+def test_where_chooses_rows_and_aggregate_adds_them_up(doors: Doors, ask: str):
+    call, wanted = getattr(doors, ask), {"currency": "EUR", "totalPrice": {"gte": 1000}}
+    answer = call(LIST, {"where": wanted, "limit": 200})
+    rows = Booking.objects.filter(currency="EUR", total_price__gte=1000)
+    assert answer["meta"]["totalCount"] == rows.count()
+    assert set(ids(answer)) == set(rows.values_list("id", flat=True))
+    aggregate = {"metrics": [{"op": "count"}, {"op": "max", "field": "totalPrice"}]}
+    (group,) = call(LIST, {"where": wanted, "aggregate": aggregate})["groups"]
+    assert group == {"count": rows.count(), "max_totalPrice": float(max(rows.values_list("total_price", flat=True)))}
+
+
+def test_a_walk_of_where_keeps_to_it_also_from_its_hint(doors: Doors):
+    first = doors.rest(LIST, {"where": {"status": "confirmed"}})
+    rows = [*first["items"], *doors.rest(LIST, {"cursor": first["nextCursor"]})["items"]]
+    assert {row["status"] for row in rows} == {"confirmed"}
+    operation, arguments = crawler.details(first["meta"]["detailsAvailable"])
+    assert {row["status"] for row in crawler.rows(doors.rest(operation, arguments))} <= {"new", "modified"}, "whole"
+
+
+def test_many_groups_come_in_pages(doors: Doors):
+    aggregate = {"groupBy": ["guestName"]}
+    groups = [group for page in crawler.pages(doors.mcp, LIST, {"aggregate": aggregate}) for group in page["groups"]]
+    assert sum(group["count"] for group in groups) == 500
+    assert len(groups) == Booking.objects.values("guest_name").distinct().count()
+
+
+def test_a_status_of_upstreams_own_is_asked_by_its_own_name(doors: Doors):
+    error = doors.mcp(LIST, {"where": {"status": "new"}})["error"]
+    assert '{"sourceStatus":"new"}' in error["data"]["suggestion"]
+    answer = doors.mcp(LIST, {"where": {"sourceStatus": "new"}})
+    assert answer["meta"]["totalCount"] == Booking.objects.filter(source_status="new").count() > 0
+
+
+@pytest.mark.parametrize("where", ['{"currency":"EUR"}', {"currency": "EUR"}])
+def test_an_object_may_come_as_the_text_of_one(doors: Doors, where: Any):
+    assert doors.mcp(LIST, {"where": where})["meta"]["totalCount"] == Booking.objects.filter(currency="EUR").count()

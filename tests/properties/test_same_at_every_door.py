@@ -1,6 +1,7 @@
 """Law 4: the same operation and arguments give the same envelope at every door; only the form of "how to get more"
 differs."""
 
+import json
 from typing import Any
 
 import pytest
@@ -18,6 +19,23 @@ IDS = {
     "get_listing": range(200100, 200600, 37),
     "get_booking": range(43000000, 43000060),
     "get_transaction": range(700000, 700040),
+}
+QUESTIONS: dict[str, list[Any]] = {
+    "where": [
+        {"currency": "EUR"},
+        {"id": {"gte": 43000100, "lt": 43000140}},
+        {"guestName": {"contains": "日"}},
+        {"nope": 1},
+        {"insertedOn": {"lt": "2026-10-01"}, "or": [{"status": "cancelled"}, {"status": None}]},
+    ],
+    "aggregate": [
+        {"groupBy": ["currency"], "metrics": [{"op": "count"}]},
+        {"groupBy": ["id"]},
+        {"groupBy": [{"field": "insertedOn", "bucket": "month"}], "orderBy": "-count"},
+        {"metrics": [{"op": "sum", "field": "id"}]},
+        {"groupBy": "currency"},
+    ],
+    "pages": ["1-3", "2", "9-10", "x"],
 }
 DOCUMENTS = ["sync-2026-11.log", "house-manual.md", "check-in-guide.md", "no-such.txt"]
 
@@ -37,6 +55,8 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 
 
 def values(name: str, schema: dict[str, Any]) -> st.SearchStrategy[Any]:
+    if name in QUESTIONS:
+        return st.sampled_from(QUESTIONS[name])
     if name == "fields":
         return st.sampled_from(["all", "id,name", "id,status", "financial", "nonsense", "listingImages.*.url", "id"])
     if "enum" in schema:
@@ -97,6 +117,9 @@ def comparable(answer: dict[str, Any]) -> dict[str, Any]:
 def same_hint(hint: dict[str, Any]) -> dict[str, Any]:
     each = {"each": same_hint(hint["each"])} if "each" in hint else {}
     operation, arguments = crawler.details(hint)
+    where = arguments.get("where")
+    if isinstance(where, str):  # as a query has it
+        arguments["where"] = json.loads(where)
     return {"operation": operation, "arguments": {**arguments, "id": str(arguments.get("id"))}, **each} | {
         "sections": hint.get("sections")
     }

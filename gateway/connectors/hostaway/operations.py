@@ -1,6 +1,7 @@
 """Hostaway's operations: listings, bookings, transactions, documents."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -8,13 +9,15 @@ from typing import Any
 import orjson
 from django.db.models import Q
 
+from context_protection.columns import AskedColumns
 from context_protection.errors import InvalidArgument, NotFound
 from context_protection.memory import MemoryRows
 from context_protection.payloads import Payload, Record
 from context_protection.policy import Kind
 from context_protection.querysets import ColumnRows, Columns
 from context_protection.shapes import Shape
-from gateway.connectors.hostaway import shapes, statuses
+from gateway.access.callers import Caller
+from gateway.connectors.hostaway import asking, shapes, statuses
 from gateway.connectors.hostaway.documents import StoredText
 from gateway.connectors.hostaway.models import Booking, Document, Listing, Transaction, UpstreamObject
 from gateway.operations import Operation
@@ -109,20 +112,33 @@ CREATED_PARAMETERS = {
 }
 
 
-def _list(
-    model: type[UpstreamObject],
-    shape: Shape,
-    columns: Columns,
-    filters: Mapping[str, Filter],
-    sortable: Mapping[str, str],
-) -> Callable[[Arguments], Payload]:
-    def fetch(arguments: Arguments) -> Payload:
-        _check_ranges(arguments)
-        conditions = [filters[name](value) for name, value in arguments.items() if name in filters]
-        order = _ordered(arguments["order"], sortable)
-        return ColumnRows(model._default_manager.filter(*conditions), shape=shape, columns=columns, order=order)
+@dataclass(frozen=True)
+class _Resource:
+    """One type of object: where it is kept, and how its list is filtered, sorted and asked."""
 
-    return fetch
+    model: type[UpstreamObject]
+    shape: Shape
+    columns: Columns
+    filters: Mapping[str, Filter]
+    orders: Mapping[str, str]
+    askable: AskedColumns
+
+    def list(self, arguments: Arguments, caller: Caller) -> Payload:
+        _check_ranges(arguments)
+        conditions = [self.filters[name](value) for name, value in arguments.items() if name in self.filters]
+        return ColumnRows(
+            self.model._default_manager.filter(*conditions),
+            shape=self.shape,
+            columns=self.columns,
+            order=_ordered(arguments["order"], self.orders),
+            askable=self.askable,
+        )
+
+    def record(self, arguments: Arguments, caller: Caller) -> Payload:
+        data = self.model._default_manager.filter(id=arguments["id"]).values_list("data", flat=True).first()
+        if data is None:
+            raise _not_found(self.shape.name, arguments["id"], f"list_{self.shape.name}s")
+        return Record(orjson.loads(data), self.shape)
 
 
 def _ordered(order: str, sortable: Mapping[str, str]) -> Sequence[str]:
@@ -148,16 +164,6 @@ def _check_ranges(arguments: Arguments) -> None:
                 expected=f"at most {high}",
                 suggestion=f"Exchange {low} and {high}.",
             )
-
-
-def _record(model: type[UpstreamObject], shape: Shape, list_operation: str) -> Callable[[Arguments], Payload]:
-    def fetch(arguments: Arguments) -> Payload:
-        data = model._default_manager.filter(id=arguments["id"]).values_list("data", flat=True).first()
-        if data is None:
-            raise _not_found(shape.name, arguments["id"], list_operation)
-        return Record(orjson.loads(data), shape)
-
-    return fetch
 
 
 def _not_found(what: str, identifier: Any, list_operation: str) -> NotFound:
@@ -230,6 +236,10 @@ BOOKING_PARAMETERS = {
     **CREATED_PARAMETERS,
     "order": _order(BOOKING_ORDERS),
 }
+BOOKING_QUIET = frozenset(
+    {"channel", "checkOutFrom", "checkOutTo", "minTotalPrice", "maxTotalPrice", "currency", *CREATED}
+)
+BOOKINGS = _Resource(Booking, shapes.BOOKING, BOOKING_COLUMNS, BOOKING_FILTERS, BOOKING_ORDERS, asking.BOOKINGS)
 
 # -- Listings ---------------------------------------------------------------------------------------
 
@@ -284,6 +294,8 @@ LISTING_PARAMETERS = {
     **CREATED_PARAMETERS,
     "order": _order(LISTING_ORDERS),
 }
+LISTING_QUIET = frozenset({"country", "minBedrooms", "minPrice", "maxPrice", "currency", *CREATED})
+LISTINGS = _Resource(Listing, shapes.LISTING, LISTING_COLUMNS, LISTING_FILTERS, LISTING_ORDERS, asking.LISTINGS)
 
 # -- Transactions -----------------------------------------------------------------------------------
 
@@ -330,13 +342,17 @@ TRANSACTION_PARAMETERS = {
     **CREATED_PARAMETERS,
     "order": _order(TRANSACTION_ORDERS),
 }
+TRANSACTION_QUIET = frozenset({"propertyId", "minAmount", "maxAmount", "currency", *CREATED})
+TRANSACTIONS = _Resource(
+    Transaction, shapes.TRANSACTION, TRANSACTION_COLUMNS, TRANSACTION_FILTERS, TRANSACTION_ORDERS, asking.TRANSACTIONS
+)
 
 # -- Documents --------------------------------------------------------------------------------------
 
 DOCUMENT_ORDERS = {"insertedOn": "inserted_on", "title": "title", "id": "id"}
 
 
-def _fetch_documents(arguments: Arguments) -> Payload:
+def _fetch_documents(arguments: Arguments, caller: Caller) -> Payload:
     documents = Document.objects.order_by(*_ordered(arguments["order"], DOCUMENT_ORDERS))
     if "title" in arguments:
         documents = documents.filter(title__icontains=arguments["title"])
@@ -355,7 +371,7 @@ def _described(document: Document) -> dict[str, Any]:
     }
 
 
-def _fetch_document(arguments: Arguments) -> Payload:
+def _fetch_document(arguments: Arguments, caller: Caller) -> Payload:
     document = Document.objects.filter(id=arguments["id"]).first()
     if document is None:
         raise _not_found("document", arguments["id"], "list_documents")
@@ -377,7 +393,8 @@ def operations() -> list[Operation]:
             description="Properties: name, place, size and price. Filter and sort; rows are condensed.",
             kind=Kind.LIST,
             parameters=LISTING_PARAMETERS,
-            fetch=_list(Listing, shapes.LISTING, LISTING_COLUMNS, LISTING_FILTERS, LISTING_ORDERS),
+            quiet=LISTING_QUIET,
+            fetch=LISTINGS.list,
             endpoint="/api/v1/listings",
             record_operation="get_listing",
             field_names=_names(shapes.LISTING),
@@ -389,7 +406,7 @@ def operations() -> list[Operation]:
             kind=Kind.RECORD,
             parameters={"id": _id("listing")},
             required=("id",),
-            fetch=_record(Listing, shapes.LISTING, "list_listings"),
+            fetch=LISTINGS.record,
             endpoint="/api/v1/listings/{id}",
             field_names=tuple(shapes.LISTING.section_names),
         ),
@@ -399,7 +416,8 @@ def operations() -> list[Operation]:
             description="Reservations: guest, dates, status, price. Filter and sort; newest first; rows are condensed.",
             kind=Kind.LIST,
             parameters=BOOKING_PARAMETERS,
-            fetch=_list(Booking, shapes.BOOKING, BOOKING_COLUMNS, BOOKING_FILTERS, BOOKING_ORDERS),
+            quiet=BOOKING_QUIET,
+            fetch=BOOKINGS.list,
             endpoint="/api/v1/bookings",
             record_operation="get_booking",
             field_names=_names(shapes.BOOKING),
@@ -411,7 +429,7 @@ def operations() -> list[Operation]:
             kind=Kind.RECORD,
             parameters={"id": _id("booking")},
             required=("id",),
-            fetch=_record(Booking, shapes.BOOKING, "list_bookings"),
+            fetch=BOOKINGS.record,
             endpoint="/api/v1/bookings/{id}",
             field_names=tuple(shapes.BOOKING.section_names),
         ),
@@ -421,7 +439,8 @@ def operations() -> list[Operation]:
             description="Charges, payouts, refunds and fees, with their bookings. Filter and sort; newest first.",
             kind=Kind.LIST,
             parameters=TRANSACTION_PARAMETERS,
-            fetch=_list(Transaction, shapes.TRANSACTION, TRANSACTION_COLUMNS, TRANSACTION_FILTERS, TRANSACTION_ORDERS),
+            quiet=TRANSACTION_QUIET,
+            fetch=TRANSACTIONS.list,
             endpoint="/api/v1/transactions",
             record_operation="get_transaction",
             field_names=_names(shapes.TRANSACTION),
@@ -433,7 +452,7 @@ def operations() -> list[Operation]:
             kind=Kind.RECORD,
             parameters={"id": _id("transaction")},
             required=("id",),
-            fetch=_record(Transaction, shapes.TRANSACTION, "list_transactions"),
+            fetch=TRANSACTIONS.record,
             endpoint="/api/v1/transactions/{id}",
             field_names=tuple(shapes.TRANSACTION.section_names),
         ),
@@ -443,6 +462,7 @@ def operations() -> list[Operation]:
             description="Logs, manuals and guides, with their sizes; read one with read_document.",
             kind=Kind.LIST,
             parameters={"title": _text("Part of the title."), "order": _order(DOCUMENT_ORDERS)},
+            form=("where", "aggregate", "limit", "cursor", "fields"),
             fetch=_fetch_documents,
             endpoint="/api/v1/documents",
             record_operation="read_document",

@@ -1,0 +1,48 @@
+"""Ask instead of page: `where` chooses a list's rows, `aggregate` answers with totals in their place (design 5).
+
+Models cannot count, add or filter long lists; the source of the list can, without sending it.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
+
+from context_protection import aggregates, conditions
+from context_protection.aggregates import Aggregation, Groups
+from context_protection.columns import AskedColumns
+from context_protection.conditions import Conditions
+from context_protection.memory import Loaded, MemoryRows
+from context_protection.payloads import Manner, Rows
+
+AS_GROUPS = Manner(key="groups", condensable=False)
+
+
+@runtime_checkable
+class Askable(Protocol):
+    """Rows that answer questions where they are kept."""
+
+    @property
+    def askable(self) -> AskedColumns: ...
+
+    def filtered(self, wanted: Conditions) -> Rows: ...
+
+    def grouped(self, asked: Aggregation) -> Groups: ...
+
+
+def answered(rows: Rows, arguments: Mapping[str, Any]) -> Rows:
+    """The rows that `where` asks for, or the groups of them that `aggregate` asks for. Raises InvalidArgument."""
+    if not isinstance(rows, Askable):
+        return rows
+    wanted = conditions.parse(arguments["where"], rows.askable) if "where" in arguments else None
+    asked = aggregates.parse(arguments["aggregate"], rows.askable) if "aggregate" in arguments else None
+    chosen = rows.filtered(wanted) if wanted else rows
+    return _groups(chosen, asked) if asked else chosen
+
+
+def _groups(rows: Rows, asked: Aggregation) -> MemoryRows:
+    assert isinstance(rows, Askable)
+
+    def load() -> Loaded:
+        groups = rows.grouped(asked)
+        return Loaded(groups.rows, {"notes": list(groups.notes)} if groups.notes else {})
+
+    return MemoryRows(load, manner=AS_GROUPS)

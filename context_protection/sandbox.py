@@ -1,0 +1,415 @@
+"""A process of its own that holds one table and answers SELECTs over it.
+
+Whatever SQL does to the engine (a crash, endless work inside one function, more memory than there is) ends this process
+and nothing else. It is started without environment variables, gives itself hard limits, and speaks in frames over
+stdin and stdout: it imports nothing of the gateway.
+
+    build   {"columns": [[name, type], …], "batches": n, "seconds", "memory_mb", "most_rows", "most_bytes"}, then for
+            each batch a frame per column: the JSON array of its values           → {"ok": true}
+    select  the SQL                            → {"columns": […], "rows": [[…], …], "more": …} or {"error": kind, …}
+"""
+
+import base64
+import contextlib
+import difflib
+import json
+import math
+import os
+import re
+import resource
+import signal
+import struct
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any, BinaryIO
+
+import duckdb
+
+HEADER = struct.Struct(">I")
+BUILD_SECONDS = 30.0
+GRACE_SECONDS = 0.5  # after its time is up, how long the engine has to stop by itself
+BESIDE_MB = 384  # what the process takes beside the engine's own memory: Python, the engine's code, one answer
+FETCHED_ROWS = 200
+MOST_SAID = 300
+
+# -- What a statement may hold ----------------------------------------------------------------------
+# Everything else is refused, so that what a later version of the engine adds is refused as well.
+
+_COMPUTING = """
+abs acos acosh add age aggregate any_value apply approx_count_distinct approx_quantile approx_top_k arbitrary arg_max
+arg_max_null arg_min arg_min_null argmax argmin array_agg array_aggr array_aggregate array_append array_apply
+array_cat array_concat array_contains array_distinct array_extract array_filter array_has array_has_all array_has_any
+array_indexof array_intersect array_length array_pop_back array_pop_front array_position array_prepend array_push_back
+array_push_front array_reduce array_resize array_reverse array_reverse_sort array_select array_slice array_sort
+array_to_json array_to_string array_transform array_unique array_value array_where array_zip ascii asin asinh atan
+atan2 atanh avg bar base64 bin bit_and bit_count bit_length bit_or bit_xor bool_and bool_or cardinality cbrt ceil
+ceiling century char_length character_length chr concat concat_ws contains corr cos cosh cot count count_if count_star
+countif covar_pop covar_samp cume_dist current_date damerau_levenshtein date_add date_diff date_part date_sub
+date_trunc datediff datepart datesub datetrunc day dayname dayofmonth dayofweek dayofyear days_in_month decade decode
+degrees dense_rank divide editdist3 element_at encode ends_with entropy epoch epoch_ms epoch_ns epoch_us
+equi_width_bins era even exp factorial favg fdiv fill filter first first_value flatten floor fmod format format_bytes
+formatreadabledecimalsize formatreadablesize from_base64 from_binary from_hex from_json from_json_strict fsum gamma
+gcd generate_series geomean geometric_mean get_current_timestamp grade_up greatest greatest_common_divisor
+group_concat hamming hash hex histogram histogram_exact hour if ilike_escape instr isfinite isinf isnan isodow isoyear
+jaccard jaro_similarity jaro_winkler_similarity json json_array json_array_length json_contains json_deep_merge
+json_exists json_extract json_extract_path json_extract_path_text json_extract_string json_group_array
+json_group_object json_group_structure json_insert json_keys json_merge_patch json_normalize json_object json_pretty
+json_quote json_remove json_replace json_set json_strip_nulls json_structure json_transform json_transform_strict
+json_type json_valid json_value julian kahan_sum kurtosis kurtosis_pop lag last last_day last_value lcase lcm lead
+least least_common_multiple left left_grapheme len length length_grapheme levenshtein lgamma like_escape list
+list_aggr list_aggregate list_any_value list_append list_apply list_avg list_bool_and list_bool_or list_cat
+list_concat list_contains list_count list_distinct list_element list_extract list_filter list_first list_grade_up
+list_has list_has_all list_has_any list_histogram list_indexof list_intersect list_last list_max list_median list_min
+list_mode list_pack list_position list_prepend list_product list_reduce list_resize list_reverse list_reverse_sort
+list_select list_slice list_sort list_stddev_pop list_stddev_samp list_string_agg list_sum list_transform list_unique
+list_value list_var_pop list_var_samp list_where list_zip listagg ln log log10 log2 lower lpad ltrim mad make_date
+make_time make_timestamp make_timestamp_ms map map_concat map_contains map_contains_entry map_contains_value
+map_entries map_extract map_extract_value map_from_entries map_keys map_values max max_by md5 mean median microsecond
+millennium millisecond min min_by minute mismatches mod mode month monthname multiply nanosecond nextafter
+nfc_normalize not_ilike_escape not_like_escape now nth_value ntile nullif octet_length ord overlay percent_rank pi
+position pow power prefix printf product quantile quantile_cont quantile_disc quarter radians range rank rank_dense
+reduce regexp_escape regexp_extract regexp_extract_all regexp_full_match regexp_matches regexp_replace
+regexp_split_to_array regexp_split_to_table regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx
+regr_sxy regr_syy repeat replace reverse right right_grapheme round round_even roundbankers row row_number row_to_json
+rpad rtrim second sem sha1 sha256 sign signbit sin sinh skewness split split_part sqrt starts_with stddev stddev_pop
+stddev_samp str_split str_split_regex strftime string_agg string_split string_split_regex string_to_array
+strip_accents strlen strpos strptime struct_concat struct_contains struct_extract struct_extract_at struct_has
+struct_insert struct_keys struct_pack struct_update struct_values substr substring substring_grapheme subtract suffix
+sum sum_no_overflow sumkahan switch tan tanh time_bucket timezone timezone_hour timezone_minute to_base to_base64
+to_binary to_centuries to_days to_decades to_hex to_hours to_json to_microseconds to_millennia to_milliseconds
+to_minutes to_months to_quarters to_seconds to_timestamp to_weeks to_years today translate trim trunc try_strptime
+typeof ucase unbin unhex unicode union_extract union_tag union_value unnest unpivot_list upper url_decode url_encode
+var_pop var_samp variance wavg week weekday weekofyear weighted_avg xor year yearweek
+"""
+FUNCTIONS = frozenset(_COMPUTING.split())
+TABLE_FUNCTIONS = frozenset({"generate_series", "json_each", "json_tree", "range", "unnest"})
+OPERATOR = re.compile(r"[^\w\s\"']{1,6}")
+NODES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
+SOURCES = frozenset(
+    {"BASE_TABLE", "EMPTY", "EXPRESSION_LIST", "JOIN", "PIVOT", "SHOW_REF", "SUBQUERY", "TABLE_FUNCTION"}
+)
+MODIFIERS = frozenset({"DISTINCT_MODIFIER", "LIMIT_MODIFIER", "ORDER_MODIFIER"})
+ORDERS = frozenset({"ASCENDING", "DESCENDING", "ORDER_DEFAULT"})
+TYPES = NODES | SOURCES | MODIFIERS | ORDERS
+CLASSES = frozenset(
+    {
+        "BETWEEN",
+        "CASE",
+        "CAST",
+        "COLLATE",
+        "COLUMN_REF",
+        "COMPARISON",
+        "CONJUNCTION",
+        "CONSTANT",
+        "FUNCTION",
+        "LAMBDA",
+        "LAMBDA_REF",
+        "OPERATOR",
+        "POSITIONAL_REFERENCE",
+        "STAR",
+        "SUBQUERY",
+        "TYPE",
+        "WINDOW",
+    }
+)
+TABLE = "rows"
+
+
+class Refused(Exception):
+    """Why a statement is not run: the kind of error, and what it names."""
+
+    def __init__(self, kind: str, **about: Any) -> None:
+        super().__init__(kind)
+        self.answer = {"error": kind, **about}
+
+
+class Statement:
+    """One parsed SELECT over the table. `check` raises Refused for anything else."""
+
+    def __init__(self, tree: Mapping[str, Any], system_names: frozenset[str]) -> None:
+        self.tree = tree
+        self.system_names = system_names
+        self.tables = {TABLE}
+
+    def check(self) -> None:
+        for node in _objects(self.tree):
+            self.tables.update(self._own_name(entry) for entry in node.get("cte_map", {}).get("map", ()))
+            if isinstance(name := node.get("cte_name"), str) and name:
+                self.tables.add(self._own_name({"key": name}))
+        for node in _objects(self.tree):
+            self._check(node)
+
+    def _own_name(self, entry: Mapping[str, Any]) -> str:
+        """A name that WITH gives. One of the engine's own would let its table through where WITH does not reach."""
+        name = str(entry["key"]).lower()
+        if name in self.system_names or name.startswith(("duckdb_", "pg_", "pragma_", "sqlite_")):
+            raise Refused("name", name=name)
+        return name
+
+    def _check(self, node: Mapping[str, Any]) -> None:
+        kind = node.get("type")
+        if "class" in node:
+            if node["class"] == "PARAMETER":
+                raise Refused("parameter")
+            if node["class"] not in CLASSES:
+                raise Refused("forbidden")
+        elif isinstance(kind, str) and kind not in TYPES:
+            raise Refused("forbidden")
+        if kind == "BASE_TABLE" and (len(_path(node)) != 1 or node["table_name"].lower() not in self.tables):
+            raise Refused("table", name=".".join(_path(node)))
+        if kind == "SHOW_REF" and node["query"] is None:
+            raise Refused("forbidden")
+        if kind == "TABLE_FUNCTION":
+            _check_function(node["function"], TABLE_FUNCTIONS)
+        if "function_name" in node:
+            _check_function(node, FUNCTIONS | TABLE_FUNCTIONS)
+
+
+def _check_function(node: Mapping[str, Any], allowed: frozenset[str]) -> None:
+    name = str(node.get("function_name", "")).lower()
+    if len(_path(node)) != 1 or not (name in allowed or OPERATOR.fullmatch(name)):
+        close = difflib.get_close_matches(name, allowed, n=1, cutoff=0.75)
+        raise Refused("function", name=name, said="".join(close))
+
+
+def _path(node: Mapping[str, Any]) -> list[str]:
+    return list(node["qualified_name"]["path"])
+
+
+def _objects(tree: Any) -> Iterator[Mapping[str, Any]]:
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            yield node
+            waiting.extend(node.values())
+        elif isinstance(node, list):
+            waiting.extend(node)
+
+
+# -- The engine -------------------------------------------------------------------------------------
+
+
+class Engine:
+    def __init__(self, plan: Mapping[str, Any], frame: Callable[[], bytes]) -> None:
+        self.plan = plan
+        self.connection = duckdb.connect(":memory:", config=_locked_down(plan["memory_mb"]))
+        self._fill(plan["columns"], plan["batches"], frame)
+        system = self.connection.execute("SELECT lower(table_name) FROM information_schema.tables").fetchall()
+        self.system_names = frozenset(str(name) for (name,) in system) - {TABLE}
+        self.connection.execute("SET TimeZone = 'UTC'")
+        self.connection.execute(f"SET max_execution_time = {int(plan['seconds'] * 1000)}")
+        self.connection.execute("SET lock_configuration = true")
+
+    def _fill(self, columns: list[list[str]], batches: int, frame: Callable[[], bytes]) -> None:
+        declared = ", ".join(f"{_quoted(name)} {kind}" for name, kind in columns)
+        self.connection.execute(f"CREATE TABLE {TABLE} ({declared})")
+        values = ", ".join(f"unnest(from_json(?, '[\"{kind}\"]'))" for _, kind in columns)
+        for _ in range(batches):
+            batch = [frame().decode() for _ in columns]
+            self.connection.execute(f"INSERT INTO {TABLE} SELECT {values}", batch)
+
+    def select(self, sql: str) -> dict[str, Any]:
+        statement = self._checked(sql)
+        self.connection.execute("BEGIN TRANSACTION READ ONLY")
+        try:
+            result = self.connection.execute(statement)
+            described = result.description or []
+            names, types = [str(name) for name, *_ in described], [str(kind) for _, kind, *_ in described]
+            if any("WITH TIME ZONE" in kind for kind in types):
+                raise Refused("time_zone")
+            return self._fetched(result, names, types)
+        finally:
+            with contextlib.suppress(duckdb.Error):  # an error has ended the transaction already
+                self.connection.execute("ROLLBACK")
+
+    def _checked(self, sql: str) -> Any:
+        """The one statement of `sql`. Raises Refused."""
+        written = self.connection.execute("SELECT json_serialize_sql(?)", [sql]).fetchone()
+        tree = json.loads(written[0]) if written else {"error": True}
+        if tree["error"]:
+            if tree.get("error_type") == "parser":
+                said = str(tree["error_message"])[:MOST_SAID]
+                raise Refused("syntax", said=said, position=int(tree.get("position") or 0))
+            raise Refused("forbidden")
+        statements = self.connection.extract_statements(sql)
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise Refused("forbidden")
+        Statement(tree, self.system_names).check()
+        return statements[0]
+
+    def _fetched(self, result: Any, columns: list[str], types: list[str]) -> dict[str, Any]:
+        """Rows up to the most that an answer may hold. One row more is looked for, to say whether there is one."""
+        cells = [_json_cell if kind in ("JSON", "JSON[]") else plain for kind in types]
+        rows: list[str] = []
+        room = self.plan["most_bytes"]
+        while found := result.fetchmany(FETCHED_ROWS):
+            for row in found:
+                text = json.dumps([cell(value) for cell, value in zip(cells, row, strict=True)], ensure_ascii=False)
+                room -= len(text)
+                if len(rows) == self.plan["most_rows"] or room < 0:
+                    if not rows:
+                        raise Refused("large")
+                    return {"columns": columns, "rows": rows, "more": True}
+                rows.append(text)
+        return {"columns": columns, "rows": rows, "more": False}
+
+
+def _locked_down(memory_mb: int) -> dict[str, str | bool | int | float | list[str]]:
+    return {
+        "enable_external_access": False,
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "allow_community_extensions": False,
+        "allow_persistent_secrets": False,
+        "python_enable_replacements": False,
+        "python_scan_all_frames": False,
+        "temp_directory": "",
+        "max_temp_directory_size": "0B",
+        "memory_limit": f"{memory_mb}MiB",
+        "threads": 1,
+    }
+
+
+def _quoted(name: str) -> str:
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
+
+
+# -- Cells ------------------------------------------------------------------------------------------
+
+
+def plain(value: Any) -> Any:
+    """A cell as JSON has it: dates and moments in ISO's order, decimals exact, whole numbers over 64 bits and decimals
+    that no float holds as texts, bytes in base64, not-a-number and infinity null."""
+    match value:
+        case None | bool() | str():
+            return value
+        case int():
+            return value if -(2**63) <= value < 2**63 else str(value)
+        case float():
+            return value if math.isfinite(value) else None
+        case Decimal():
+            return _shortest(value)
+        case datetime():
+            return value.isoformat(" ")
+        case date() | time():
+            return value.isoformat()
+        case timedelta():
+            return str(value)
+        case bytes():
+            return base64.b64encode(value).decode()
+        case list() | tuple():
+            return [plain(element) for element in value]
+        case dict():
+            return {
+                name if isinstance(name, str) else _name(plain(name)): plain(below) for name, below in value.items()
+            }
+        case _:
+            return str(value)
+
+
+def _shortest(value: Decimal) -> int | float | str | None:
+    if not value.is_finite():
+        return None
+    if value == (whole := int(value)):
+        return whole if -(2**63) <= whole < 2**63 else str(whole)
+    near = float(value)
+    return near if Decimal(repr(near)) == value else str(value)
+
+
+def _name(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _json_cell(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_json_cell(element) for element in value]
+    try:
+        return None if value is None else plain(json.loads(value))
+    except RecursionError:
+        return value  # nested deeper than can be read: its text
+
+
+# -- The process ------------------------------------------------------------------------------------
+
+
+def answered(engine: Engine, sql: str) -> dict[str, Any]:
+    try:
+        return engine.select(sql)
+    except Refused as refused:
+        return refused.answer
+    except duckdb.ParserException as error:
+        return {"error": "syntax", "said": _first_line(error)}
+    except duckdb.InterruptException:
+        return {"error": "time"}
+    except (duckdb.OutOfMemoryException, MemoryError):
+        return {"error": "memory"}
+    except (duckdb.DataError, duckdb.BinderException, duckdb.CatalogException, duckdb.InvalidInputException) as error:
+        return {"error": "wrong", "said": _first_line(error)}
+    except RecursionError:
+        return {"error": "nested"}
+    except (duckdb.Error, RuntimeError, ValueError, OverflowError, TypeError):
+        return {"error": "failed"}  # what the engine says of itself stays here
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), "")[:MOST_SAID]
+
+
+def serve(reading: BinaryIO, writing: BinaryIO) -> None:
+    """Builds from the first frames, then answers one frame with one frame until stdin ends."""
+
+    def frame() -> bytes:
+        (size,) = HEADER.unpack(_exactly(reading, HEADER.size))
+        return _exactly(reading, size)
+
+    def reply(document: Mapping[str, Any]) -> None:
+        data = _written(document).encode("utf-8", "replace")
+        writing.write(HEADER.pack(len(data)) + data)
+        writing.flush()
+
+    plan = json.loads(frame())
+    _limit_memory(plan["memory_mb"])
+    _alarm(BUILD_SECONDS)
+    engine = Engine(plan, frame)
+    _alarm(0)
+    reply({"ok": True})
+    while True:
+        sql = frame().decode()
+        _alarm(plan["seconds"] + GRACE_SECONDS)
+        document = answered(engine, sql)
+        _alarm(0)
+        reply(document)
+
+
+def _written(document: Mapping[str, Any]) -> str:
+    """The document as JSON. Its rows are JSON already."""
+    head = json.dumps({name: value for name, value in document.items() if name != "rows"}, ensure_ascii=False)
+    return f'{head[:-1]}, "rows": [{",".join(document["rows"])}]}}' if "rows" in document else head
+
+
+def _exactly(reading: BinaryIO, size: int) -> bytes:
+    data = reading.read(size)
+    if len(data) != size:
+        raise SystemExit  # the gateway has closed this database
+    return data
+
+
+def _alarm(seconds: float) -> None:
+    """The system ends this process after so many seconds, whatever it is doing then; 0: never."""
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _limit_memory(memory_mb: int) -> None:
+    most = (memory_mb + BESIDE_MB) * 2**20
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+if __name__ == "__main__":
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # nothing that the engine might print comes between the answers
+    serve(sys.stdin.buffer, answers)

@@ -1,0 +1,156 @@
+"""Operations on stored results: an answer that was made smaller leaves a handle to all that it was made of.
+
+What is stored costs no tokens. It is looked into with a path, a search, or SQL, and only what was asked for is sent.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from context_protection import picking, searching
+from context_protection.errors import InvalidArgument
+from context_protection.memory import Loaded, MemoryRows
+from context_protection.payloads import Manner, Payload, Record
+from context_protection.policy import Kind
+from context_protection.queries import Databases, RowsDatabase
+from context_protection.shapes import ANY, Shape
+from context_protection.stores import walks
+from gateway.access.callers import Caller
+from gateway.connectors.results.stored import Stored, StoredRows, StoredText, StoredValue, opened
+from gateway.operations import Operation
+
+Arguments = Mapping[str, Any]
+AS_STORED = Manner(follow_up=True)
+AS_FOUND = Manner(condensable=False, follow_up=True)
+
+databases = Databases()
+
+
+# -- result_get -------------------------------------------------------------------------------------
+
+
+def _get(arguments: Arguments, caller: Caller) -> Payload:
+    stored = opened(arguments["handle"], caller)
+    path, rows = arguments.get("path"), arguments.get("rows")
+    if isinstance(stored, StoredText):
+        if path is None and rows is None:
+            return stored.text
+        raise _not_for(stored, "path" if path is not None else "rows", "startLine and endLine of the text's operation")
+    whole = stored.rows if isinstance(stored, StoredRows) else stored.value
+    shape = stored.shape if isinstance(stored, StoredRows) and path is None else ANY
+    return _payload(picking.pick(whole, path=path, rows=rows), shape)
+
+
+def _payload(value: Any, shape: Shape) -> Payload:
+    if isinstance(value, dict):
+        return Record(value, shape, follow_up=True)
+    if isinstance(value, list):
+        rows = [each if isinstance(each, dict) else {"value": each} for each in value]
+        return MemoryRows(rows, shape, AS_STORED)
+    return Record({"value": value}, follow_up=True)
+
+
+# -- result_search ----------------------------------------------------------------------------------
+
+
+def _search(arguments: Arguments, caller: Caller) -> Payload:
+    wanted = searching.pattern(arguments.get("text"), arguments.get("regex"))
+
+    def load() -> Loaded:
+        found = _found(opened(arguments["handle"], caller), wanted, arguments.get("from")).document()
+        return Loaded(found.pop("hits"), found)
+
+    return MemoryRows(load, manner=AS_FOUND)
+
+
+def _found(stored: Stored, wanted: searching.Pattern, start: str | None) -> searching.Found:
+    limit = searching.MOST_HITS
+    if isinstance(stored, StoredRows):
+        return searching.search_rows(stored.rows, wanted, identity=stored.shape.identity, start=start, limit=limit)
+    if isinstance(stored, StoredValue):
+        return searching.search_value(stored.value, wanted, start=start, limit=limit)
+    return searching.search_text(stored.text.pieces(stored.version), wanted, start=start, limit=limit)
+
+
+# -- result_query -----------------------------------------------------------------------------------
+
+
+def _query(arguments: Arguments, caller: Caller) -> Payload:
+    handle, sql = arguments["handle"], arguments["sql"]
+
+    def load() -> Loaded:
+        walks.opened(handle, caller.id)  # also where a database of it is at hand
+        selected = databases.select(f"{caller.id} {handle}", lambda: _database(opened(handle, caller)), sql)
+        note = {"notes": ["The statement has more rows than these: add LIMIT, WHERE or GROUP BY."]}
+        return Loaded(selected.rows, note if selected.more else {})
+
+    return MemoryRows(load, manner=AS_FOUND)
+
+
+def _database(stored: Stored) -> RowsDatabase:
+    if isinstance(stored, StoredRows):
+        return RowsDatabase(stored.rows, stored.columns)
+    raise _not_for(stored, "sql", "a list's handle; a record is read with result_get, a text with result_search")
+
+
+def _not_for(stored: Stored, parameter: str, instead: str) -> InvalidArgument:
+    kind = {StoredRows: "list", StoredValue: "record", StoredText: "text"}[type(stored)]
+    return InvalidArgument(
+        f"The result is a {kind}, which {parameter} does not apply to.",
+        reason=f"invalid_{parameter}",
+        parameter=parameter,
+        expected=instead,
+        suggestion=f"Use {instead}.",
+    )
+
+
+# -- The operations ---------------------------------------------------------------------------------
+
+
+def _operation(name: str, parameters: Arguments, **more: Any) -> Operation:
+    return Operation(
+        name=name,
+        kind=Kind.LIST,
+        parameters={"handle": {"type": "string", "description": "meta.resultHandle of an answer."}, **parameters},
+        endpoint=f"/api/v1/tools/{name}",
+        **more,
+    )
+
+
+def operations() -> list[Operation]:
+    return [
+        _operation(
+            "result_get",
+            {
+                "path": {"type": "string", "description": "E.g. guest.name, items.*.id, items[0]."},
+                "rows": {"type": "string", "description": "E.g. 5 or 10-20, from 0."},
+            },
+            title="Get from a result",
+            description="Part of a stored result, of which an answer showed only some.",
+            fetch=_get,
+            required=("handle",),
+            form=("fields", "limit", "cursor"),
+        ),
+        _operation(
+            "result_search",
+            {
+                "text": {"type": "string", "description": "Upper or lower case."},
+                "regex": {"type": "string", "description": "Instead of text."},
+                "from": {"type": "string", "description": "meta.nextFrom, to go on."},
+            },
+            title="Search a result",
+            description="Search all of a stored list, record or text; gives rows, paths or line numbers.",
+            fetch=_search,
+            required=("handle",),
+            form=("cursor",),
+        ),
+        _operation(
+            "result_query",
+            {"sql": {"type": "string", "description": "One SELECT; dates are DATE, moments TIMESTAMP."}},
+            title="Query a result",
+            description="SQL (DuckDB) over all rows of a stored list, as the table rows: canonical and upstream's "
+            "own columns.",
+            fetch=_query,
+            required=("handle", "sql"),
+            form=("cursor",),
+        ),
+    ]

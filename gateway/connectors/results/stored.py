@@ -1,0 +1,94 @@
+"""What a handle opens: the rows, the value or the text that an answer was made of."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, cast
+
+from context_protection import questions, tabulation
+from context_protection.budget import dumps
+from context_protection.columns import Type
+from context_protection.cursors import Walk
+from context_protection.errors import InvalidArgument
+from context_protection.payloads import Record, Rows, Text
+from context_protection.pipeline import needs_no_fetch
+from context_protection.records import kept_value
+from context_protection.shapes import Shape
+from context_protection.stores import walks
+from context_protection.tabulation import Column
+from gateway.access.callers import Caller
+from gateway.operations import catalogue
+
+MOST_ROWS = 50_000
+MOST_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """A list's rows as they may leave: without what is withheld in lists."""
+
+    rows: Sequence[dict[str, Any]]
+    shape: Shape
+    columns: Sequence[Column]
+
+
+@dataclass(frozen=True)
+class StoredValue:
+    """One record, without what is withheld."""
+
+    value: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class StoredText:
+    """A version of a text."""
+
+    text: Text
+    version: str
+
+
+Stored = StoredRows | StoredValue | StoredText
+
+
+def opened(handle: str, caller: Caller) -> Stored:
+    """Raises InvalidHandle, and InvalidArgument for a list that is too long to be read whole."""
+    walk = walks.opened(handle, caller.id)
+    if needs_no_fetch(walk):
+        return StoredValue(kept_value(walk, walks))
+    payload = catalogue.get(walk.operation).fetch(walk.arguments, caller)
+    if isinstance(payload, Rows):
+        rows = questions.answered(payload, walk.arguments)
+        return StoredRows(list(_every_row(rows, walk)), rows.shape, _columns(rows))
+    assert not isinstance(payload, Record), "a record's walk keeps the record"
+    return StoredText(payload, walk.plan["run"][0])
+
+
+def _every_row(rows: Rows, walk: Walk) -> Iterator[dict[str, Any]]:
+    size = 0
+    for number, row in enumerate(rows.everything(walk.plan["source"], partial(walks.block, walk))):
+        kept, _ = rows.shape.without_withheld(row, in_list=True)
+        size += len(dumps(kept))
+        if number >= MOST_ROWS or size > MOST_BYTES:
+            raise _too_long(walk)
+        yield kept
+
+
+def _columns(rows: Rows) -> list[Column]:
+    """The canonical columns, for SQL."""
+    declared = rows.askable.declared if isinstance(rows, questions.Askable) else ()
+    return [
+        Column(each.name, each.source, cast(tabulation.Kind, each.type.value), each.convert)
+        for each in declared
+        if each.type is not Type.ANY
+    ]
+
+
+def _too_long(walk: Walk) -> InvalidArgument:
+    return InvalidArgument(
+        f"The result has {walk.plan['total']:,} rows, which is too much to be looked into at once.",
+        reason="result_too_large",
+        parameter="handle",
+        value=walk.id,
+        expected=f"a result of at most {MOST_ROWS:,} rows and {MOST_BYTES // 2**20} MB",
+        suggestion=f"Call {walk.operation} with where, filters or aggregate, and take the handle of that answer.",
+    )
