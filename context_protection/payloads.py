@@ -139,3 +139,9 @@ class Envelope:
     summarized: bool = False
     chunked: bool = False
     oversized: bool = False
+    baseline_tokens: int | None = None  # 0: counted with the answer that this one follows; None: original_tokens
+
+    @property
+    def baseline(self) -> int:
+        """What an unprotected API would have sent for this call."""
+        return self.original_tokens if self.baseline_tokens is None else self.baseline_tokens

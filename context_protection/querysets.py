@@ -17,10 +17,8 @@ import orjson
 from django.db.models import BooleanField, F, Func, Max, Model, QuerySet, Value
 
 from context_protection import summaries
-from context_protection.budget import dumps
-from context_protection.memory import MemoryPage
 from context_protection.payloads import BlockReader, Opening, Page
-from context_protection.shapes import ANY, Shape
+from context_protection.shapes import Shape
 
 SNAPSHOT_ROWS = 2000  # keys in one block of a snapshot
 
@@ -159,32 +157,6 @@ class ColumnPage:
             if len(self.positions) > 1:  # removed while the page is written; the last position still ends the page
                 del self.rows[index], self.positions[index]
         return [orjson.loads(found[key]) for key in keys if key in found]
-
-
-# -- Rows of any model ------------------------------------------------------------------------------
-
-
-class SerializedRows(QuerySetRows):
-    """Rows of any model, as a serializer writes them."""
-
-    def __init__(
-        self,
-        queryset: QuerySet[Any],
-        *,
-        serialize: Callable[[Sequence[Model]], Sequence[dict[str, Any]]],
-        order: Sequence[str],
-        shape: Shape = ANY,
-    ) -> None:
-        super().__init__(queryset, shape=shape, order=order)
-        self.serialize = serialize
-
-    def _read(self, rows: QuerySet[Any], *extra: str) -> Iterable[tuple[Any, ...]]:
-        return ((row.pk, row, *(getattr(row, name) for name in extra)) for row in rows)
-
-    def _page(self, positions: Sequence[Any], rows: Sequence[tuple[Any, ...]], more: bool) -> Page:
-        # As plain JSON: serializers leave dates and decimals as Python's.
-        documents = orjson.loads(dumps(self.serialize([row[1] for row in rows])))
-        return MemoryPage(documents, self.shape, positions, more)
 
 
 # -- A position by key ------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from context_protection.pipeline import needs_no_fetch, protect
 from context_protection.policies import policy_for
 from context_protection.policy import Kind, Policy
 from context_protection.stores import walks
+from gateway import audit
 from gateway.access.callers import Caller, confirm
 from gateway.arguments import validated
 from gateway.hints import Hints
@@ -122,6 +123,7 @@ def _record(call: Call, operation: Operation, policy: Policy, envelope: Envelope
         estimated_tokens=envelope.estimated_tokens,
         claude_tokens=envelope.claude_tokens,
         original_tokens=envelope.original_tokens,
+        baseline_tokens=envelope.baseline,
         response_bytes=len(envelope.body),
         item_count=envelope.items,
         outcome=envelope.outcome,
@@ -130,6 +132,7 @@ def _record(call: Call, operation: Operation, policy: Policy, envelope: Envelope
         chunking_used=envelope.chunked,
         oversized=envelope.oversized,
     )
+    audit.consider(call.id, operation.name, envelope)
 
 
 def _record_error(call: Call, error: CallError) -> None:

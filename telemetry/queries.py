@@ -37,7 +37,7 @@ FIGURES: dict[str, Any] = {
     "errors": Count("pk", filter=Q(outcome=Outcome.ERROR)),
     "tokens_sent": Sum("estimated_tokens", default=0),
     "tokens_original": Sum("original_tokens", default=0),
-    "tokens_saved": Sum("saved_tokens", default=0),
+    "tokens_baseline": Sum("baseline_tokens", default=0),
     "bytes_sent": Sum("response_bytes", default=0),
     "oversized_calls": Count("pk", filter=Q(oversized=True)),
     "list_calls": Count("pk", filter=Q(kind="list") & ~Q(outcome=Outcome.ERROR)),
