@@ -139,6 +139,9 @@ class AskedColumns:
         )
 
 
+NOTHING_DECLARED = AskedColumns()
+
+
 def upstream(record: Mapping[str, Any], name: str) -> Any:
     """What a record has under a name or, if it has no such name, a dotted path."""
     return record[name] if name in record else projection.get(record, name)

@@ -278,7 +278,7 @@ class _Pager:
             meta["originalTokens"] = self.original_tokens(count)
         elif not paging:
             del meta["kind"]  # everything is here, for a caller who pages not: items and budget, nothing else
-        if self.place.walk is None and (more or form.summarized):
+        if self.ask.has_handles and self.place.walk is None and (more or form.summarized):
             meta["resultHandle"] = self.walk.id
         document: dict[str, Any] = {"meta": meta}
         if more:

@@ -6,48 +6,56 @@
     }
 
 Views, their permissions, filters and serializers stay as they are. The walk keeps the keys of the rows that the view
-had chosen at the first page.
+had chosen at the first page; the view serializes each page's objects itself, as with any paginator.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import IntegerField, QuerySet
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from context_protection.errors import CallError
-from context_protection.payloads import Envelope
-from context_protection.pipeline import protect
-from context_protection.policies import policy_for
-from context_protection.querysets import SerializedRows
-from context_protection.requests import FORM, Refused, ask_of
-from context_protection.stores import walks
+from context_protection.memory import MemoryPage
+from context_protection.payloads import BlockReader, Envelope, Opening, Page
+from context_protection.plain import plain
+from context_protection.querysets import QuerySetRows
+from context_protection.renderers import Written
+from context_protection.requests import LIST_FORM, Refused
+from context_protection.shapes import ANY
+from context_protection.values import protect_rows, protect_value
 
 
 class WalkPagination(BasePagination):
     """`limit`, `cursor`, `fields` and `format` in the query; whatever else is there is what a walk is bound to."""
 
-    envelope: Envelope
+    request: Request
+    rows: "_ViewRows | None" = None
+    envelope: Envelope | None = None
 
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
-        """The page is protected here, where the queryset is known; nothing is left for the view to serialize."""
-        rows = _ViewRows(
-            queryset,
-            serialize=lambda chosen: view.get_serializer(chosen, many=True).data,
-            order=_order(queryset),
-        )
-        rows.viewable = view.get_queryset()
+        """The page's objects, for the view to serialize. Of rows that no walk can find again, all of them."""
+        self.request = request
+        if not _can_be_walked(queryset):
+            return list(queryset)
+        rows = self.rows = _ViewRows(queryset, _everything(queryset, view))
         try:
-            ask = ask_of(request, view)
-            self.envelope = protect(rows, ask, policy_for(ask.operation), walks)
-        except CallError as error:
-            raise Refused(error) from None
+            self.envelope = _or_refused(lambda: protect_rows(request, rows))  # of a walk that keeps its rows itself
+        except _Chosen as chosen:
+            return rows.keep(chosen)
         return []
 
     def get_paginated_response(self, data: Any) -> Response:
-        return Response(self.envelope)
+        """What the view made of the page's objects, protected."""
+        if self.envelope is not None:
+            return Response(Written(self.envelope))
+        written, rows = plain(data), self.rows
+        if rows is None or not isinstance(written, list):
+            return Response(Written(_or_refused(lambda: protect_value(self.request, written, any_cursor=True))))
+        rows.fill(written)
+        return Response(Written(_or_refused(lambda: protect_rows(self.request, rows))))
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -60,20 +68,95 @@ class WalkPagination(BasePagination):
         kinds = {"limit": "integer"}
         return [
             {"name": name, "in": "query", "required": False, "schema": {"type": kinds.get(name, "string")}}
-            for name in FORM
+            for name in LIST_FORM
         ]
 
 
-class _ViewRows(SerializedRows):
-    """Later pages find their rows among all that the view may show, whatever filters are sent along."""
+def _or_refused(protected: Callable[[], Envelope]) -> Envelope:
+    """The envelope, or the framework's own kind of error."""
+    try:
+        return protected()
+    except CallError as error:
+        raise Refused(error) from None
 
-    viewable: QuerySet[Any]
+
+class _Chosen(Exception):
+    """The way back to the view, once it is known which objects a page has."""
+
+    def __init__(self, objects: list[Any], positions: Sequence[Any], more: bool) -> None:
+        super().__init__()
+        self.objects, self.positions, self.more = objects, positions, more
+
+
+class _ViewRows(QuerySetRows):
+    """Rows that the view serializes: their first page is left by `_Chosen`, and is there once it is filled.
+
+    Later pages find their rows among `everything` that the view may show, whatever filters are sent along.
+    """
+
+    def __init__(self, queryset: QuerySet[Any], everything: QuerySet[Any]) -> None:
+        super().__init__(queryset, shape=ANY, order=_order(queryset))
+        self._everything = everything
+        self._opening: Opening | None = None
+        self._chosen: _Chosen | None = None
+        self._filled: Page | None = None
+
+    def keep(self, chosen: _Chosen) -> list[Any]:
+        self._chosen = chosen
+        return chosen.objects
+
+    def fill(self, written: list[Any]) -> None:
+        assert self._chosen is not None
+        documents = [each if isinstance(each, dict) else {"value": each} for each in written]
+        positions = _spread(self._chosen.positions, len(documents))
+        self._filled = MemoryPage(documents, self.shape, positions, self._chosen.more)
+
+    def open(self) -> Opening:
+        if self._opening is None:
+            self._opening = super().open()
+        return self._opening
+
+    def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> Page:
+        return super().page(plan, block, position, size) if self._filled is None else self._filled
 
     def _manager(self) -> Any:
-        return self.viewable
+        return self._everything
+
+    def _read(self, rows: QuerySet[Any], *extra: str) -> Iterable[tuple[Any, ...]]:
+        return ((row.pk, row, *(getattr(row, name) for name in extra)) for row in rows)
+
+    def _page(self, positions: Sequence[Any], rows: Sequence[tuple[Any, ...]], more: bool) -> Page:
+        raise _Chosen([row[1] for row in rows], positions, more)
 
 
-def _order(queryset: QuerySet[Any]) -> Sequence[str]:
+def _spread(positions: Sequence[Any], count: int) -> Sequence[Any]:
+    """A position for each of `count` rows, where the view has left some out or added some: rather an early one, so that
+    a row may come again but none is skipped."""
+    more = count - len(positions)
+    if not positions or not count or not more:
+        return positions
+    return [*[positions[0]] * more, *positions] if more > 0 else [*positions[: count - 1], positions[-1]]
+
+
+def _can_be_walked(queryset: Any) -> bool:
+    """Whether its rows can be found again by whole numbers: not values, slices, unions, nor keys of other types."""
+    return (
+        isinstance(queryset, QuerySet)
+        and isinstance(queryset.model._meta.pk, IntegerField)
+        and queryset._fields is None  # type: ignore[attr-defined]
+        and not queryset.query.is_sliced
+        and not queryset.query.combinator
+    )
+
+
+def _everything(queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
+    """All that the view may show. Of a further list of the view's, of another model or with values of its own, only
+    what was chosen for it."""
+    shown: QuerySet[Any] = view.get_queryset() if hasattr(view, "get_queryset") else queryset
+    same = shown.model is queryset.model and queryset.query.annotations.keys() <= shown.query.annotations.keys()
+    return shown if same else queryset
+
+
+def _order(queryset: QuerySet[Any]) -> Sequence[Any]:
     """The view's own order, made unique; without one, the newest key first."""
-    named = [name for name in (queryset.query.order_by or queryset.model._meta.ordering) if isinstance(name, str)]
-    return (*named, "-pk")
+    return (*(queryset.query.order_by or queryset.model._meta.ordering), "-pk")

@@ -74,6 +74,11 @@ class Rows(Protocol):
     def page(self, plan: Mapping[str, Any], block: "BlockReader | None", position: Any, size: int) -> Page:
         """Up to `size` rows after `position`; without `block`, the first of what was just opened."""
 
+
+@runtime_checkable
+class Kept(Protocol):
+    """Rows that can be read whole again, behind a handle."""
+
     def everything(self, plan: Mapping[str, Any], block: "BlockReader") -> Iterator[dict[str, Any]]:
         """All rows of the walk's snapshot that are still there, in order, as upstream has them."""
 
@@ -132,6 +137,7 @@ class Ask:
     fields: str | None = None
     format: str | None = None
     pages: tuple[int, int] | None = None  # the first and the last of several pages at once, from 1
+    has_handles: bool = False  # whether the door has operations that look into stored results
     record_operation: str | None = None  # the operation that opens one row of this list,
     record_arguments: Mapping[str, Any] = field(default_factory=dict)  # and with what, beside the row's id
 
@@ -167,3 +173,7 @@ class Envelope:
     chunked: bool = False
     oversized: bool = False
     missing_fields: tuple[str, ...] = ()  # of the preview: upstream's record does not have them
+
+    @property
+    def baseline(self) -> int:
+        return self.original_tokens if self.baseline_tokens is None else self.baseline_tokens

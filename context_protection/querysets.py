@@ -19,12 +19,10 @@ from django.db.models import BooleanField, F, Func, Max, Model, QuerySet, Value
 
 from context_protection import asking, summaries
 from context_protection.aggregates import Aggregation, Groups
-from context_protection.budget import dumps
-from context_protection.columns import AskedColumns
+from context_protection.columns import NOTHING_DECLARED, AskedColumns
 from context_protection.conditions import Conditions
-from context_protection.memory import MemoryPage
 from context_protection.payloads import AS_ITEMS, BlockReader, Manner, Opening, Page
-from context_protection.shapes import ANY, Shape
+from context_protection.shapes import Shape
 
 SNAPSHOT_ROWS = 2000  # keys in one block of a snapshot
 
@@ -84,25 +82,6 @@ class QuerySetRows(ABC):
         positions = [[_json(value) for value in row[-len(names) :]] for row in found[:size]]
         return self._page(positions, found[:size], len(found) > size)
 
-    def everything(self, plan: Mapping[str, Any], block: BlockReader) -> Iterator[dict[str, Any]]:
-        for keys in self._every_key(plan, block):
-            found = dict(self._read_whole(self._manager().filter(pk__in=keys)))
-            yield from (found[key] for key in keys if key in found)
-
-    def _every_key(self, plan: Mapping[str, Any], block: BlockReader) -> Iterator[Sequence[int]]:
-        if "watermark" in plan:
-            keys = self.queryset.filter(pk__lte=plan["watermark"]).order_by(*self.order).values_list("pk", flat=True)
-            every = keys.iterator(chunk_size=SNAPSHOT_ROWS)
-            while some := list(islice(every, SNAPSHOT_ROWS)):
-                yield some
-            return
-        for start in range(0, plan["keys"], SNAPSHOT_ROWS):
-            yield _keys(block, start, min(start + SNAPSHOT_ROWS, plan["keys"]))
-
-    @abstractmethod
-    def _read_whole(self, rows: QuerySet[Any]) -> Iterable[tuple[int, dict[str, Any]]]:
-        """The rows as upstream has them, each behind its key."""
-
     def _manager(self) -> Any:
         """All rows of the model: those of a snapshot were chosen when it was taken."""
         return self.queryset.model._default_manager
@@ -142,7 +121,7 @@ class ColumnRows(QuerySetRows):
         shape: Shape,
         columns: Columns,
         order: Sequence[str],
-        askable: AskedColumns,
+        askable: AskedColumns = NOTHING_DECLARED,
     ) -> None:
         super().__init__(queryset, shape=shape, order=order)
         self.columns = columns
@@ -160,8 +139,20 @@ class ColumnRows(QuerySetRows):
         columns = self.columns
         return rows.values_list("pk", columns.chars, columns.field_count, *columns.row.values(), *extra)
 
-    def _read_whole(self, rows: QuerySet[Any]) -> Iterable[tuple[int, dict[str, Any]]]:
-        return ((key, orjson.loads(data)) for key, data in rows.values_list("pk", self.columns.whole))
+    def everything(self, plan: Mapping[str, Any], block: BlockReader) -> Iterator[dict[str, Any]]:
+        for keys in self._every_key(plan, block):
+            found = dict(self._manager().filter(pk__in=keys).values_list("pk", self.columns.whole))
+            yield from (orjson.loads(found[key]) for key in keys if key in found)
+
+    def _every_key(self, plan: Mapping[str, Any], block: BlockReader) -> Iterator[Sequence[int]]:
+        if "watermark" in plan:
+            keys = self.queryset.filter(pk__lte=plan["watermark"]).order_by(*self.order).values_list("pk", flat=True)
+            every = keys.iterator(chunk_size=SNAPSHOT_ROWS)
+            while some := list(islice(every, SNAPSHOT_ROWS)):
+                yield some
+            return
+        for start in range(0, plan["keys"], SNAPSHOT_ROWS):
+            yield _keys(block, start, min(start + SNAPSHOT_ROWS, plan["keys"]))
 
     def _page(self, positions: Sequence[Any], rows: Sequence[tuple[Any, ...]], more: bool) -> Page:
         return ColumnPage(self._manager(), self.columns, positions, rows, more)
@@ -203,39 +194,6 @@ class ColumnPage:
             if len(self.positions) > 1:  # removed while the page is written; the last position still ends the page
                 del self.rows[index], self.positions[index]
         return [orjson.loads(found[key]) for key in keys if key in found]
-
-
-# -- Rows of any model ------------------------------------------------------------------------------
-
-
-class SerializedRows(QuerySetRows):
-    """Rows of any model, as a serializer writes them."""
-
-    def __init__(
-        self,
-        queryset: QuerySet[Any],
-        *,
-        serialize: Callable[[Sequence[Model]], Sequence[dict[str, Any]]],
-        order: Sequence[str],
-        shape: Shape = ANY,
-    ) -> None:
-        super().__init__(queryset, shape=shape, order=order)
-        self.serialize = serialize
-
-    def _read(self, rows: QuerySet[Any], *extra: str) -> Iterable[tuple[Any, ...]]:
-        return ((row.pk, row, *(getattr(row, name) for name in extra)) for row in rows)
-
-    def _page(self, positions: Sequence[Any], rows: Sequence[tuple[Any, ...]], more: bool) -> Page:
-        return MemoryPage(self._documents([row[1] for row in rows]), self.shape, positions, more)
-
-    def _read_whole(self, rows: QuerySet[Any]) -> Iterable[tuple[int, dict[str, Any]]]:
-        objects = list(rows)
-        return zip((each.pk for each in objects), self._documents(objects), strict=True)
-
-    def _documents(self, objects: Sequence[Model]) -> list[dict[str, Any]]:
-        """As plain JSON: serializers leave dates and decimals as Python's."""
-        documents: list[dict[str, Any]] = orjson.loads(dumps(self.serialize(objects)))
-        return documents
 
 
 # -- A position by key ------------------------------------------------------------------------------

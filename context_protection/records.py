@@ -16,6 +16,7 @@ from context_protection.policy import Policy
 from context_protection.shapes import NOTHING, Shape, withheld_note
 
 MOST_SECTIONS = 40  # that a preview names
+SMALLEST_META = frozenset({"kind", "totalFields", "originalTokens", "resultHandle"})
 FILL = 0.95  # of the cap is aimed at by a part's first try, since no part is quite as dense as the whole
 
 
@@ -29,7 +30,7 @@ def next_part(walk: Walk, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
     if ask.fields not in (None, walk.plan["fields"]):
         message = "The cursor was issued for other fields; fields cannot change in a walk."
         raise invalid_cursor("cursor_mismatch", "", message)
-    body = _part(kept_value(walk, walks), ask.position, walk, policy, walks)
+    body = _part(kept_value(walk, walks), walk, ask, policy, walks)
     return _envelope(body, walk.plan["original"], paginated=True, baseline=0)
 
 
@@ -97,7 +98,7 @@ class _Answer:
             "projectedFields": list(summary),
             "originalTokens": self.original,
             **self.note,
-            "resultHandle": self.walks.begin(*self.whole_walk()).id,
+            **self.handle(),
         }
         sections = self.sections()
         body = self.preview_body(meta, summary, sections)
@@ -110,6 +111,11 @@ class _Answer:
         baseline = 0 if self.record.follow_up else None
         envelope = _envelope(body, self.original, summarized=True, baseline=baseline)
         return replace(envelope, missing_fields=tuple(summaries.missing(self.record.value, self.shape, chosen)))
+
+    def handle(self) -> dict[str, str]:
+        """The handle to the record, of a walk that also tells follow-ups of this preview from calls of their own."""
+        walk = self.walks.begin(*self.whole_walk())
+        return {"resultHandle": walk.id} if self.ask.has_handles else {}
 
     def preview_body(self, meta: dict[str, Any], summary: dict[str, Any], sections: dict[str, Any]) -> Body:
         details = {**self.ask.again(fields=asked.ALL), "sections": sections}
@@ -128,7 +134,7 @@ class _Answer:
 
     def smallest(self, meta: Mapping[str, Any]) -> Body:
         """What is left when even names are too long: what to call, which gives everything in parts."""
-        kept = {name: meta[name] for name in ("kind", "totalFields", "originalTokens", "resultHandle")}
+        kept = {name: meta[name] for name in meta if name in SMALLEST_META}
         more = {"projectedFields": [], "detailsAvailable": self.ask.again(fields=asked.ALL)}
         return render({"meta": {**kept, **more}, "summary": {}}, self.policy)
 
@@ -138,7 +144,7 @@ class _Answer:
         """Begins a walk over the value's parts; its snapshot keeps them parts of one thing."""
         baseline = self.baseline()
         walk = self.walks.begin(*self.walk_over(value, self.ask.fields or asked.ALL, note, whole))
-        body = _part(value, [], walk, self.policy, self.walks)
+        body = _part(value, walk, self.ask, self.policy, self.walks)
         return _envelope(body, self.original, paginated=True, oversized=True, baseline=baseline)
 
     def whole_walk(self) -> tuple[Any, ...]:
@@ -180,12 +186,13 @@ def _envelope(
     )
 
 
-def _part(value: dict[str, Any], position: parts.Position, walk: Walk, policy: Policy, walks: Walks) -> Body:
-    """The largest part from `position` on that the hard cap holds."""
+def _part(value: dict[str, Any], walk: Walk, ask: Ask, policy: Policy, walks: Walks) -> Body:
+    """The largest part from the asked position on that the hard cap holds."""
+    position = ask.position or []
     room = max(parts.SMALLEST_ROOM, int(policy.hard_cap * FILL / walk.plan["density"]))
     while True:
         part = parts.take(value, position, room)
-        body = _part_body(value, part, position, walk, policy, walks)
+        body = _part_body(value, part, walk, ask, policy, walks)
         if body.fits(policy):
             return body
         if room <= parts.SMALLEST_ROOM:
@@ -193,12 +200,12 @@ def _part(value: dict[str, Any], position: parts.Position, walk: Walk, policy: P
         room = max(parts.SMALLEST_ROOM, int(room * min(0.9, 0.95 / body.fill(policy))))
 
 
-def _part_body(
-    value: dict[str, Any], part: parts.Part, position: parts.Position, walk: Walk, policy: Policy, walks: Walks
-) -> Body:
+def _part_body(value: dict[str, Any], part: parts.Part, walk: Walk, ask: Ask, policy: Policy, walks: Walks) -> Body:
+    position = ask.position or []
     meta: dict[str, Any] = {"kind": "part"}
     if not position:
-        meta |= {**walk.plan["note"], "resultHandle": walk.id}
+        meta |= walk.plan["note"]
+        meta |= {"resultHandle": walk.id} if ask.has_handles else {}
     if (continued := parts.continues(value, position)) is not None:
         meta["continues"] = continued
     cursor = walks.cursor(walk, part.following) if part.following is not None else None

@@ -12,11 +12,17 @@ from rest_framework.renderers import BaseRenderer
 
 from context_protection.budget import dumps
 from context_protection.errors import CallError
-from context_protection.payloads import Envelope, Record
-from context_protection.pipeline import needs_no_fetch, protect
-from context_protection.policies import policy_for
-from context_protection.requests import ask_of
-from context_protection.stores import walks
+from context_protection.payloads import Envelope
+from context_protection.plain import plain, written
+from context_protection.values import protect_value
+
+
+class Written(dict[str, Any]):
+    """A protected answer as renderers of any kind can write it; ours writes the very body that was measured."""
+
+    def __init__(self, envelope: Envelope) -> None:
+        super().__init__(orjson.loads(envelope.body))
+        self.envelope = envelope
 
 
 class ProtectedJSONRenderer(BaseRenderer):
@@ -27,20 +33,20 @@ class ProtectedJSONRenderer(BaseRenderer):
     def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> bytes:
         if isinstance(data, Envelope):
             return data.body
+        if isinstance(data, Written):
+            return data.envelope.body
         if data is None:
             return b""
         context = renderer_context or {}
         response, request = context.get("response"), context.get("request")
         answers = request is not None and request.method == "GET" and response is not None
         if isinstance(data, dict) and answers and response.status_code == 200:  # type: ignore[union-attr]
-            return self._protected(data, request, context["view"], response)
-        return dumps(data)
+            return self._protected(data, request, response)
+        return written(data)
 
-    def _protected(self, data: dict[str, Any], request: Any, view: Any, response: Any) -> bytes:
+    def _protected(self, data: dict[str, Any], request: Any, response: Any) -> bytes:
         try:
-            ask = ask_of(request, view)
-            record = None if needs_no_fetch(ask.walk) else Record(orjson.loads(dumps(data)))
-            return protect(record, ask, policy_for(ask.operation), walks).body
+            return protect_value(request, plain(data)).body
         except CallError as error:
             response.status_code = error.status
             return dumps(error.document())

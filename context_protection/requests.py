@@ -1,17 +1,36 @@
-"""A request to a view of Django REST framework, as protection sees it."""
+"""A request to a view that knows nothing of protection, as protection sees it.
 
+What is known of one request is kept with it, so that paginator, renderer and middleware go by one policy (law 6).
+"""
+
+import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from django.db import DatabaseError
+from django.http import HttpRequest, QueryDict
 from rest_framework.exceptions import APIException
-from rest_framework.request import Request
 
+from context_protection.cursors import Walk
 from context_protection.errors import CallError, InvalidArgument
 from context_protection.lists import page_span
-from context_protection.payloads import Ask
+from context_protection.payloads import Ask, Envelope
+from context_protection.policies import policy_for
+from context_protection.policy import DEFAULTS, Kind, Policy
 from context_protection.stores import walks
 
-FORM = ("limit", "cursor", "pages", "fields", "format")
+# The names that are protection's own. A record is not paged or laid out: there, limit and format are the view's.
+LIST_FORM = ("limit", "cursor", "pages", "fields", "format")
+RECORD_FORM = ("cursor", "fields")
+
+SEALED = "gAAAA"  # how each of our cursors begins: the version of the seal, and a time before 2106
+LONGEST_VALUE = 200  # characters of a query's value that a hint repeats
+LONGEST_HINT = 2000  # characters of an address with all its values
+
+_KEPT_AS = "_context_protection"
+
+logger = logging.getLogger(__name__)
 
 
 class Refused(APIException):
@@ -22,34 +41,108 @@ class Refused(APIException):
         self.status_code, self.detail = error.status, error.document()
 
 
-def ask_of(request: Request, view: Any) -> Ask:
-    """What the query asks for. Raises CallError (cursor, limit)."""
-    operation = _operation(request, view)
-    query = request.query_params.dict()
-    own = {name: value for name, value in query.items() if name not in FORM}
-    caller = f"user:{request.user.pk}" if request.user and request.user.is_authenticated else "anonymous"
-    walk, position = walks.resume(query["cursor"], operation, caller, own) if "cursor" in query else (None, None)
+@dataclass
+class Protection:
+    """What protection knows of one request, and what came of it."""
+
+    operation: str  # the view's name: what budgets are set for
+    policy: Policy
+    query: QueryDict  # as it was sent; the view may be shown less of it
+    kind: Kind | None = None
+    envelope: Envelope | None = None
+    error: CallError | None = None
+
+
+def protection_of(request: Any) -> Protection:
+    """The protection of a request of Django's, or of its framework's: made at the first need."""
+    plain: HttpRequest = getattr(request, "_request", request)
+    if not hasattr(plain, _KEPT_AS):
+        match = plain.resolver_match
+        operation = match.view_name if match else ""
+        setattr(plain, _KEPT_AS, Protection(operation, _policy(operation), plain.GET))
+    protection: Protection = getattr(plain, _KEPT_AS)
+    return protection
+
+
+def _policy(operation: str) -> Policy:
+    """What ops have set; the defaults where that cannot be read, for requests must be answered (law 5)."""
+    try:
+        return policy_for(operation)
+    except DatabaseError as error:
+        logger.warning("budgets cannot be read; the defaults apply", extra={"error": type(error).__name__})
+        return DEFAULTS
+
+
+def is_sealed(cursor: str | None) -> bool:
+    """Whether it looks like a cursor of ours; views may have others."""
+    return cursor is not None and cursor.startswith(SEALED)
+
+
+def ask_of(request: Any, form: tuple[str, ...], *, any_cursor: bool = False) -> Ask:
+    """What the query asks for. A cursor that is not ours is one of the view's own arguments, unless `any_cursor` has to
+    be ours. Raises CallError (cursor, limit)."""
+    query = protection_of(request).query
+    cursor = query.get("cursor")
+    resumes = cursor is not None and (any_cursor or is_sealed(cursor))
+    ours = {name for name in form if name != "cursor" or resumes}
+    own = {name: _own(values) for name, values in query.lists() if name not in ours}
+    caller = _caller(request)
+    walk, position = walks.resume(cursor, request.path, caller, own) if cursor is not None and resumes else (None, None)
     return Ask(
-        operation=operation,
+        operation=request.path,  # one view may serve many addresses; a walk is of one
         caller=caller,
-        hints=lambda name, more: _hint(request, more),
+        hints=lambda name, more: _hint(request.path, more),
         arguments=dict(walk.arguments) if walk else own,
         walk=walk,
         position=position,
-        limit=_limit(query.get("limit")),
+        limit=_limit(query.get("limit")) if "limit" in form else None,
         fields=query.get("fields"),
-        format=query.get("format"),
-        pages=page_span(query["pages"], with_cursor=walk is not None) if "pages" in query else None,
+        format=query.get("format") if "format" in form else None,
+        pages=_pages(query.get("pages"), walk) if "pages" in form else None,
     )
 
 
-def _operation(request: Request, view: Any) -> str:
-    match = request.resolver_match
-    return (match.view_name if match else "") or type(view).__name__
+def _own(values: list[str]) -> str | list[str]:
+    return values[0] if len(values) == 1 else values
 
 
-def _hint(request: Request, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {"endpoint": request.path, "parameters": dict(arguments)}
+def _caller(request: Any) -> str:
+    user = getattr(request, "user", None)
+    return f"user:{user.pk}" if user is not None and user.is_authenticated else "anonymous"
+
+
+def _hint(path: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {"endpoint": path, "parameters": dict(arguments)}
+
+
+def check_hints(ask: Ask) -> None:
+    """Raises InvalidArgument (value_too_long) where a hint would repeat more than an answer should hold. For answers
+    that have hints: one that came whole, or in pages, may be asked for with values of any length."""
+    texts = {name: _texts(value) for name, value in ask.arguments.items()}
+    sizes = {name: len(name) + sum(map(len, each)) for name, each in texts.items()}
+    too_long = any(len(text) > LONGEST_VALUE for each in texts.values() for text in each)
+    if too_long or len(ask.operation) + sum(sizes.values()) > LONGEST_HINT:
+        longest = max(sizes, key=lambda name: sizes[name], default="")
+        raise _too_long(longest, ask.arguments.get(longest))
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list) else [str(value)]
+
+
+def _too_long(name: str, value: Any) -> InvalidArgument:
+    return InvalidArgument(
+        "The answer is too large to be sent whole, and the query too long to be repeated in the way to its parts.",
+        reason="value_too_long",
+        parameter=name,
+        value=value,
+        expected=f"values of at most {LONGEST_VALUE} characters, and {LONGEST_HINT:,} in all",
+        suggestion="Send fields=all to have everything in pages, or the fields that you need by name.",
+    )
+
+
+def _pages(text: Any, walk: Walk | None) -> tuple[int, int] | None:
+    return None if text is None else page_span(str(text), with_cursor=walk is not None)
 
 
 def _limit(text: str | None) -> int | None:

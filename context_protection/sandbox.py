@@ -197,8 +197,8 @@ class Engine:
         self.plan = plan
         self.connection = duckdb.connect(":memory:", config=_locked_down(plan["memory_mb"]))
         self._fill(plan["columns"], plan["batches"], frame)
-        system = self.connection.execute("SELECT lower(table_name) FROM information_schema.tables").fetchall()
-        self.system_names = frozenset(str(name) for (name,) in system) - {TABLE}
+        system = self.connection.execute("SELECT lower(view_name) FROM duckdb_views()").fetchall()
+        self.system_names = frozenset(str(name) for (name,) in system)
         self.connection.execute("SET TimeZone = 'UTC'")
         self.connection.execute(f"SET max_execution_time = {int(plan['seconds'] * 1000)}")
         self.connection.execute("SET lock_configuration = true")

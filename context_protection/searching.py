@@ -23,7 +23,9 @@ SNIPPET_CHARS = 160
 WINDOW, OVERLAP = 20_000, 1_000  # characters that a regex sees at one time of a long text, and sees twice
 BLOCK = 2**20  # characters of a long text that are looked at together
 _BREAKS = regex.compile(r"[\r\n\t]+")
-_RECURSION = regex.compile(r"\(\?(?:R|[+-]?\d+|&|P>)")
+MOST_STEPS = 20_000  # of a pattern once its repetitions are written out
+_REFUSED = regex.compile(r"\(\?(?:R|[+-]?\d+|&|P>)|\(\?[\w-]*x")  # takes memory without end; hides what repeats
+_STEP = regex.compile(r"\\.|[()]|\{(?P<times>\d{1,9})|.", regex.DOTALL)
 _PLACE = regex.compile(r"(\d{1,12})(?:\.(\d{1,12}))?", regex.ASCII)
 
 
@@ -48,8 +50,8 @@ _HIT_NAMES = ("row", "id", "line", "path", "match")
 @dataclass(frozen=True, slots=True)
 class Found:
     """`total` counts all hits from where the search began; None when time was up before (then not `complete`).
-    `next_from`: the `from` that goes on after these hits; None: there is nothing more. `passed_over`: the place that
-    alone took the pattern too long."""
+    `next_from`: the `from` that goes on after these hits; None: there is nothing more. `passed_over`: the one place
+    that alone took all the time."""
 
     hits: tuple[Hit, ...]
     total: int | None
@@ -98,9 +100,12 @@ def _check_length(parameter: str, value: str) -> None:
 
 
 def _compiled(expression: str) -> Any:
-    if _RECURSION.search(expression):  # takes memory without end
-        message = "regex calls itself, which is not offered."
-        raise _invalid("regex", expression, message, "a regular expression without recursion", "Use a repetition.")
+    if _REFUSED.search(expression):
+        message = "regex calls itself or is verbose, which is not offered."
+        raise _invalid("regex", expression, message, "a plain regular expression", "Use repetitions; leave (?x) out.")
+    if _steps(expression) > MOST_STEPS:
+        expected = f"repetitions that are {MOST_STEPS:,} steps when written out"
+        raise _invalid("regex", expression, "regex repeats too often.", expected, "Use + or * for large counts.")
     try:
         return regex.compile(expression)
     except regex.error as error:
@@ -110,6 +115,24 @@ def _compiled(expression: str) -> Any:
         message = "regex cannot be read."
     suggestion = "Correct it there, or search for plain text with text."
     raise _invalid("regex", expression, message, "a regular expression as Python has them", suggestion)
+
+
+def _steps(expression: str) -> int:
+    """At most how many steps the pattern has when {n} is written out, as it is for the search: a nest of such takes
+    memory without bound. Brackets are not understood, which can only make it more."""
+    groups, last = [0], 0
+    for step in _STEP.finditer(expression):
+        times = min(int(step["times"] or 1), MOST_STEPS + 1)
+        if step[0] == "(":
+            groups.append(0)
+            last = 0
+        elif step["times"]:
+            groups[-1] += last * max(times - 1, 0)
+            last *= max(times, 1)
+        else:
+            last = 1 + (0 if step[0] != ")" else groups.pop() if len(groups) > 1 else groups[0])
+            groups[-1] += last
+    return sum(groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +228,7 @@ class _Search:
     hits: list[Hit] = field(default_factory=list)
     total: int = 0
     omitted: Place | None = None  # the first hit over the limit
+    opened: Place | None = None  # the first place that was looked at
 
     @cached_property
     def deadline(self) -> float:
@@ -218,13 +242,13 @@ class _Search:
 
     def look(self, number: int, value: int, text: str, **where: Any) -> bool:
         """Looks into one value; whether it was a hit. Raises _Stopped when the time is up."""
-        left = self.check_time(number, value)
         place = Place(number, value)
+        left = self.check_time(number, value)
+        self.opened = self.opened or place
         try:
             span = self.pattern.find(text, left)
         except TimeoutError:
-            alone = left > self.seconds / 2  # begun anew it would take too long again
-            raise _Stopped(Place(place.row, place.value + 1) if alone else place, place if alone else None) from None
+            raise _Stopped(place) from None
         if span is None:
             return False
         self.total += 1
@@ -235,20 +259,21 @@ class _Search:
         return True
 
     def finished(self) -> Found:
-        return Found(tuple(self.hits), self.total, True, _said(self.omitted))
+        return Found(tuple(self.hits), self.total, True, str(self.omitted) if self.omitted else None)
 
-    def stopped(self, stop: "_Stopped") -> Found:
-        return Found(tuple(self.hits), None, False, _said(self.omitted or stop.place), _said(stop.passed_over))
+    def stopped(self, place: Place, following: Place) -> Found:
+        """Time was up at `place`. One that took all of it would take it again: the next search begins after it."""
+        alone = place == self.opened
+        goes_on = self.omitted or (following if alone else place)
+        return Found(tuple(self.hits), None, False, str(goes_on), str(place) if alone else None)
 
 
 class _Stopped(Exception):
-    def __init__(self, place: Place, passed_over: Place | None = None) -> None:
+    """Time is up, before or in the value at `place`."""
+
+    def __init__(self, place: Place) -> None:
         super().__init__(str(place))
-        self.place, self.passed_over = place, passed_over
-
-
-def _said(place: Place | None) -> str | None:
-    return None if place is None else str(place)
+        self.place = place
 
 
 def _search(wanted: Pattern, limit: int, seconds: float) -> _Search:
@@ -283,7 +308,7 @@ def search_rows(
             where = {"row": index, "id": name if isinstance(name, (str, int)) else None}
             _look_into(search, row, index, first, where)
     except _Stopped as stop:
-        return search.stopped(stop)
+        return search.stopped(stop.place, Place(stop.place.row, stop.place.value + 1))
     return search.finished()
 
 
@@ -300,7 +325,7 @@ def search_value(
     try:
         _look_into(search, value, 0, first, {})
     except _Stopped as stop:
-        return search.stopped(stop)
+        return search.stopped(stop.place, Place(stop.place.row, stop.place.value + 1))
     return search.finished()
 
 
@@ -364,9 +389,7 @@ def search_text(
             if line >= first.row and line != hit_line and search.look(line, 0, text, line=line):
                 hit_line = line
     except _Stopped as stop:
-        # A line is looked at whole: what is passed over is the rest of it.
-        place = Place(stop.place.row + (stop.passed_over is not None))
-        return search.stopped(_Stopped(place, stop.passed_over))
+        return search.stopped(stop.place, Place(stop.place.row + 1))
     return search.finished()
 
 

@@ -15,6 +15,7 @@ from context_protection.pipeline import needs_no_fetch, protect
 from context_protection.policies import policy_for
 from context_protection.policy import Kind, Policy
 from context_protection.stores import walks
+from gateway import audit
 from gateway.access.callers import Caller, confirm
 from gateway.arguments import validated
 from gateway.hints import Hints
@@ -94,6 +95,7 @@ def _ask(call: Call, operation: Operation, given: Mapping[str, Any], own: Mappin
         fields=given.get("fields"),
         format=given.get("format"),
         pages=page_span(given["pages"], with_cursor=walk is not None) if "pages" in given else None,
+        has_handles=True,
         record_operation=operation.record_operation,
         record_arguments={"fields": "all"} if opens and opens.kind is Kind.RECORD else {},
     )
@@ -124,6 +126,7 @@ def _record(call: Call, operation: Operation, policy: Policy, envelope: Envelope
         estimated_tokens=envelope.estimated_tokens,
         claude_tokens=envelope.claude_tokens,
         original_tokens=envelope.original_tokens,
+        baseline_tokens=envelope.baseline,
         response_bytes=len(envelope.body),
         item_count=envelope.items,
         outcome=envelope.outcome,
@@ -131,7 +134,9 @@ def _record(call: Call, operation: Operation, policy: Policy, envelope: Envelope
         summarization_used=envelope.summarized,
         chunking_used=envelope.chunked,
         oversized=envelope.oversized,
+        missing_fields=", ".join(envelope.missing_fields),
     )
+    audit.consider(call.id, operation.name, envelope)
 
 
 def _record_error(call: Call, error: CallError) -> None:

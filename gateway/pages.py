@@ -11,10 +11,11 @@ from django.views.decorators.http import require_safe
 
 from context_protection import tokens
 from context_protection.budget import dumps
+from gateway import audit
 from gateway.connecting import Server, ways
 from gateway.operations import catalogue
 from gateway.version import VERSION
-from telemetry import queries, recorder
+from telemetry import audits, queries, recorder
 from telemetry.metrics import metrics_text
 from telemetry.models import Alert
 
@@ -65,10 +66,14 @@ def _shown_figures(day: Mapping[str, Any]) -> list[Figure]:
     return [
         Figure("Calls in the last 24 hours", f"{calls:,}", failed),
         Figure("Tokens sent", f"{sent:,}", average),
-        Figure(
-            "Tokens saved", f"{saved:,}", f"{share} % of what the APIs returned" if saved else "every answer fitted"
-        ),
+        Figure("Tokens saved", f"{saved:,}", _about_savings(saved, share)),
     ]
+
+
+def _about_savings(saved: int, share: str) -> str:
+    if saved > 0:
+        return f"{share} % of what the APIs would have sent, follow-up calls included"
+    return "follow-up calls took more than was saved" if saved else "every answer fitted"
 
 
 def _percent(part: int, whole: int) -> str:
@@ -160,6 +165,19 @@ def _figures() -> dict[str, Any]:
             "dropped": recorded.dropped,
             "lagSeconds": _rounded(recorded.lag_seconds, 2),
         },
+        "tokenAudit": _token_audit(),
+    }
+
+
+def _token_audit() -> dict[str, Any]:
+    """FR-014: how the counts compare with full ones. The ratio is our count to the actual; 1 is right."""
+    figures, state = audits.summary(), audit.state()
+    return {
+        "n": figures.count,
+        "withinTwentyPercent": _rounded(figures.formula_within),
+        "medianRatio": _rounded(figures.claude_ratio),
+        "dropped": state.dropped,
+        "providerFailures": state.provider_failures,
     }
 
 

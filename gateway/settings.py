@@ -189,6 +189,12 @@ OVERSIZED_ALERT_SHARE = env.float("OVERSIZED_ALERT_SHARE", default=0.05)
 OVERSIZED_ALERT_WINDOW_MINUTES = env.int("OVERSIZED_ALERT_WINDOW_MINUTES", default=15)
 OVERSIZED_ALERT_MIN_CALLS = env.int("OVERSIZED_ALERT_MIN_CALLS", default=20)
 OVERSIZED_ALERT_RECOVERY = env.float("OVERSIZED_ALERT_RECOVERY", default=0.8)
+AUDIT_SHARE = env.float("AUDIT_SHARE", default=0.01)
+if not 0 <= AUDIT_SHARE <= 1:
+    raise ImproperlyConfigured(f"AUDIT_SHARE is {AUDIT_SHARE}; expected a share of the answers, 0 to 1.")
+AUDIT_MODEL = env.str("AUDIT_MODEL", default="claude-opus-4-8")
+ANTHROPIC_API_KEY = env.str("ANTHROPIC_API_KEY", default="")  # set: audited bodies are sent there to be counted
+ANTHROPIC_BASE_URL = env.str("ANTHROPIC_BASE_URL", default="https://api.anthropic.com")
 ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])
 vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="sluice@localhost")

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
@@ -12,10 +13,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
-from telemetry import wording
+from telemetry import queries, wording
+from telemetry.audit_table import audit_table
 from telemetry.dashboard import dashboard
 from telemetry.filters import TimeFilter, chosen_range
-from telemetry.models import Alert, TelemetryRecord
+from telemetry.models import Alert, TelemetryRecord, TokenAudit
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at run time
@@ -69,9 +71,9 @@ class TelemetryRecordAdmin(ReadOnlyAdmin):
         ("Answer", {"fields": ("result", "error_reason", "latency", "response_size", "item_count")}),
         (
             "Tokens",
-            {"fields": ("original", "sent", "claude", "saved", "reduction", "budget", "oversized")},
+            {"fields": ("original", "sent", "claude", "baseline", "saved", "reduction", "budget", "oversized")},
         ),
-        ("Protection", {"fields": ("pagination_used", "summarization_used", "chunking_used")}),
+        ("Protection", {"fields": ("pagination_used", "summarization_used", "chunking_used", "missing_fields")}),
     )
 
     def changelist_view(self, request: HttpRequest, extra_context: Mapping[str, Any] | None = None) -> HttpResponse:
@@ -82,6 +84,7 @@ class TelemetryRecordAdmin(ReadOnlyAdmin):
             shown = dashboard(calls=calls, since=time_range.since(now), until=now)
             response.context_data |= {
                 "dashboard": shown,
+                "lacking": queries.lacking(calls.order_by()),
                 "time_range": time_range,
                 "charts": [asdict(chart) for chart in shown.charts if not chart.empty],
             }
@@ -101,7 +104,7 @@ class TelemetryRecordAdmin(ReadOnlyAdmin):
 
     @admin.display(description="tokens", ordering="original_tokens")
     def tokens(self, record: TelemetryRecord) -> str:
-        if not record.saved_tokens:
+        if not record.reduction:
             return wording.whole(record.estimated_tokens)
         return f"{wording.whole(record.original_tokens)} → {wording.whole(record.estimated_tokens)}"
 
@@ -117,7 +120,11 @@ class TelemetryRecordAdmin(ReadOnlyAdmin):
     def claude(self, record: TelemetryRecord) -> str:
         return wording.whole(record.claude_tokens or None)
 
-    @admin.display(description="tokens saved")
+    @admin.display(description="baseline tokens")
+    def baseline(self, record: TelemetryRecord) -> str:
+        return wording.whole(record.baseline_tokens)
+
+    @admin.display(description="tokens saved, net")
     def saved(self, record: TelemetryRecord) -> str:
         return wording.whole(record.saved_tokens)
 
@@ -125,9 +132,9 @@ class TelemetryRecordAdmin(ReadOnlyAdmin):
     def budget(self, record: TelemetryRecord) -> str:
         return wording.whole(record.threshold)
 
-    @admin.display(description="reduction", ordering="saved_tokens")
+    @admin.display(description="reduction", ordering=F("original_tokens") - F("estimated_tokens"))
     def reduction(self, record: TelemetryRecord) -> str:
-        return wording.share(record.reduction) if record.saved_tokens else wording.NOTHING
+        return wording.share(record.reduction) if record.reduction else wording.NOTHING
 
     @admin.display(description="latency", ordering="latency_ms")
     def latency(self, record: TelemetryRecord) -> str:
@@ -138,28 +145,69 @@ class TelemetryRecordAdmin(ReadOnlyAdmin):
         return wording.size(record.response_bytes)
 
 
+@admin.register(TokenAudit)
+class TokenAuditAdmin(ReadOnlyAdmin):
+    list_display = ("time", "operation", "text_class", "formula", "ours", "actual")
+    list_display_links = ("time", "operation")
+    list_filter = (
+        ("text_class", admin.AllValuesFieldListFilter),
+        "source",
+        ("operation", admin.AllValuesFieldListFilter),
+    )
+    fields = ("time", "operation", "text_class", "chars", "formula", "ours", "actual", "source")
+
+    def changelist_view(self, request: HttpRequest, extra_context: Mapping[str, Any] | None = None) -> HttpResponse:
+        response = super().changelist_view(request, extra_context)
+        # A redirect after a bad filter has no context.
+        if isinstance(response, TemplateResponse) and response.context_data and "cl" in response.context_data:
+            listed = response.context_data["cl"].queryset
+            response.context_data["audit_table"] = audit_table(listed)
+        return response
+
+    @admin.display(description="time", ordering="at")
+    def time(self, audit: TokenAudit) -> str:
+        return f"{timezone.localtime(audit.at):%d %b %H:%M:%S}"
+
+    @admin.display(description="formula", ordering="formula_tokens")
+    def formula(self, audit: TokenAudit) -> str:
+        return wording.compared(audit.formula_tokens, audit.actual_tokens)
+
+    @admin.display(description="our count", ordering="claude_tokens")
+    def ours(self, audit: TokenAudit) -> str:
+        return wording.compared(audit.claude_tokens, audit.actual_tokens)
+
+    @admin.display(description="actual", ordering="actual_tokens")
+    def actual(self, audit: TokenAudit) -> str:
+        return wording.whole(audit.actual_tokens)
+
+
 @admin.register(Alert)
 class AlertAdmin(ReadOnlyAdmin):
     list_display = ("badge", "message", "opened_at", "cleared_at", "opening_share", "highest_share")
     list_display_links = ("badge", "message")
     list_filter = ("state", "kind")
-    fieldsets = (
-        (None, {"fields": ("badge", "kind", "message")}),
-        ("When", {"fields": ("opened_at", "cleared_at", "last_checked_at")}),
-        (
-            "How much",
-            {
-                "fields": (
-                    "opening_share",
-                    "highest_share",
-                    "alert_line",
-                    "oversized_calls",
-                    "calls",
-                    "window_minutes",
-                )
-            },
+    HOW_MUCH = {
+        Alert.Kind.OVERSIZED_SHARE: (
+            "opening_share",
+            "highest_share",
+            "alert_line",
+            "oversized_calls",
+            "calls",
+            "window_minutes",
         ),
-    )
+        Alert.Kind.TOKEN_DRIFT: ("opening_share", "highest_share", "alert_line", "audits"),
+    }
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        return (
+            (None, {"fields": ("badge", "kind", "message")}),
+            ("When", {"fields": ("opened_at", "cleared_at", "last_checked_at")}),
+            ("How much", {"fields": self.HOW_MUCH[obj.kind]}),
+        )
+
+    @admin.display(description="audits looked at")
+    def audits(self, alert: Alert) -> str:
+        return wording.whole(alert.calls)
 
     @admin.display(description="state", ordering="state")
     def badge(self, alert: Alert) -> SafeString:

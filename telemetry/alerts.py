@@ -1,9 +1,10 @@
 """When too many answers would have been over budget, say so once, and say when it is over (O4, US5-4).
 
-`judge` is the rule; `check` applies it to the calls of the last minutes.
+`judge` is the rule; `check` applies it to the calls of the last minutes. `settle` is the life of any alert.
 """
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
@@ -65,24 +66,17 @@ def judge(window: Window, rule: Rule, *, alert_is_open: bool) -> Verdict:
 
 
 def check(*, now: datetime | None = None) -> Verdict:
-    """Looks at the calls of the window that ends `now`; opens, updates or clears the alert.
-
-    Several processes may check at once: one of them raises, the others find it raised.
-    """
+    """Looks at the calls of the window that ends `now`; opens, updates or clears the alert."""
     now = now or timezone.now()
     rule = rule_from_settings()
     seen = queries.summary(since=now - rule.window, until=now)
     window = Window(seen.calls, seen.oversized_calls)
-    alert = Alert.objects.filter(kind=Alert.Kind.OVERSIZED_SHARE, state=Alert.State.OPEN).first()
-    verdict = judge(window, rule, alert_is_open=alert is not None)
-    match verdict, alert:
-        case Verdict.RAISE, _:
-            raise_once(window, rule, now)
-        case Verdict.KEEP, Alert():
-            _keep(alert, window, rule, now)
-        case Verdict.CLEAR, Alert():
-            _clear(alert, window, rule, now)
-    return verdict
+    return settle(
+        Alert.Kind.OVERSIZED_SHARE,
+        sighting(window, rule),
+        now,
+        lambda is_open: judge(window, rule, alert_is_open=is_open),
+    )
 
 
 def rule_from_settings() -> Rule:
@@ -94,45 +88,17 @@ def rule_from_settings() -> Rule:
     )
 
 
-def raise_once(window: Window, rule: Rule, now: datetime) -> bool:
-    """Opens the alert and tells people; False when another process did so a moment ago."""
-    try:
-        with transaction.atomic():
-            alert = Alert.objects.create(
-                kind=Alert.Kind.OVERSIZED_SHARE,
-                message=_sentence(window, rule),
-                opened_at=now,
-                last_checked_at=now,
-                share=window.share,
-                peak_share=window.share,
-                threshold_share=rule.share,
-                window_minutes=rule.minutes,
-                calls=window.calls,
-                oversized_calls=window.oversized,
-            )
-    except IntegrityError:
-        return False
-    logger.warning("alert raised: %s", alert.message, extra=_fields(alert, window))
-    _send_mail(alert)
-    return True
-
-
-def _keep(alert: Alert, window: Window, rule: Rule, now: datetime) -> None:
-    _open(alert).update(
-        message=_sentence(window, rule), last_checked_at=now, peak_share=max(alert.peak_share, window.share)
+def sighting(window: Window, rule: Rule) -> "Sighting":
+    return Sighting(
+        message=_sentence(window, rule),
+        share=window.share,
+        line=rule.share,
+        seen=window.calls,
+        affected=window.oversized,
+        window_minutes=rule.minutes,
+        advice="The answers were reduced, nothing was lost. The admin's list of calls shows which operations are "
+        "oversized; look at their token budgets.",
     )
-
-
-def _clear(alert: Alert, window: Window, rule: Rule, now: datetime) -> None:
-    message = f"Cleared: {_sentence(window, rule)}"
-    cleared = _open(alert).update(state=Alert.State.CLEARED, cleared_at=now, last_checked_at=now, message=message)
-    if cleared:
-        logger.info("alert cleared: %s", message, extra=_fields(alert, window))
-
-
-def _open(alert: Alert) -> QuerySet[Alert]:
-    """The alert's row while it is open: another process may have cleared it since we looked."""
-    return Alert.objects.filter(pk=alert.pk, state=Alert.State.OPEN)
 
 
 def _sentence(window: Window, rule: Rule) -> str:
@@ -144,25 +110,96 @@ def _sentence(window: Window, rule: Rule) -> str:
     )
 
 
-def _fields(alert: Alert, window: Window) -> dict[str, object]:
+# -- The life of an alert ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What a check saw, in an alert's words. `share` and its `line` are 0 to 1, `seen` is what they are a share of."""
+
+    message: str
+    share: float
+    line: float
+    seen: int
+    advice: str
+    affected: int = 0
+    window_minutes: int = 0
+
+
+def settle(kind: Alert.Kind, seen: Sighting, now: datetime, judged: Callable[[bool], Verdict]) -> Verdict:
+    """Opens, updates or clears the alert of that kind, as `judged` by whether one is open.
+
+    Several processes may check at once: one of them raises, the others find it raised.
+    """
+    alert = Alert.objects.filter(kind=kind, state=Alert.State.OPEN).first()
+    verdict = judged(alert is not None)
+    match verdict, alert:
+        case Verdict.RAISE, _:
+            raise_once(kind, seen, now)
+        case Verdict.KEEP, Alert():
+            _keep(alert, seen, now)
+        case Verdict.CLEAR, Alert():
+            _clear(alert, seen, now)
+    return verdict
+
+
+def raise_once(kind: Alert.Kind, seen: Sighting, now: datetime) -> bool:
+    """Opens the alert and tells people; False when another process did so a moment ago."""
+    try:
+        with transaction.atomic():
+            alert = Alert.objects.create(
+                kind=kind,
+                message=seen.message,
+                opened_at=now,
+                last_checked_at=now,
+                share=seen.share,
+                peak_share=seen.share,
+                threshold_share=seen.line,
+                window_minutes=seen.window_minutes,
+                calls=seen.seen,
+                oversized_calls=seen.affected,
+            )
+    except IntegrityError:
+        return False
+    logger.warning("alert raised: %s", alert.message, extra=_fields(alert, seen))
+    _send_mail(alert, seen.advice)
+    return True
+
+
+def _keep(alert: Alert, seen: Sighting, now: datetime) -> None:
+    _open(alert).update(message=seen.message, last_checked_at=now, peak_share=max(alert.peak_share, seen.share))
+
+
+def _clear(alert: Alert, seen: Sighting, now: datetime) -> None:
+    message = f"Cleared: {seen.message}"
+    cleared = _open(alert).update(state=Alert.State.CLEARED, cleared_at=now, last_checked_at=now, message=message)
+    if cleared:
+        logger.info("alert cleared: %s", message, extra=_fields(alert, seen))
+
+
+def _open(alert: Alert) -> QuerySet[Alert]:
+    """The alert's row while it is open: another process may have cleared it since we looked."""
+    return Alert.objects.filter(pk=alert.pk, state=Alert.State.OPEN)
+
+
+def _fields(alert: Alert, seen: Sighting) -> dict[str, object]:
     return {
         "alert": alert.pk,
         "kind": alert.kind,
-        "calls": window.calls,
-        "oversized_calls": window.oversized,
-        "share": round(window.share, 4),
+        "calls": seen.seen,
+        "oversized_calls": seen.affected,
+        "share": round(seen.share, 4),
         "threshold_share": alert.threshold_share,
     }
 
 
-def _send_mail(alert: Alert) -> None:
+def _send_mail(alert: Alert, advice: str) -> None:
     if not settings.ALERT_EMAILS:
         return
     try:
         send_mail(
             subject=f"[Sluice] {alert.get_kind_display()}: {alert.share:.1%}",
-            message=f"{alert.message}\n\nThe answers were reduced, nothing was lost. The admin's list of "
-            "calls shows which operations are oversized; look at their token budgets.",
+            message=f"{alert.message}\n\n{advice}",
             from_email=None,
             recipient_list=settings.ALERT_EMAILS,
         )

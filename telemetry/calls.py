@@ -22,6 +22,9 @@ class Call:
     estimated_tokens: int = 0  # of the body that left
     claude_tokens: int = 0  # the same body by Claude's own count; 0: not counted
     original_tokens: int = 0  # of the payload, had it not been protected
+    baseline_tokens: int = (
+        0  # what an unprotected API would have sent; 0: it was counted with the call that this follows
+    )
     threshold: int = 0  # the policy's token budget for this call
     response_bytes: int = 0
     item_count: int = 0
@@ -31,16 +34,19 @@ class Call:
     chunking_used: bool = False
     error_reason: str = ""
     oversized: bool = False  # it would have gone over its budget as it was asked, and was made smaller (FR-030)
+    missing_fields: str = ""  # of the preview's fields, those that upstream's record did not have, by commas
     kind: str = ""  # list | record | text | action; "" where the door does not know
 
     @property
     def saved_tokens(self) -> int:
-        return max(0, self.original_tokens - self.estimated_tokens)
+        """Net: below 0 for a follow-up, which costs what an unprotected API had sent at once."""
+        return self.baseline_tokens - self.estimated_tokens
 
     @property
     def reduction(self) -> float:
-        """The share of the original's tokens that was kept out of the context, 0 to 1."""
-        return self.saved_tokens / self.original_tokens if self.original_tokens else 0.0
+        """The share of the original's tokens that this answer left out, 0 to 1 (FR-030)."""
+        left_out = max(0, self.original_tokens - self.estimated_tokens)
+        return left_out / self.original_tokens if self.original_tokens else 0.0
 
     @property
     def is_list(self) -> bool:

@@ -3,7 +3,7 @@
 They count this process's calls since it started; Prometheus adds the processes up.
 """
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 
 from telemetry.calls import Call
 from telemetry.models import Door, Outcome
@@ -21,8 +21,14 @@ ProcessCollector(registry=REGISTRY)
 CALLS = Counter("sluice_calls", "Calls answered.", ("operation", "outcome", "door"), registry=REGISTRY)
 TOKENS = Counter(
     "sluice_result_tokens",
-    "Estimated tokens of answers: raw (unprotected), sent to the context, saved.",
+    "Estimated tokens: raw (the payloads), baseline (what unprotected APIs would have sent), sent to the context.",
     ("operation", "kind"),
+    registry=REGISTRY,
+)
+SAVED = Gauge(
+    "sluice_net_saved_tokens",
+    "Baseline less sent since the start: follow-up calls cost, so that it can fall.",
+    ("operation",),
     registry=REGISTRY,
 )
 OVERSIZED = Counter(
@@ -57,7 +63,8 @@ def count(call: Call) -> None:
     CALLS.labels(operation, outcome, door).inc()
     TOKENS.labels(operation, "raw").inc(max(0, call.original_tokens))
     TOKENS.labels(operation, "sent").inc(max(0, call.estimated_tokens))
-    TOKENS.labels(operation, "saved").inc(call.saved_tokens)
+    TOKENS.labels(operation, "baseline").inc(max(0, call.baseline_tokens))
+    SAVED.labels(operation).inc(call.saved_tokens)
     BYTES.labels(operation).inc(max(0, call.response_bytes))
     LATENCY.labels(operation).observe(call.latency_ms / 1000)
     if call.oversized:

@@ -97,7 +97,7 @@ def _tiles(seen: Figures) -> tuple[Tile, ...]:
         Tile(
             "Tokens saved",
             wording.short(seen.tokens_saved),
-            f"{wording.share(seen.reduction)} of {wording.short(seen.tokens_original)}",
+            f"net: {wording.share(seen.reduction)} of {wording.short(seen.tokens_baseline)}",
         ),
         Tile("Oversized", wording.share(seen.oversized_share), f"{seen.oversized_calls:,} calls over budget"),
         Tile(
@@ -145,7 +145,7 @@ def _charts(seen: Figures, series: Series) -> tuple[Chart, ...]:
             series,
             key="tokens",
             title="Tokens sent and saved",
-            caption=f"{wording.share(seen.reduction)} of {wording.short(seen.tokens_original)} tokens saved.",
+            caption=f"{wording.share(seen.reduction)} of {wording.short(seen.tokens_baseline)} tokens saved, net.",
             unit="count",
             stacked=True,
             lines=(

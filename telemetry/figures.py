@@ -27,7 +27,7 @@ class Figures:
     errors: int
     tokens_sent: int
     tokens_original: int
-    tokens_saved: int
+    tokens_baseline: int  # what unprotected APIs would have sent
     bytes_sent: int
     oversized_calls: int
     list_calls: int  # answered, not failed
@@ -50,9 +50,14 @@ class Figures:
         return _share(self.paginated_list_calls, self.list_calls)
 
     @property
+    def tokens_saved(self) -> int:
+        """Net of follow-up calls; below 0 where these cost more than was saved."""
+        return self.tokens_baseline - self.tokens_sent
+
+    @property
     def reduction(self) -> float | None:
-        """Tokens saved among the tokens that would have been sent."""
-        return _share(self.tokens_saved, self.tokens_original)
+        """Net savings among the tokens that unprotected APIs would have sent."""
+        return _share(self.tokens_saved, self.tokens_baseline)
 
     @property
     def estimate_accuracy(self) -> float | None:

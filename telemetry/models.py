@@ -1,4 +1,4 @@
-"""What is kept: a row per call, and the alerts that the calls gave rise to."""
+"""What is kept: a row per call, one per audited token count, and the alerts that they gave rise to."""
 
 from django.db import models
 from django.utils import timezone
@@ -49,7 +49,21 @@ class TelemetryRecord(models.Model):
     original_tokens = models.PositiveIntegerField(
         "original tokens", help_text="Estimate for the payload, had it not been protected."
     )
-    saved_tokens = models.PositiveIntegerField("tokens saved", help_text="Original tokens less tokens sent.")
+    baseline_tokens = models.PositiveIntegerField(
+        "baseline tokens",
+        default=0,
+        help_text="What an API without protection would have sent for this call; 0 for a follow-up of an answer "
+        "whose baseline was counted.",
+    )
+    saved_tokens = models.IntegerField(
+        "tokens saved, net", help_text="Baseline tokens less tokens sent: a follow-up costs, and is below 0."
+    )
+    missing_fields = models.CharField(
+        "fields not found upstream",
+        max_length=400,
+        blank=True,
+        help_text="Fields of the preview that upstream's record does not have.",
+    )
     threshold = models.PositiveIntegerField("token budget", help_text="The budget this call had.")
     oversized = models.BooleanField(help_text="The original would have gone over the token budget.")
     pagination_used = models.BooleanField("paginated")
@@ -70,8 +84,34 @@ class TelemetryRecord(models.Model):
 
     @property
     def reduction(self) -> float:
-        """The share of the original's tokens that was kept out of the context, 0 to 1."""
-        return self.saved_tokens / self.original_tokens if self.original_tokens else 0.0
+        """The share of the original's tokens that this answer left out, 0 to 1 (FR-030)."""
+        left_out = max(0, self.original_tokens - self.estimated_tokens)
+        return left_out / self.original_tokens if self.original_tokens else 0.0
+
+
+class TokenAudit(models.Model):
+    """An answer's token counts beside the actual one (FR-014). Written off the hot path, never changed afterwards."""
+
+    class Source(models.TextChoices):
+        CTOK = "ctok", "ctok"
+        PROVIDER = "provider", "Provider"
+
+    at = models.DateTimeField("time", db_index=True, help_text="When the answer left.")
+    operation = models.CharField(max_length=100)
+    text_class = models.CharField("class", max_length=32, help_text="What dominates the answer: JSON, log, prose …")
+    chars = models.PositiveIntegerField("characters")
+    formula_tokens = models.PositiveIntegerField("formula", help_text="Characters / 4 + 20 %.")
+    claude_tokens = models.PositiveIntegerField("our count", help_text="Claude's count as it was taken for the answer.")
+    actual_tokens = models.PositiveIntegerField("actual", help_text="The full count.")
+    source = models.CharField(max_length=16, choices=Source.choices, help_text="Who made the full count.")
+
+    class Meta:
+        verbose_name = "token audit"
+        ordering = ("-at", "-pk")
+        indexes = (models.Index(fields=("text_class", "-at"), name="telemetry_audit_class_time"),)
+
+    def __str__(self) -> str:
+        return f"{self.operation} {self.at:%Y-%m-%d %H:%M:%S} ({self.text_class})"
 
 
 class Alert(models.Model):
@@ -79,6 +119,7 @@ class Alert(models.Model):
 
     class Kind(models.TextChoices):
         OVERSIZED_SHARE = "oversized_share", "Too many oversized answers"
+        TOKEN_DRIFT = "token_drift", "Token counts drift"
 
     class State(models.TextChoices):
         OPEN = "open", "Open"
@@ -90,12 +131,14 @@ class Alert(models.Model):
     opened_at = models.DateTimeField("opened", default=timezone.now)
     cleared_at = models.DateTimeField("cleared", null=True, blank=True)
     last_checked_at = models.DateTimeField("last checked", default=timezone.now)
-    share = models.FloatField("share at opening", help_text="Oversized calls among all calls, 0 to 1.")
+    share = models.FloatField(
+        "share at opening", help_text="Oversized calls among all calls, or how far token counts are off, 0 to 1."
+    )
     peak_share = models.FloatField("highest share", help_text="The highest share seen while open.")
     threshold_share = models.FloatField("alert line", help_text="The share that must not be exceeded.")
-    window_minutes = models.PositiveIntegerField("window in minutes")
-    calls = models.PositiveIntegerField("calls in the window", help_text="At opening.")
-    oversized_calls = models.PositiveIntegerField("oversized calls", help_text="In the window, at opening.")
+    window_minutes = models.PositiveIntegerField("window in minutes", default=0)
+    calls = models.PositiveIntegerField("calls in the window", help_text="Calls, or audits, looked at at opening.")
+    oversized_calls = models.PositiveIntegerField("oversized calls", default=0, help_text="In the window, at opening.")
 
     class Meta:
         ordering = ("-opened_at", "-pk")

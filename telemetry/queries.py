@@ -27,6 +27,7 @@ from telemetry.models import Outcome, TelemetryRecord
 Calls = QuerySet[TelemetryRecord]
 
 SORT_AT_MOST = 50_000  # rows
+LACKING = 12  # lines of what upstream lacks
 
 FIGURES: dict[str, Any] = {
     "calls": Count("pk"),
@@ -37,7 +38,7 @@ FIGURES: dict[str, Any] = {
     "errors": Count("pk", filter=Q(outcome=Outcome.ERROR)),
     "tokens_sent": Sum("estimated_tokens", default=0),
     "tokens_original": Sum("original_tokens", default=0),
-    "tokens_saved": Sum("saved_tokens", default=0),
+    "tokens_baseline": Sum("baseline_tokens", default=0),
     "bytes_sent": Sum("response_bytes", default=0),
     "oversized_calls": Count("pk", filter=Q(oversized=True)),
     "list_calls": Count("pk", filter=Q(kind="list") & ~Q(outcome=Outcome.ERROR)),
@@ -114,6 +115,13 @@ def by_operation(*, at_most: int = 100, **chosen: Unpack[Chosen]) -> tuple[Opera
     rows = _grouped(calls, "operation")[:at_most]
     latency = _percentiles(calls, sum(row["calls"] for row in rows), "operation")
     return tuple(OperationFigures(row["operation"], _figures(row, latency.get(row["operation"]))) for row in rows)
+
+
+def lacking(calls: Calls) -> list[Mapping[str, Any]]:
+    """Which previews showed fewer fields than they should, since upstream's records did not have them: `operation`,
+    `missing_fields`, `count` of calls, the most frequent first."""
+    found = calls.exclude(missing_fields="").values("operation", "missing_fields").annotate(count=Count("pk"))
+    return [*found.order_by("-count", "operation", "missing_fields")[:LACKING]]
 
 
 def health(*, now: datetime | None = None) -> Health:

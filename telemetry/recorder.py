@@ -3,6 +3,7 @@
     record(call)  ─►  queue (10,000)  ─►  writer thread, ≤ 500 calls or every 0.5 s  ─►  storage.store()
 
 `record` never waits and never raises; whatever goes wrong behind it costs telemetry, not answers (R4).
+A `Recorder` of anything else that the hot path hands over (samples to audit) works the same way.
 
 Tests: a writer thread cannot see the transaction that a test lives in. Inside
 `with recorder.on_callers_thread():` no thread is started, and `flush()` writes on the thread that calls it.
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any, Generic, Protocol, TypeVar
 
 from django.db import connections
 from django.utils.asyncio import async_unsafe
@@ -34,6 +36,7 @@ __all__ = [
     "flush",
     "on_callers_thread",
     "record",
+    "record_answer",
     "state",
     "stop",
 ]
@@ -45,6 +48,14 @@ PATIENCE = 30.0  # seconds without a database, after which calls are given up, t
 SHUTDOWN = 3.0  # seconds
 
 logger = logging.getLogger(__name__)
+
+
+class Dated(Protocol):
+    @property
+    def at(self) -> datetime: ...
+
+
+Item = TypeVar("Item", bound=Dated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +70,15 @@ class RecorderState:
     lag_seconds: float  # the age of the oldest call that is not stored yet
 
 
-class Recorder:
-    """`store` saves calls for good; it raises `StoreUnavailableError` when the same may work later."""
+class Recorder(Generic[Item]):
+    """`store` saves items for good; when it raises, the same items are handed to it again, for as long as `patience`
+    lasts."""
 
     def __init__(
         self,
-        store: Callable[[Sequence[Call]], Stored] = storage.store,
+        store: Callable[[Sequence[Item]], Stored],
         *,
+        name: str = "telemetry-writer",
         threaded: bool = True,
         capacity: int = CAPACITY,
         batch: int = BATCH,
@@ -73,6 +86,7 @@ class Recorder:
         patience: float = PATIENCE,
     ) -> None:
         self._store = store
+        self._name = name
         self._threaded = threaded
         self._capacity = capacity
         self._batch = batch
@@ -80,7 +94,7 @@ class Recorder:
         self._patience = patience
 
         # A flush puts a marker in line behind the calls that it waits for.
-        self._queue: deque[Call | threading.Event] = deque()
+        self._queue: deque[Item | threading.Event] = deque()
         self._arrived = threading.Event()
         self._hurry = threading.Event()
         self._stopping = threading.Event()
@@ -93,13 +107,13 @@ class Recorder:
         self._last_error = ""
         self._failing_since: float | None = None
 
-    def record(self, call: Call) -> None:
+    def record(self, item: Item) -> None:
         try:
             waiting = len(self._queue)
             if waiting >= self._capacity:
                 self._count(dropped=1)
                 return
-            self._queue.append(call)
+            self._queue.append(item)
             if not self._arrived.is_set():
                 self._arrived.set()
             if waiting >= self._batch and not self._hurry.is_set():
@@ -159,7 +173,7 @@ class Recorder:
         try:
             if self._thread is None:
                 self._stopping.clear()
-                self._thread = threading.Thread(target=self._write, name="telemetry-writer", daemon=True)
+                self._thread = threading.Thread(target=self._write, name=self._name, daemon=True)
                 self._thread.start()
         except BaseException:
             self._thread = None
@@ -182,21 +196,21 @@ class Recorder:
             self._thread = None
             connections.close_all()
 
-    def _take(self) -> list[Call | threading.Event]:
+    def _take(self) -> list[Item | threading.Event]:
         """The next batch; only `drain` takes, and one at a time."""
         size = min(len(self._queue), self._batch)
         return [self._queue.popleft() for _ in range(size)]
 
-    def _settle(self, batch: list[Call | threading.Event]) -> bool:
-        calls = [item for item in batch if not isinstance(item, threading.Event)]
+    def _settle(self, batch: list[Item | threading.Event]) -> bool:
+        items = [item for item in batch if not isinstance(item, threading.Event)]
         try:
-            outcome = self._store(calls) if calls else Stored()
+            outcome = self._store(items) if items else Stored()
         except Exception as error:
             self._failed(error)
             if self._may_wait():
                 self._queue.extendleft(reversed(batch))
                 return False
-            outcome = Stored(dropped=len(calls))
+            outcome = Stored(dropped=len(items))
         else:
             self._succeeded(outcome)
         self._count(stored=outcome.stored, dropped=outcome.dropped, corrected=outcome.corrected)
@@ -209,7 +223,7 @@ class Recorder:
         self._last_error = type(error.__cause__ or error).__name__
         if self._failing_since is None:
             self._failing_since = time.monotonic()
-            logger.warning("telemetry cannot be stored", extra={"error": self._last_error})
+            logger.warning("telemetry cannot be stored", extra={"writer": self._name, "error": self._last_error})
 
     def _may_wait(self) -> bool:
         """Whether the database has been away for so short a time that calls are worth keeping."""
@@ -220,7 +234,7 @@ class Recorder:
             self._last_error = outcome.last_error
         if self._failing_since is not None and outcome.stored:
             self._failing_since = None
-            logger.warning("telemetry is stored again", extra={"dropped": self._dropped})
+            logger.warning("telemetry is stored again", extra={"writer": self._name, "dropped": self._dropped})
 
     def _count(self, *, stored: int = 0, dropped: int = 0, corrected: int = 0) -> None:
         with self._counting:
@@ -230,18 +244,23 @@ class Recorder:
 
     def _lag(self) -> float:
         try:
-            oldest = next(item for item in self._queue if isinstance(item, Call))
+            oldest = next(item for item in self._queue if not isinstance(item, threading.Event))
             return max(0.0, (datetime.now(UTC) - oldest.at).total_seconds())
-        except (StopIteration, RuntimeError, TypeError):  # empty; changed under us; a time without a zone
+        except (StopIteration, RuntimeError, TypeError, AttributeError):  # empty; changed under us; odd items
             return 0.0
 
 
-_recorder = Recorder()
+_recorder: Recorder[Call] = Recorder(storage.store)
 
 
 def record(call: Call) -> None:
     """Notes one call: a few microseconds, no I/O, no error. A full queue drops the call and counts it."""
     _recorder.record(call)
+
+
+def record_answer(**figures: Any) -> None:
+    """`record` for applications that do not know this one: the fields of Call by name."""
+    record(Call(**figures))
 
 
 def drain() -> bool:
@@ -268,7 +287,7 @@ def state() -> RecorderState:
 def on_callers_thread() -> Iterator[None]:
     """For tests: a fresh recorder without a thread; `flush()` writes where it is called."""
     global _recorder
-    ordinary, _recorder = _recorder, Recorder(threaded=False)
+    ordinary, _recorder = _recorder, Recorder(storage.store, threaded=False)
     try:
         yield
     finally:
@@ -278,7 +297,7 @@ def on_callers_thread() -> Iterator[None]:
 def _start_afresh() -> None:
     """A forked process has neither the thread nor a right to the parent's calls, and locks may be held."""
     global _recorder
-    _recorder = Recorder()
+    _recorder = Recorder(storage.store)
 
 
 os.register_at_fork(after_in_child=_start_afresh)

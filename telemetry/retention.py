@@ -1,12 +1,14 @@
-"""Forgets calls after the retention."""
+"""Forgets calls and audits after the retention."""
 
 import logging
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
+from django.db.models import Manager
 from django.utils import timezone
 
-from telemetry.models import TelemetryRecord
+from telemetry.models import TelemetryRecord, TokenAudit
 
 BATCH = 5_000  # rows: short transactions, so that the writer of calls never waits long
 
@@ -15,11 +17,21 @@ logger = logging.getLogger(__name__)
 
 def purge_old_calls(*, now: datetime | None = None, batch: int = BATCH) -> int:
     """Deletes calls older than TELEMETRY_RETENTION_DAYS, a batch per transaction; returns how many."""
-    limit = (now or timezone.now()) - timedelta(days=settings.TELEMETRY_RETENTION_DAYS)
-    expired = TelemetryRecord.objects.filter(created_at__lt=limit).order_by("created_at")
+    return _purge(TelemetryRecord.objects, "created_at", now or timezone.now(), batch)
+
+
+def purge_old_audits(*, now: datetime | None = None, batch: int = BATCH) -> int:
+    """The same for token audits."""
+    return _purge(TokenAudit.objects, "at", now or timezone.now(), batch)
+
+
+def _purge(rows: Manager[Any], time: str, now: datetime, batch: int) -> int:
+    limit = now - timedelta(days=settings.TELEMETRY_RETENTION_DAYS)
+    expired = rows.filter(**{f"{time}__lt": limit}).order_by(time)
     total = 0
-    while deleted := TelemetryRecord.objects.filter(pk__in=expired.values("pk")[:batch]).delete()[0]:
+    while deleted := rows.filter(pk__in=expired.values("pk")[:batch]).delete()[0]:
         total += deleted
     if total:
-        logger.info("old calls purged", extra={"calls": total, "older_than": limit.isoformat()})
+        kind = str(rows.model._meta.verbose_name_plural)
+        logger.info("old %s purged", kind, extra={"rows": total, "older_than": limit.isoformat()})
     return total

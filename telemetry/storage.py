@@ -26,6 +26,7 @@ WHOLE_NUMBERS = (
     "estimated_tokens",
     "claude_tokens",
     "original_tokens",
+    "baseline_tokens",
     "threshold",
     "response_bytes",
     "item_count",
@@ -64,7 +65,7 @@ def store(calls: Sequence[Call]) -> Stored:
     try:
         stored, error_of_database = _insert(sound)
     finally:
-        _release_connection()
+        release_connection()
     for call in sound:
         _tell(call)
     return Stored(stored, len(calls) - stored, corrected, error_of_database or last_error)
@@ -149,16 +150,18 @@ def _row(call: Call) -> TelemetryRecord:
         estimated_tokens=call.estimated_tokens,
         claude_tokens=call.claude_tokens,
         original_tokens=call.original_tokens,
+        baseline_tokens=call.baseline_tokens,
         saved_tokens=call.saved_tokens,
         threshold=call.threshold,
         oversized=call.oversized,
+        missing_fields=call.missing_fields,
         pagination_used=call.pagination_used,
         summarization_used=call.summarization_used,
         chunking_used=call.chunking_used,
     )
 
 
-def _release_connection() -> None:
+def release_connection() -> None:
     """Gives up a broken connection, and returns a pooled one; a test's transaction keeps its own."""
     if not connection.in_atomic_block:
         connection.close_if_unusable_or_obsolete()

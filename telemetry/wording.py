@@ -14,6 +14,18 @@ def share(value: float | None) -> str:
     return NOTHING if value is None else f"{100 * value:.1f}{SPACE}%"
 
 
+def compared(value: float, actual: float) -> str:
+    """1,234 (−5.1 %): a count, and how far it is from the actual one."""
+    if not actual:
+        return whole(value)
+    off = round(100 * (value / actual - 1), 1)
+    return f"{value:,.0f} ({'−' if off < 0 else '+' if off else ''}{abs(off):.1f}{SPACE}%)"
+
+
+def ratio(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.3f}"
+
+
 def milliseconds(value: float | None) -> str:
     if value is None:
         return NOTHING
@@ -25,8 +37,8 @@ def size(value: float | None) -> str:
 
 
 def short(value: float) -> str:
-    """1,234 · 12.3 k · 4.56 M"""
+    """1,234 · 12.3 k · 4.56 M · -12.3 k"""
     for unit, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if value >= 10 * factor or (value >= factor and unit != "k"):
+        if abs(value) >= 10 * factor or (abs(value) >= factor and unit != "k"):
             return f"{value / factor:.3g}{SPACE}{unit}"
     return f"{value:,.0f}"

@@ -6,5 +6,6 @@ import tempfile
 os.environ.setdefault("DATA_DIR", tempfile.mkdtemp(prefix="sluice-tests-"))
 os.environ["SHARED_REVISIONS"] = "false"
 os.environ["EMAIL_URL"] = "memorymail://"
-for name in ("HOST", "PORT", "MCP_TRANSPORT", "MCP_PORT", "SLUICE_API_KEY", "DEBUG"):
+os.environ["AUDIT_SHARE"] = "0"  # an audit thread cannot see the transaction that a test lives in
+for name in ("HOST", "PORT", "MCP_TRANSPORT", "MCP_PORT", "SLUICE_API_KEY", "DEBUG", "ANTHROPIC_API_KEY"):
     os.environ.pop(name, None)

@@ -34,7 +34,7 @@ PLAIN = Call(
 
 
 def a_call(**changes: Any) -> Call:
-    call = replace(PLAIN, **changes)
+    call = replace(PLAIN, **{"baseline_tokens": changes.get("original_tokens", PLAIN.original_tokens), **changes})
     return replace(call, oversized=changes.get("oversized", call.original_tokens > call.threshold))
 
 
@@ -70,6 +70,7 @@ def calls_of_all_sorts(count: int, *, seed: int = 7, span: timedelta = timedelta
             estimated_tokens=estimated,
             claude_tokens=chance.choice((0, int(estimated * chance.uniform(0.7, 1.5)))),
             original_tokens=chance.randrange(0, 12_000),
+            baseline_tokens=chance.choice((0, chance.randrange(0, 12_000))),
             response_bytes=chance.randrange(0, 20_000),
             outcome=outcome,
             kind=chance.choice(("list", "record", "text")),

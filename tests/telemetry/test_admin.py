@@ -3,6 +3,7 @@
 import json
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -160,3 +161,9 @@ def test_alerts_can_be_looked_at_and_not_changed(admin_client):
 def test_the_pages_are_for_staff(client):
     assert client.get(CALLS).status_code == 302
     assert client.get(ALERTS).status_code == 302
+
+
+def test_what_upstream_lacks_of_previews_is_told_above_the_calls(admin_client: Any):
+    stored(a_call(operation="get_booking", missing_fields="arrivalDate, guestName"), a_call(), a_call())
+    page = admin_client.get(CALLS).content.decode()
+    assert "<b>get_booking</b>: arrivalDate, guestName <span>(1 call)</span>" in page

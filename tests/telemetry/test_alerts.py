@@ -120,9 +120,9 @@ def test_a_second_episode_is_a_second_alert():
 
 @pytest.mark.django_db
 def test_of_two_checkers_at_once_one_raises():
-    window = Window(calls=100, oversized=6)
-    assert alerts.raise_once(window, RULE, NOON)
-    assert not alerts.raise_once(window, RULE, NOON)
+    seen = alerts.sighting(Window(calls=100, oversized=6), RULE)
+    assert alerts.raise_once(Alert.Kind.OVERSIZED_SHARE, seen, NOON)
+    assert not alerts.raise_once(Alert.Kind.OVERSIZED_SHARE, seen, NOON)
     assert Alert.objects.count() == 1
     assert len(mail.outbox) == 1
 

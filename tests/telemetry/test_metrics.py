@@ -41,10 +41,11 @@ def test_calls_are_counted_by_operation_outcome_and_door():
     assert grown[key("sluice_oversized_calls_total", operation="get_booking")] == 1
 
 
-def test_tokens_are_counted_raw_sent_and_saved():
-    grown = growth(a_summary())
-    for kind, tokens in (("raw", 6000), ("sent", 2400), ("saved", 3600)):
+def test_tokens_are_counted_raw_baseline_and_sent_and_savings_are_net_of_follow_ups():
+    grown = growth(a_summary(), a_summary(estimated_tokens=900, baseline_tokens=0))
+    for kind, tokens in (("raw", 12000), ("baseline", 6000), ("sent", 3300)):
         assert grown[key("sluice_result_tokens_total", operation="get_booking", kind=kind)] == tokens
+    assert grown[key("sluice_net_saved_tokens", operation="get_booking")] == 2700
 
 
 def test_latency_is_a_histogram_in_seconds():

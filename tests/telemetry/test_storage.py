@@ -23,9 +23,17 @@ def test_a_record_carries_the_figures_of_its_call():
     assert row.created_at == NOON
 
 
-def test_an_answer_larger_than_its_original_saved_nothing():
+def test_a_follow_up_costs_what_it_sends():
+    stored(a_summary(), a_call(request_id="section", original_tokens=6000, estimated_tokens=800, baseline_tokens=0))
+    first, follow_up = TelemetryRecord.objects.order_by("pk")
+    assert (first.baseline_tokens, first.saved_tokens) == (6000, 3600)
+    assert (follow_up.baseline_tokens, follow_up.saved_tokens) == (0, -800)
+    assert follow_up.reduction == pytest.approx(1 - 800 / 6000)
+
+
+def test_an_answer_larger_than_its_original_was_not_reduced():
     call = a_call(original_tokens=10, estimated_tokens=90)
-    assert call.saved_tokens == 0
+    assert call.saved_tokens == -80
     assert call.reduction == 0
     assert a_call(original_tokens=0).reduction == 0
 

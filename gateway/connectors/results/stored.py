@@ -10,7 +10,7 @@ from context_protection.budget import dumps
 from context_protection.columns import Type
 from context_protection.cursors import Walk
 from context_protection.errors import InvalidArgument
-from context_protection.payloads import Record, Rows, Text
+from context_protection.payloads import Kept, Record, Rows, Text
 from context_protection.pipeline import needs_no_fetch
 from context_protection.records import kept_value
 from context_protection.shapes import Shape
@@ -64,6 +64,7 @@ def opened(handle: str, caller: Caller) -> Stored:
 
 
 def _every_row(rows: Rows, walk: Walk) -> Iterator[dict[str, Any]]:
+    assert isinstance(rows, Kept), "a list that leaves handles can be read whole"
     size = 0
     for number, row in enumerate(rows.everything(walk.plan["source"], partial(walks.block, walk))):
         kept, _ = rows.shape.without_withheld(row, in_list=True)

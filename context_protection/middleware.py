@@ -1,0 +1,181 @@
+"""The middleware that keeps the answers of an existing project small, whatever its views are made of.
+
+    MIDDLEWARE = [..., "context_protection.middleware.ProtectionMiddleware"]  # last: next to the views
+
+It takes one policy for each GET, which WalkPagination and ProtectedJSONRenderer go by as well. What they protected it
+leaves alone; any other JSON answer it protects itself: lists become walks, objects previews and parts. Streams, other
+media types and other statuses than 200 pass untouched.
+
+CONTEXT_PROTECTION_RECORDER names a callable that is told of every protected answer, by keywords (see `_report`).
+"""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
+from django.conf import settings
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils.module_loading import import_string
+
+from context_protection import tokens
+from context_protection.budget import Body, claude_tokens, dumps
+from context_protection.errors import CallError, InternalError
+from context_protection.plain import loads
+from context_protection.policy import Policy
+from context_protection.requests import Protection, is_sealed, protection_of
+from context_protection.values import protect_value
+
+JSON = "application/json"
+
+logger = logging.getLogger(__name__)
+
+
+class ProtectionMiddleware:
+    """For WSGI and ASGI alike. Raises ImportError at the start for a recorder that does not exist."""
+
+    sync_capable = True
+    async_capable = True
+
+    def __init__(self, get_response: Callable[[HttpRequest], Any]) -> None:
+        self.get_response = get_response
+        recorder = getattr(settings, "CONTEXT_PROTECTION_RECORDER", "")
+        self.recorder: Callable[..., Any] | None = import_string(recorder) if recorder else None
+        self._on_the_loop = iscoroutinefunction(get_response)
+        if self._on_the_loop:
+            markcoroutinefunction(self)
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
+        if self._on_the_loop:
+            return self._answer_on_the_loop(request)
+        started = time.perf_counter()
+        response: HttpResponseBase = self.get_response(request)
+        if _concerns(request, response):
+            self._finish(request, response, started)
+        return response
+
+    async def _answer_on_the_loop(self, request: HttpRequest) -> HttpResponseBase:
+        started = time.perf_counter()
+        response: HttpResponseBase = await self.get_response(request)
+        if _concerns(request, response):
+            await sync_to_async(self._finish)(request, response, started)
+        return response
+
+    def process_view(self, request: HttpRequest, *_: Any) -> None:
+        """The policy is taken before the view runs (law 6). A view with cursors of its own is not shown ours."""
+        if request.method == "GET":
+            query = protection_of(request).query
+            if is_sealed(query.get("cursor")):
+                shown = query.copy()
+                del shown["cursor"]
+                request.GET = shown  # type: ignore[assignment]
+
+    def _finish(self, request: HttpRequest, response: Any, started: float) -> None:
+        protection = protection_of(request)
+        if response.status_code == 200:
+            _protect(request, response, protection)
+        if self.recorder is not None and (protection.envelope or protection.error):
+            try:
+                self.recorder(**_report(request, protection, started))
+            except Exception:  # telemetry may fail; the answer must not (law 5)
+                logger.exception("an answer was not recorded")
+
+
+def _concerns(request: HttpRequest, response: Any) -> bool:
+    """Whether it is the answer of a view to a GET, in JSON, that can be read here."""
+    return (
+        request.method == "GET"
+        and request.resolver_match is not None
+        and not response.streaming
+        and response.headers.get("Content-Type", "").partition(";")[0].strip().lower() == JSON
+        and "Content-Encoding" not in response.headers
+    )
+
+
+def _protect(request: HttpRequest, response: Any, protection: Protection) -> None:
+    """Writes the protected body into `response`, or an error with its status."""
+    body = response.text.encode() if response.charset.lower() not in {"utf-8", "utf8"} else response.content
+    if protection.envelope is not None:
+        # Another renderer wrote what WalkPagination protected: it may have added to it.
+        if body != protection.envelope.body and not _fits(body, protection.policy):
+            _write(response, protection.envelope.body)
+        return
+    try:
+        value = loads(body)
+        if isinstance(value, dict | list) or not _fits(body, protection.policy):
+            _write(response, protect_value(request, value).body)
+    except CallError as error:
+        _write(response, dumps(error.document()), error.status)
+    except (ValueError, RecursionError):  # not JSON, whatever it is called, or nested beyond reading
+        _send_if_small(response, body, protection)
+    except Exception:
+        logger.exception("an answer could not be protected", extra={"view": protection.operation})
+        _send_if_small(response, body, protection)
+
+
+def _send_if_small(response: Any, body: bytes, protection: Protection) -> None:
+    """What cannot be protected leaves as it is (law 5), unless it is over the hard cap (law 1)."""
+    if _fits(body, protection.policy):
+        return
+    protection.error = InternalError(
+        "The answer is too large to be sent, and could not be divided.",
+        reason="not_dividable",
+        suggestion="Ask for less: a filter, a smaller range, fewer fields.",
+    )
+    _write(response, dumps(protection.error.document()), protection.error.status)
+
+
+def _fits(body: bytes, policy: Policy) -> bool:
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        return False
+    chars = len(text)
+    counted = claude_tokens(body, policy.hard_cap)
+    return Body(body, chars, tokens.formula_of_length(chars), counted).fits(policy)
+
+
+def _write(response: Any, body: bytes, status: int = 200) -> None:
+    response.content = body
+    response.status_code = status
+    response.headers["Content-Type"] = JSON
+    if "Content-Length" in response.headers:
+        response.headers["Content-Length"] = str(len(body))
+
+
+def _report(request: HttpRequest, protection: Protection, started: float) -> dict[str, Any]:
+    """What a recorder is told of one answer: the names and kinds of telemetry.calls.Call."""
+    user = getattr(request, "user", None)
+    report = {
+        "request_id": uuid4().hex,
+        "operation": protection.operation,
+        "endpoint": request.resolver_match.route if request.resolver_match else "",
+        "kind": protection.kind or "",
+        "door": "rest",
+        "caller": user.get_username() if user is not None and user.is_authenticated else "anonymous",
+        "at": datetime.now(UTC),
+        "latency_ms": (time.perf_counter() - started) * 1000,
+    }
+    if protection.error is not None:
+        return {**report, "outcome": "error", "error_reason": protection.error.reason}
+    envelope = protection.envelope
+    assert envelope is not None
+    return {
+        **report,
+        "threshold": protection.policy.token_budget_threshold,
+        "estimated_tokens": envelope.estimated_tokens,
+        "claude_tokens": envelope.claude_tokens,
+        "original_tokens": envelope.original_tokens,
+        "baseline_tokens": envelope.baseline,
+        "response_bytes": len(envelope.body),
+        "item_count": envelope.items,
+        "outcome": envelope.outcome,
+        "pagination_used": envelope.paginated,
+        "summarization_used": envelope.summarized,
+        "chunking_used": envelope.chunked,
+        "oversized": envelope.oversized,
+    }

@@ -1,0 +1,56 @@
+"""protect() for what a view gives: rows of a list, or any JSON value; the request is told what came of it."""
+
+from typing import Any
+
+from context_protection.cursors import Walk
+from context_protection.errors import CallError, invalid_cursor
+from context_protection.memory import MemoryRows
+from context_protection.payloads import Envelope, Payload, Record, Rows
+from context_protection.pipeline import needs_no_fetch, protect
+from context_protection.policy import Kind
+from context_protection.requests import LIST_FORM, RECORD_FORM, ask_of, check_hints, protection_of
+from context_protection.stores import walks
+
+
+def protect_rows(request: Any, rows: Rows) -> Envelope:
+    """A page of a list that pages by walks alone: every cursor has to be ours. Raises CallError."""
+    return _protected(request, Kind.LIST, rows, any_cursor=True)
+
+
+def protect_value(request: Any, value: Any, *, any_cursor: bool = False) -> Envelope:
+    """A list of objects as a walk over them, an object as a record; another value as a record with `items` (a list) or
+    `value`. Raises CallError."""
+    if isinstance(value, list) and all(isinstance(row, dict) for row in value):
+        return _protected(request, Kind.LIST, MemoryRows(value), any_cursor=any_cursor)
+    if not isinstance(value, dict):
+        value = {"items" if isinstance(value, list) else "value": value}
+    return _protected(request, Kind.RECORD, Record(value), any_cursor=any_cursor)
+
+
+def _protected(request: Any, kind: Kind, payload: Payload, *, any_cursor: bool) -> Envelope:
+    protection = protection_of(request)
+    protection.kind = kind
+    try:
+        ask = ask_of(request, LIST_FORM if kind is Kind.LIST else RECORD_FORM, any_cursor=any_cursor)
+        envelope = protect(_of_walk(ask.walk, payload), ask, protection.policy, walks)
+        if envelope.summarized:
+            check_hints(ask)
+    except CallError as error:
+        protection.error = error
+        raise
+    protection.envelope = envelope
+    return envelope
+
+
+def _of_walk(walk: Walk | None, payload: Payload) -> Payload | None:
+    """What the walk goes over: parts and rows that it keeps itself, whatever the view gives by now. Raises
+    InvalidCursor where it goes over rows of the database, and the view gives none."""
+    if walk is None:
+        return payload
+    if needs_no_fetch(walk):
+        return None
+    if "rows" in walk.plan["source"]:
+        return MemoryRows([])
+    if isinstance(payload, Record | MemoryRows):
+        raise invalid_cursor("cursor_mismatch", "", "The cursor was issued for a list that is no longer here.")
+    return payload

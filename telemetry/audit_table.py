@@ -1,0 +1,46 @@
+"""The table above the list of audits, ready to be shown: a row for each class of texts, and one for all."""
+
+from dataclasses import dataclass
+
+from telemetry import audits, wording
+from telemetry.audits import AuditFigures
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    label: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditTable:
+    columns: tuple[str, ...]
+    rows: tuple[AuditRow, ...]
+    total: AuditRow
+    looked_at: str
+
+
+def audit_table(chosen: audits.Audits) -> AuditTable:
+    """Of the newest 5,000 of `chosen`."""
+    return AuditTable(
+        columns=(
+            "Audits",
+            f"Formula within ±20{wording.SPACE}%",
+            "Formula, median ratio",
+            f"Our count within ±10{wording.SPACE}%",
+            "Our count, median ratio",
+        ),
+        rows=tuple(AuditRow(each.text_class, _cells(each.figures)) for each in audits.by_class(chosen)),
+        total=AuditRow("all", _cells(audits.summary(chosen))),
+        looked_at=wording.whole(audits.LOOKED_AT),
+    )
+
+
+def _cells(seen: AuditFigures) -> tuple[str, ...]:
+    return (
+        wording.whole(seen.count),
+        wording.share(seen.formula_within),
+        wording.ratio(seen.formula_ratio),
+        wording.share(seen.claude_within),
+        wording.ratio(seen.claude_ratio),
+    )

@@ -1,0 +1,141 @@
+"""How good the token counts are: pairs of what was reported and what it was (FR-014)."""
+
+import logging
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from telemetry.models import TokenAudit
+from telemetry.storage import release_connection
+
+Audits = QuerySet[TokenAudit]
+
+LOOKED_AT = 5_000  # audits, the newest: what is older says little about now
+FORMULA_TOLERANCE = 0.20
+CLAUDE_TOLERANCE = 0.10
+WORTH_A_LINE = 0.30  # a formula so far off is logged (E3)
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The counts of one answer, in tokens."""
+
+    at: datetime  # aware, UTC
+    operation: str
+    text_class: str  # a word for what dominates the answer
+    chars: int
+    formula_tokens: int  # the seeds' formula
+    claude_tokens: int  # Claude's count as it was taken for the answer
+    actual_tokens: int  # the full count
+    source: str  # who made it: ctok | provider
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFigures:
+    """Of a group of audits. Shares are 0 to 1; ratios are the count to the actual, so that 1 is right.
+    None where there is nothing to measure."""
+
+    count: int
+    formula_within: float | None  # share of formulas within 20 % of the actual
+    formula_ratio: float | None  # median
+    claude_within: float | None  # share of our counts within 10 %
+    claude_ratio: float | None  # median
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFigures:
+    text_class: str
+    figures: AuditFigures
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Both counts and the actual one, which is above 0."""
+
+    formula_tokens: int
+    claude_tokens: int
+    actual_tokens: int
+
+    @property
+    def formula(self) -> float:
+        return self.formula_tokens / self.actual_tokens
+
+    @property
+    def claude(self) -> float:
+        return self.claude_tokens / self.actual_tokens
+
+    @property
+    def formula_is_close(self) -> bool:
+        return abs(self.formula_tokens - self.actual_tokens) <= FORMULA_TOLERANCE * self.actual_tokens
+
+    @property
+    def claude_is_close(self) -> bool:
+        return abs(self.claude_tokens - self.actual_tokens) <= CLAUDE_TOLERANCE * self.actual_tokens
+
+
+def store(audit: Audit) -> None:
+    """Saves one audit, and logs it where the formula was more than 30 % off. Raises DatabaseError."""
+    try:
+        TokenAudit.objects.create(**{**asdict(audit), "operation": audit.operation[:100]})
+    finally:
+        release_connection()
+    if abs(audit.formula_tokens - audit.actual_tokens) > WORTH_A_LINE * audit.actual_tokens:
+        logger.info("token estimate is far off", extra=_fields(audit))
+
+
+def _fields(audit: Audit) -> dict[str, object]:
+    return {
+        "operation": audit.operation,
+        "text_class": audit.text_class,
+        "formula_tokens": audit.formula_tokens,
+        "claude_tokens": audit.claude_tokens,
+        "actual_tokens": audit.actual_tokens,
+        "source": audit.source,
+    }
+
+
+def summary(audits: Audits | None = None) -> AuditFigures:
+    """The figures of the newest 5,000 of `audits`; of all by default."""
+    return figures([pair for _, pair in _newest(audits)])
+
+
+def by_class(audits: Audits | None = None) -> tuple[ClassFigures, ...]:
+    """The same for each class, the one with most audits first."""
+    groups: defaultdict[str, list[Pair]] = defaultdict(list)
+    for text_class, pair in _newest(audits):
+        groups[text_class].append(pair)
+    ranked = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+    return tuple(ClassFigures(text_class, figures(pairs)) for text_class, pairs in ranked)
+
+
+def newest_of_class(text_class: str, count: int) -> list[Pair]:
+    return [pair for _, pair in _newest(TokenAudit.objects.filter(text_class=text_class), count)]
+
+
+def classes() -> Iterable[str]:
+    return TokenAudit.objects.order_by("text_class").values_list("text_class", flat=True).distinct()
+
+
+def figures(pairs: Sequence[Pair]) -> AuditFigures:
+    if not pairs:
+        return AuditFigures(0, None, None, None, None)
+    return AuditFigures(
+        count=len(pairs),
+        formula_within=sum(pair.formula_is_close for pair in pairs) / len(pairs),
+        formula_ratio=statistics.median(pair.formula for pair in pairs),
+        claude_within=sum(pair.claude_is_close for pair in pairs) / len(pairs),
+        claude_ratio=statistics.median(pair.claude for pair in pairs),
+    )
+
+
+def _newest(audits: Audits | None, count: int = LOOKED_AT) -> list[tuple[str, Pair]]:
+    audits = TokenAudit.objects.all() if audits is None else audits
+    rows = audits.filter(actual_tokens__gt=0).order_by("-at", "-pk")
+    columns = rows.values_list("text_class", "formula_tokens", "claude_tokens", "actual_tokens")
+    return [(name, Pair(*counts)) for name, *counts in columns[:count]]
