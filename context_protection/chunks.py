@@ -2,6 +2,7 @@ r"""Where long text is cut: into chunks that end where a reader would stop (FR-0
 
 `plan` looks at a text once and says where its chunks begin. The plan is small, so it is kept, and the text is
 not read again for the next chunk. Put together, the chunks are the text again, character for character.
+`plan_windows` does the same for a text that is too long to be held, window by window.
 
 A line ends at "\n" and nowhere else: "\r\n" keeps its "\r" with the line, and a lone "\r", a form feed or
 U+2028 ends none. What follows the last "\n" is a line if it isn't empty; an empty text has one empty line.
@@ -12,7 +13,8 @@ import re
 import struct
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from itertools import accumulate, pairwise
@@ -101,6 +103,10 @@ class ChunkPlan:
             raise IndexError(f"There is no chunk {index}; there are {self.chunks}, counted from 0.")
         return self.cuts[index], self.cuts[index + 1]
 
+    def at(self, char: int) -> int:
+        """The number of the chunk that holds this character."""
+        return min(max(bisect_right(self.cuts, char) - 1, 0), self.chunks - 1)
+
     def slice(self, text: str, index: int) -> Chunk:
         """Chunk `index` of the text that was planned. Raises as `span` and `chunk` do."""
         start, end = self.span(index)
@@ -109,10 +115,20 @@ class ChunkPlan:
     def chunk(self, content: str, index: int) -> Chunk:
         """Chunk `index` from the characters of its span. Raises ValueError when they are not of its size, for
         then the text is not the one that was planned."""
-        if _bytes(content) != self.sizes[index]:
+        if utf8_length(content) != self.sizes[index]:
             raise ValueError("This is not the text that was planned: its size differs.")
         lines = self.first_lines[index], self.last_lines[index], self.total_lines
         return Chunk(content, index, self.chunks, *lines, self.sizes[index])
+
+    def moved(self, chars: int, lines: int, total_lines: int) -> "ChunkPlan":
+        """The plan of the same text where it stands in a longer one: so many characters and lines are before it."""
+        return ChunkPlan(
+            cuts=tuple(chars + cut for cut in self.cuts),
+            sizes=self.sizes,
+            first_lines=tuple(lines + line for line in self.first_lines),
+            last_lines=tuple(lines + line for line in self.last_lines),
+            total_lines=total_lines,
+        )
 
     def to_bytes(self) -> bytes:
         """32 bytes per chunk, for a cache that processes share."""
@@ -145,10 +161,58 @@ def plan(text: str, form: TextForm, limits: Limits, *, first_line: int = 1, last
     start, stop = _span(ends, first_line, last_line)
     if start == stop:
         return ChunkPlan((start, stop), (0,), (first_line,), (first_line,), len(ends))
-    cuts = _Cutter(text, form, ends, limits, start, stop).cuts()
+    blocks = _reader(form).blocks(_lines(text, ends), ends, is_last=True)
+    return _described(text, _Cutter(text, form, blocks, ends, limits, start, stop).cuts(stop), ends)
+
+
+WINDOW = 1 << 20  # characters: many times what a chunk can hold
+_BLOCK_CHUNKS = 1024
+
+
+def plan_windows(
+    pieces: Iterable[str], form: TextForm, limits: Limits, total_lines: int, *, window: int = WINDOW
+) -> Iterator[ChunkPlan]:
+    """`plan` for a text of any length, in constant memory: the plans of its parts, in order, up to 1,024 chunks
+    each, with cuts and lines counted in the whole text of `total_lines`. A text of one window is cut as `plan`
+    cuts it.
+
+    A window ends where one of its chunks does, well before the last character that was seen, so that each cut is
+    made in sight of what follows. What the text before says of how to read on, such as an open fence, is kept. A
+    chunk must not be longer than a quarter of a window.
+    """
+    source, reader, seen, more = iter(pieces), _reader(form), "", True
+    offset, lines, density = 0, 0, 0.0
+    while more:
+        seen, more = _filled_up(seen, source, window)
+        if not seen:
+            return
+        ends = _line_ends(seen)
+        blocks = reader.blocks(_lines(seen, ends), ends, is_last=not more)
+        cutter = _Cutter(seen, form, blocks, ends, limits, 0, len(seen), density)
+        cuts = cutter.cuts(len(seen) - window // 4 if more else len(seen))
+        for start in range(0, len(cuts) - 1, _BLOCK_CHUNKS):
+            part = _described(seen, cuts[start : start + _BLOCK_CHUNKS + 1], ends)
+            yield part.moved(offset, lines, total_lines)
+        density, past = cutter.density, seen[: cuts[-1]]
+        reader.go_past(past)
+        offset, lines, seen = offset + len(past), lines + past.count("\n"), seen[cuts[-1] :]
+
+
+def _filled_up(seen: str, source: Iterator[str], window: int) -> tuple[str, bool]:
+    """What was seen, with as much behind it as makes more than a window, and whether there may be still more."""
+    parts, length = [seen], len(seen)
+    for piece in source:
+        parts.append(piece)
+        length += len(piece)
+        if length > window:
+            return "".join(parts), True
+    return "".join(parts), False
+
+
+def _described(text: str, cuts: Sequence[int], ends: Sequence[int]) -> ChunkPlan:
     return ChunkPlan(
         cuts=tuple(cuts),
-        sizes=tuple(_bytes(text[start:end]) for start, end in pairwise(cuts)),
+        sizes=tuple(utf8_length(text[start:end]) for start, end in pairwise(cuts)),
         first_lines=tuple(bisect_right(ends, start) + 1 for start in cuts[:-1]),
         last_lines=tuple(bisect_right(ends, end - 1) + 1 for end in cuts[1:]),
         total_lines=len(ends),
@@ -164,11 +228,16 @@ def line_range(text: str, first_line: int = 1, last_line: int | None = None) -> 
     return _span(_line_ends(text), first_line, last_line)
 
 
-def _span(ends: Sequence[int], first: int, last: int | None) -> tuple[int, int]:
-    if not 1 <= first <= len(ends):
-        raise RangeError("startLine", first, f"a line from 1 to {len(ends)}, the last one of this text")
+def check_range(first: int, last: int | None, total_lines: int) -> None:
+    """Raises RangeError as `line_range` does."""
+    if not 1 <= first <= total_lines:
+        raise RangeError("startLine", first, f"a line from 1 to {total_lines}, the last one of this text")
     if last is not None and last < first:
         raise RangeError("endLine", last, f"startLine ({first}) or a later line")
+
+
+def _span(ends: Sequence[int], first: int, last: int | None) -> tuple[int, int]:
+    check_range(first, last, len(ends))
     start = ends[first - 2] if first > 1 else 0
     return start, ends[min(last or len(ends), len(ends)) - 1]
 
@@ -182,7 +251,12 @@ def _line_ends(text: str) -> "array[int]":
     return ends
 
 
-def _bytes(text: str) -> int:
+def _lines(text: str, ends: Sequence[int]) -> list[str]:
+    return text.split("\n")[: len(ends)]
+
+
+def utf8_length(text: str) -> int:
+    """Bytes of the text as UTF-8."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
@@ -227,6 +301,14 @@ def detect(name: str, media_type: str, text: str) -> TextForm:
     if form is None and _CODE_MEDIA_TYPE.match(media):
         return TextForm.CODE
     return form or _form_by_looks(text)
+
+
+def csv_header(text: str) -> str:
+    """The first record of a CSV file that begins with `text`, without its line end; empty if it goes on past that."""
+    lines = text.removeprefix("\ufeff").split("\n")
+    quotes = accumulate(line.count('"') for line in lines[:-1])
+    count = next((number for number, before in enumerate(quotes, start=1) if before % 2 == 0), 0)
+    return "\n".join(lines[:count]).rstrip("\r")
 
 
 def _form_by_looks(text: str) -> TextForm:
@@ -278,7 +360,8 @@ class _Inside(IntEnum):
 
     NOWHERE = 0  # a log entry, a CSV record, a fenced block
     SENTENCES = 1
-    LINES = 2  # a table, code
+    LINES = 2  # a table, indented code
+    DEFINITIONS = 3  # code: where one ends that is as shallow as any, else at a line
 
 
 @dataclass(slots=True)
@@ -308,19 +391,37 @@ class _Blocks:
         return self.bodies.get(index) or (self.ends[index - 1] if index else 0)
 
 
-def _blocks(text: str, form: TextForm, line_ends: "array[int]") -> _Blocks:
-    lines = text.split("\n")[: len(line_ends)]
+class _Reader(Protocol):
+    """Reads a text, or one window of it after the other, into blocks. The first line of a window begins a block of
+    the window even where it goes on with one of the window before."""
+
+    def blocks(self, lines: list[str], line_ends: "array[int]", *, is_last: bool) -> _Blocks:
+        """`is_last`: nothing follows these lines."""
+
+    def go_past(self, text: str) -> None:
+        """The next window begins behind `text`, with which the last one began."""
+
+
+def _reader(form: TextForm) -> _Reader:
     match form:
         case TextForm.JSONL:
-            return _Blocks(line_ends[:], bytearray(len(line_ends)))
+            return _JsonlReader()
         case TextForm.LOG:
-            return _starting_at(_entry_starts(lines), line_ends, _Inside.NOWHERE)
+            return _LogReader()
         case TextForm.CSV:
-            return _starting_at(_record_starts(lines), line_ends, _Inside.NOWHERE)
+            return _CsvReader()
         case TextForm.CODE:
-            return _starting_at(_code_starts(lines), line_ends, _Inside.LINES)
+            return _CodeReader()
         case TextForm.MARKDOWN | TextForm.PROSE:  # plain text has lists, tables and fences too
-            return _MarkdownReader(lines, line_ends).blocks
+            return _MarkdownReader()
+
+
+class _JsonlReader:
+    def blocks(self, lines: list[str], line_ends: "array[int]", *, is_last: bool) -> _Blocks:
+        return _Blocks(line_ends[:], bytearray(len(line_ends)))
+
+    def go_past(self, text: str) -> None:
+        """Every line is a record."""
 
 
 def _starting_at(starts: Sequence[bool], line_ends: Sequence[int], inside: _Inside) -> _Blocks:
@@ -364,15 +465,29 @@ _RAISED = re.compile(r"[A-Za-z_][\w.]*(?::|\s*$)")  # "ValueError: …", which e
 _MARKED = 0.1  # the share of marked lines from which on a log's every entry is taken to bear a mark
 
 
-def _entry_starts(lines: list[str]) -> list[bool]:
-    """Which lines begin a log entry. In a log whose entries bear a mark (time, level, …), every line without
-    one goes with the entry above; in any other, what looks like a continuation does, as a stack trace."""
-    marked = [_ENTRY.match(line) is not None for line in lines]
-    if all(marked):
-        return marked
-    at_margin = [not _CONTINUATION.match(line) for line in lines]
-    if any(marked) and sum(marked) >= _MARKED * sum(at_margin):
-        return marked
+class _LogReader:
+    """In a log whose entries bear a mark (time, level, …), every line without one goes with the entry above; in any
+    other, what looks like a continuation does, as a stack trace. A window of marked entries tells for all behind it."""
+
+    def __init__(self) -> None:
+        self.is_marked = False
+
+    def blocks(self, lines: list[str], line_ends: "array[int]", *, is_last: bool) -> _Blocks:
+        marked = [_ENTRY.match(line) is not None for line in lines]
+        if all(marked):
+            self.is_marked = True
+            return _starting_at(marked, line_ends, _Inside.NOWHERE)
+        at_margin = [not _CONTINUATION.match(line) for line in lines]
+        if self.is_marked or (any(marked) and sum(marked) >= _MARKED * sum(at_margin)):
+            self.is_marked = True
+            return _starting_at(marked, line_ends, _Inside.NOWHERE)
+        return _starting_at(_unmarked_starts(lines, at_margin), line_ends, _Inside.NOWHERE)
+
+    def go_past(self, text: str) -> None:
+        """What a later window must know is known."""
+
+
+def _unmarked_starts(lines: list[str], at_margin: list[bool]) -> list[bool]:
     if not any(at_margin):
         return [True] * len(lines)
     below = (line if line[:1].isspace() and line.strip() else "" for line in ("", *lines))
@@ -382,17 +497,54 @@ def _entry_starts(lines: list[str]) -> list[bool]:
     ]
 
 
-def _record_starts(lines: list[str]) -> list[bool]:
-    """Which lines begin a CSV record: those before which no quote is open, as a quoted field may hold line
-    ends. If one stays open at the end (5" pipe), it is a stray one, and every line is taken for a record."""
-    quotes = list(accumulate((line.count('"') for line in lines), initial=0))
-    return [quotes[-1] % 2 == 1 or before % 2 == 0 for before in quotes[:-1]]
+class _CsvReader:
+    """A CSV record begins where no quote is open, as a quoted field may hold line ends. If one stays open to the
+    end (5" pipe), or through a quarter of a window, it is a stray one, and every line is taken for a record."""
+
+    def __init__(self) -> None:
+        self.in_quotes = self.is_stray = False
+
+    def blocks(self, lines: list[str], line_ends: "array[int]", *, is_last: bool) -> _Blocks:
+        quotes = list(accumulate((line.count('"') for line in lines), initial=int(self.in_quotes)))
+        starts = [before % 2 == 0 for before in quotes[:-1]]
+        self.is_stray = quotes[-1] % 2 == 1 and (is_last or _last_start(starts, line_ends) < line_ends[-1] * 3 // 4)
+        if self.is_stray:
+            starts = [True] * len(lines)
+        return _starting_at(starts, line_ends, _Inside.NOWHERE)
+
+    def go_past(self, text: str) -> None:
+        self.in_quotes = not self.is_stray and (text.count('"') + self.in_quotes) % 2 == 1
 
 
-def _code_starts(lines: list[str]) -> list[bool]:
-    """Which lines begin a block of code: those at the margin below a blank line."""
-    at_margin = (bool(line) and not line[0].isspace() and line[0] not in "}])" for line in lines)
-    return [starts and not above.strip() for starts, above in zip(at_margin, ("", *lines), strict=False)]
+def _last_start(starts: Sequence[bool], line_ends: Sequence[int]) -> int:
+    """The offset of the last line whose flag is set; 0 if none is."""
+    last = next((index for index in range(len(starts) - 1, 0, -1) if starts[index]), 0)
+    return line_ends[last - 1] if last else 0
+
+
+class _CodeReader:
+    """A block of code begins at the margin below a blank line, and not inside a string of several lines, as Python's
+    are. If one stays open to the end, or through a quarter of a window, what looks like strings are none."""
+
+    def __init__(self) -> None:
+        self.in_string = self.is_stray = False
+
+    def blocks(self, lines: list[str], line_ends: "array[int]", *, is_last: bool) -> _Blocks:
+        quotes = list(accumulate((_long_quotes(line) for line in lines), initial=int(self.in_string)))
+        outside = [before % 2 == 0 for before in quotes[:-1]]
+        self.is_stray = quotes[-1] % 2 == 1 and (is_last or _last_start(outside, line_ends) < line_ends[-1] * 3 // 4)
+        at_margin = (bool(line) and not line[0].isspace() and line[0] not in "}])" for line in lines)
+        starts = [starts and not above.strip() for starts, above in zip(at_margin, ("", *lines), strict=False)]
+        if not self.is_stray:
+            starts = [starts and is_outside for starts, is_outside in zip(starts, outside, strict=True)]
+        return _starting_at(starts, line_ends, _Inside.DEFINITIONS)
+
+    def go_past(self, text: str) -> None:
+        self.in_string = not self.is_stray and (_long_quotes(text) + self.in_string) % 2 == 1
+
+
+def _long_quotes(text: str) -> int:
+    return text.count('"""') + text.count("'''")
 
 
 _BLANK = re.compile(r"[\s>]*$")
@@ -400,6 +552,7 @@ _QUOTE = re.compile(r" {0,3}>")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,}|~{4,})\s*$")
 _ITEM = re.compile(r"[\s>]*(?:[-*+•]|(\d{1,9})[.)])\s")
+_DIRECTIVE = re.compile(r"\s*\.\. (?:code|code-block|sourcecode|parsed-literal|math)::")  # reStructuredText's fence
 _FENCE = re.compile(r"([\s>]*)(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}(?=[^`]*$)|~{3,})")
 _TABLE_RULE = re.compile(r"[\s>]*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
 
@@ -408,15 +561,31 @@ class _MarkdownReader:
     """Reads Markdown line by line into blocks: a heading with what follows it, a paragraph, a list item, a
     table, a fenced block. A fence that isn't closed runs to the end of the text, or of its quotation."""
 
-    def __init__(self, lines: list[str], line_ends: Sequence[int]) -> None:
-        self.blocks = _Blocks()
-        self.lines, self.line_ends = lines, line_ends
-        self.inside, self.body, self.begun_at = _Inside.NOWHERE, 0, -1
-        self.is_heading = self.is_table = self.in_list = self.gap = self.quoted = False
+    def __init__(self) -> None:
+        self.inside, self.body = _Inside.NOWHERE, 0
+        self.begun_at: int | None = None  # the line at which the open block began; below 0 in a window before
+        self.is_heading = self.is_table = self.in_list = self.in_directive = self.gap = self.quoted = False
         self.fence = ""  # what closes the open fence
-        for number, line in enumerate(lines):
-            self._read(number, line)
-        self.blocks.add(line_ends[-1], self.inside, self.body)
+        self.margin = ""  # with which every line of the open block of indented code begins
+        self.in_line = False  # the window begins amid a line, which was read already
+
+    def blocks(self, lines: list[str], line_ends: "array[int]", *, is_last: bool) -> _Blocks:
+        return copy(self)._read_all(lines, line_ends)
+
+    def go_past(self, text: str) -> None:
+        ends = _line_ends(text)
+        self._read_all(_lines(text, ends), ends)
+        self.in_line, self.body = not text.endswith("\n"), 0
+        if self.begun_at is not None:
+            self.begun_at -= len(ends)
+
+    def _read_all(self, lines: list[str], line_ends: "array[int]") -> _Blocks:
+        self.found = _Blocks()
+        self.lines, self.line_ends = lines, line_ends
+        for number in range(int(self.in_line), len(lines)):
+            self._read(number, lines[number])
+        self.found.add(line_ends[-1], self.inside, self.body)
+        return self.found
 
     def _read(self, number: int, line: str) -> None:
         if self.fence and self.quoted and not _QUOTE.match(line):
@@ -436,6 +605,8 @@ class _MarkdownReader:
 
     def _read_open(self, number: int, line: str) -> None:
         indented = line.startswith(("    ", "\t")) and not self.in_list
+        if self.margin and line.startswith(self.margin):
+            return  # blank lines do not end it
         if self._is_underline(number, line):
             self.is_heading, self.inside, self.body = True, _Inside.NOWHERE, 0
         elif not indented and (fence := _FENCE.match(line)):
@@ -444,20 +615,26 @@ class _MarkdownReader:
         elif _HEADING.match(line):
             self._begin(number, _Inside.NOWHERE)
             self.is_heading, self.body = True, 0
+        elif _DIRECTIVE.match(line):
+            self._begin(number, _Inside.NOWHERE)
+            self.is_heading, self.in_directive, self.body = True, True, 0
         elif self._is_table_head(number, line):
             self._begin(number, _Inside.LINES)
             self.is_table, self.body = True, self.line_ends[number + 1]
         elif self._is_item(line):
             self._begin(number, _Inside.SENTENCES)
             self.in_list = True
-        elif self.gap or self.is_heading or self.begun_at < 0:
+        elif self.gap or self.is_heading or self.begun_at is None:
             self.in_list = self.in_list and line[:1].isspace()
-            self._begin(number, _Inside.LINES if indented else _Inside.SENTENCES)
+            is_code = indented or (self.in_directive and line[:1].isspace())
+            code = _Inside.NOWHERE if self.in_directive else _Inside.LINES
+            self._begin(number, code if is_code else _Inside.SENTENCES)
+            self.margin = line[: len(line) - len(line.lstrip())] if is_code else ""
 
     def _is_underline(self, number: int, line: str) -> bool:
         """Whether the line makes a heading of the one above it; reStructuredText's ~~~~ is as long as it."""
         below_one_line = self.begun_at == number - 1 and self.inside is _Inside.SENTENCES and not self.gap
-        if not below_one_line or not _UNDERLINE.match(line):
+        if not number or not below_one_line or not _UNDERLINE.match(line):
             return False
         return "~" not in line or len(line.strip()) >= len(self.lines[number - 1].strip())
 
@@ -475,11 +652,12 @@ class _MarkdownReader:
         start = self.line_ends[number - 1] if number else 0
         if self.is_heading:
             self.body = start
-        elif self.begun_at >= 0:
-            self.blocks.add(start, self.inside, self.body)
+        elif self.begun_at is not None and start:
+            self.found.add(start, self.inside, self.body)
             self.body = 0
         self.inside, self.begun_at = inside, number
-        self.is_heading = self.is_table = False
+        self.is_heading = self.is_table = self.in_directive = False
+        self.margin = ""
 
 
 # --- Boundaries, from coarse to fine
@@ -495,6 +673,9 @@ class _Boundaries(Protocol):
         """The first one past `after`."""
 
 
+_DEEPEST = 100  # characters of indentation that count
+
+
 class _LineEnds:
     def __init__(self, ends: Sequence[int]) -> None:
         self.ends = ends
@@ -505,6 +686,28 @@ class _LineEnds:
 
     def first(self, after: int) -> int:
         return self.ends[bisect_right(self.ends, after)]
+
+
+class _DefinitionEnds(_LineEnds):
+    """The ends of lines, and among them rather a blank line's than another's, and rather before little indentation:
+    where a method ends, or a paragraph of statements."""
+
+    def __init__(self, text: str, ends: Sequence[int]) -> None:
+        super().__init__(ends)
+        self.text = text
+
+    def last(self, after: int, room: int) -> int | None:
+        end = super().last(after, room)
+        low, high = bisect_right(self.ends, (after + room) // 2), bisect_right(self.ends, room)
+        breaks = [self.ends[line] for line in range(max(low, 1), high) if self._is_blank(line)]
+        return min(breaks, key=lambda at: (self._indentation(at), -at)) if breaks else end
+
+    def _is_blank(self, line: int) -> bool:
+        return self.text[self.ends[line - 1] : self.ends[line]].isspace()
+
+    def _indentation(self, at: int) -> int:
+        line = self.text[at : at + _DEEPEST]
+        return len(line) - len(line.lstrip())
 
 
 # sentencex takes quadratic time outside ASCII, so it reads windows of a text. An end counts if the window
@@ -637,7 +840,7 @@ class _BlockEnds:
 
     def __init__(self, text: str, blocks: _Blocks, line_ends: Sequence[int], by_lines: bool) -> None:
         self.text, self.blocks, self.by_lines = text, blocks, by_lines
-        self.line_ends = _LineEnds(line_ends)
+        self.line_ends, self.definitions = _LineEnds(line_ends), _DefinitionEnds(text, line_ends)
         self.divided, self.sentences = -1, _Sentences("", 0, 0)
 
     def last(self, after: int, room: int) -> int | None:
@@ -659,6 +862,8 @@ class _BlockEnds:
         match self.blocks.inside[block]:
             case _Inside.LINES:
                 return self.line_ends
+            case _Inside.DEFINITIONS:
+                return self.definitions
             case _Inside.SENTENCES:
                 if block != self.divided:
                     start, end = self.blocks.body(block), self.blocks.ends[block]
@@ -740,11 +945,19 @@ class _Cutter:
     """
 
     def __init__(
-        self, text: str, form: TextForm, line_ends: "array[int]", limits: Limits, start: int, stop: int
+        self,
+        text: str,
+        form: TextForm,
+        blocks: _Blocks,
+        line_ends: "array[int]",
+        limits: Limits,
+        start: int,
+        stop: int,
+        density: float = 0.0,
     ) -> None:
         self.text, self.limits, self.start, self.stop = text, limits, start, stop
         self.by_lines, self.line_ends = form in LINE_CONTENT, line_ends
-        self.blocks = _blocks(text, form, line_ends)
+        self.blocks = blocks
         self.blocks.clip(stop)
         self.levels: tuple[_Boundaries, ...] = (
             _BlockEnds(text, self.blocks, line_ends, self.by_lines),
@@ -756,11 +969,12 @@ class _Cutter:
         )
         # For each level, where the last unit ends that was over the cap alone: in it, finer cuts are right.
         self.over_cap_to = [0] * len(self.levels)
-        self.density = 0.0  # weight per character of what was weighed last
+        self.density = density  # weight per character of what was weighed last
 
-    def cuts(self) -> list[int]:
+    def cuts(self, until: int) -> list[int]:
+        """The ends of all chunks that begin before `until`, behind the start of the first."""
         cuts = [self.start]
-        while cuts[-1] < self.stop:
+        while cuts[-1] < until:
             cuts.append(self._chunk_end(cuts[-1]))
         return cuts
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from context_protection.cursors import Walk
+from context_protection.plans import Cutting, KeptPlan, Making
 from context_protection.shapes import ANY, Shape
 
 
@@ -94,8 +95,19 @@ class Record:
     follow_up: bool = False  # as of Manner
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some whole lines of a text, or a part of one very long line: where they begin, the line counted from 1 and the
+    character from 0."""
+
+    line: int
+    start: int
+    text: str
+
+
 class Text(Protocol):
-    """A text that may be long. `version` changes with the content; a version's content never does."""
+    """A text of any length, read piece by piece. `version` changes with the content; a version's content never does.
+    Figures are those of `version`; an older one can be read for as long as cursors into it live."""
 
     @property
     def name(self) -> str: ...
@@ -106,10 +118,33 @@ class Text(Protocol):
     @property
     def version(self) -> str: ...
 
-    def whole(self) -> str: ...
+    @property
+    def chars(self) -> int: ...
+
+    @property
+    def lines(self) -> int:
+        """At least 1: an empty text has one empty line."""
+
+    @property
+    def encoding(self) -> str:
+        """What it was decoded from, by Python's name: utf-8."""
+
+    @property
+    def facts(self) -> Mapping[str, Any] | None:
+        """What is answered instead of a text, where the file is none: its size, its kind."""
 
     def read(self, version: str, start: int, end: int) -> str | None:
         """Characters `start` to `end` of that version; None when it is gone."""
+
+    def line_start(self, version: str, line: int) -> int:
+        """The character with which this line begins, counted from 1; the text's length for one behind the last."""
+
+    def pieces(self, version: str, first_line: int = 1) -> Iterator[Piece]:
+        """All of it from that line on, a few pieces at a time in memory; nothing when it is gone."""
+
+    def plan(self, version: str, cutting: Cutting) -> KeptPlan | Making:
+        """Where that version is cut, kept for all processes. Where it is not, it is made in the background, and the
+        answer says how far that is. Raises TextGone."""
 
 
 Payload = Rows | Record | Text

@@ -1,107 +1,66 @@
 """A text's answer: whole while it is short, else in chunks on its own boundaries (FR-020 to FR-023).
 
-A walk over a text keeps the plan of its chunks, so that every chunk is one read, in whatever process, and their number
-stays the same to the end.
+Where a text of up to `AT_ONCE` characters is cut is found in the call, and the walk keeps it. Where a longer one is
+cut was found before, in the background, and is kept for all: the walk refers to it. Either way a chunk is read by
+itself, in whatever process, and their number stays the same to the end.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import astuple, dataclass, field, replace
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
-from context_protection import chunks, tokens
-from context_protection.budget import MARGIN, MOST_CHARS, Body, dumps, length, render
-from context_protection.chunks import Chunk, ChunkPlan, Limits, RangeError, TextForm
+from context_protection import chunks, records, tokens
+from context_protection.budget import Body, dumps, render
+from context_protection.chunks import Chunk, ChunkPlan, RangeError, TextForm
 from context_protection.cursors import Walk, Walks
 from context_protection.errors import InvalidArgument, invalid_cursor
-from context_protection.payloads import Ask, Envelope, Outcome, Text
+from context_protection.payloads import Ask, Envelope, Outcome, Record, Text
+from context_protection.plans import Cutting, Excerpt, KeptPlan, Making, TextGone, chunk_start, indexing
 from context_protection.policy import Policy
 
-AROUND = 500  # tokens that an envelope takes beside its content
-UNBOUNDED = 2**31
+AT_ONCE = 1_000_000  # characters that are planned within a call
+ALONE = 100_000  # characters of a range that is planned by itself although the whole text's plan is there
+HEAD = 20_000  # characters that show what form a text has
+LONGEST_HEADER = 4000  # characters of a CSV header that is repeated
 
 
 def answer(text: Text, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
-    """Raises InvalidArgument (startLine, endLine), InvalidCursor."""
-    if ask.walk is not None:
-        return _next_chunk(text, ask, ask.walk, policy, walks)
-    planned = _planned(_Question.of(text, ask, policy))
-    chunk = _read(text, text.version, planned.plan, 0)
-    if planned.plan.chunks == 1:
-        return _envelope(_body(chunk, {}, policy), planned.original)
-    return _first_chunk(chunk, planned.plan, _Run(text.version, planned.form), ask, policy, walks, planned.original)
-
-
-# -- Plans ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """All that a plan depends on. Texts of one version are the same text."""
-
-    text: Text = field(compare=False)
-    version: str
-    name: str
-    media_type: str
-    first: int | None
-    last: int | None
-    policy: Policy
-
-    @classmethod
-    def of(cls, text: Text, ask: Ask, policy: Policy) -> "_Question":
-        first, last = ask.arguments.get("startLine"), ask.arguments.get("endLine")
-        return cls(text, text.version, text.name, text.media_type, first, last, policy)
-
-
-@dataclass(frozen=True, slots=True)
-class _Planned:
-    form: TextForm
-    plan: ChunkPlan
-    original: int  # tokens of all the lines that were asked for
-
-
-@lru_cache(maxsize=256)
-def _planned(question: _Question) -> _Planned:
-    """Where the text is cut. A text is read whole for this once, and afterwards by its pieces."""
-    content, policy = question.text.whole(), question.policy
-    first, last = question.first, question.last
+    """Raises InvalidArgument (startLine, endLine), InvalidCursor, Indexing."""
     try:
-        start, end = chunks.line_range(content, first or 1, last)
+        if ask.walk is not None:
+            return _next_chunk(text, ask, ask.walk, policy, walks)
+        return _first_answer(text, ask, policy, walks)
+    except TextGone:
+        raise invalid_cursor("cursor_expired", "", "The text that the cursor points into is no longer kept.") from None
+
+
+def _first_answer(text: Text, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
+    if text.facts is not None:
+        return records.answer(Record(dict(text.facts)), ask, policy, walks)
+    first, last = ask.arguments.get("startLine"), ask.arguments.get("endLine")
+    try:
+        chunks.check_range(first or 1, last, text.lines)
     except RangeError as error:
         raise _invalid_range(error) from None
-    original = tokens.formula_of_length(end - start)
-    form = chunks.detect(question.name, question.media_type, content)
-    asked_by_lines = first is not None or last is not None
-    whole = original <= policy.chunk_tokens or not policy.chunking or asked_by_lines
-    plan = chunks.plan(content, form, _limits(policy, unbounded=whole), first_line=first or 1, last_line=last)
-    return _Planned(form, plan, original)
+    asked = _Lines(first or 1, last) if first or last else None
+    if text.chars > AT_ONCE:
+        return _from_a_long_text(text, asked, ask, policy, walks)
+    if asked is None:
+        question = _Question(text, text.version, whole_cutting(text, policy), 0, text.chars, 1)
+    else:  # divided by the hard cap alone
+        cutting = _looks(text, policy).cutting(policy, bounded=False)
+        question = _Question(text, text.version, cutting, 0, text.chars, asked.first, asked.last)
+    return _from_a_plan(question, 0, text, ask, policy, walks)
 
 
-def _read(text: Text, version: str, plan: ChunkPlan, index: int, offset: int = 0) -> Chunk:
-    """Raises InvalidCursor when that version is no longer kept."""
-    start, end = plan.span(index)
-    content = text.read(version, offset + start, offset + end)
-    if content is None:
-        raise invalid_cursor("cursor_expired", "", "The text that the cursor points into is no longer kept.")
-    return plan.chunk(content, index)
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """A range of lines, both inclusive; without `last`, to the end."""
 
-
-def _limits(policy: Policy, *, unbounded: bool) -> Limits:
-    """How much a chunk holds; what was asked for by lines, or is short, is divided by the hard cap alone."""
-    cap = policy.hard_cap - AROUND
-
-    def weigh(content: str) -> int:
-        data = dumps(content)
-        chars = length(data) * cap // (MOST_CHARS - AROUND * 4)
-        return max(int(tokens.claude.count(data.decode()) * MARGIN) + 1, chars)
-
-    return Limits(
-        lines=UNBOUNDED if unbounded else policy.chunk_size,
-        tokens=UNBOUNDED if unbounded else policy.chunk_tokens,
-        cap=cap,
-        measure=tokens.formula,
-        weigh=weigh,
-    )
+    first: int
+    last: int | None = None
 
 
 def _invalid_range(error: RangeError) -> InvalidArgument:
@@ -115,7 +74,92 @@ def _invalid_range(error: RangeError) -> InvalidArgument:
     )
 
 
-# -- Chunks of a walk -------------------------------------------------------------------------------
+def _read(text: Text, version: str) -> Callable[[int, int], str]:
+    """Reads characters. Raises TextGone."""
+
+    def read(start: int, end: int) -> str:
+        content = text.read(version, start, end)
+        if content is None:
+            raise TextGone
+        return content
+
+    return read
+
+
+# -- What a text looks like -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Looks:
+    """The form of a text, and what the metadata of its chunks says beside their lines."""
+
+    form: TextForm
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+    def beside(self, start_line: int) -> Mapping[str, str]:
+        """The notes on a chunk: the header is no news where the chunk begins with it."""
+        return {name: note for name, note in self.notes.items() if name != "header" or start_line > 1}
+
+    def cutting(self, policy: Policy, *, bounded: bool = True) -> Cutting:
+        return Cutting.of(self.form, policy, bounded=bounded, beside=dumps(self.notes) if self.notes else b"")
+
+
+def _looks(text: Text, policy: Policy) -> _Looks:
+    looks = _looks_of(_Sight(text, text.version, text.name, text.media_type, text.encoding))
+    header = looks.notes.get("header")
+    if header is None or tokens.formula(header) * 8 <= policy.hard_cap:
+        return looks
+    return _Looks(looks.form, {name: note for name, note in looks.notes.items() if name != "header"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    text: Text = field(compare=False)
+    version: str
+    name: str
+    media_type: str
+    encoding: str
+
+
+@lru_cache(maxsize=256)
+def _looks_of(sight: _Sight) -> _Looks:
+    head = _read(sight.text, sight.version)(0, HEAD)
+    form = chunks.detect(sight.name, sight.media_type, head)
+    notes = {} if sight.encoding == "utf-8" else {"encoding": sight.encoding}
+    header = chunks.csv_header(head) if form is TextForm.CSV else ""
+    if header and len(dumps(header)) <= LONGEST_HEADER:
+        notes["header"] = header
+    return _Looks(form, notes)
+
+
+def whole_cutting(text: Text, policy: Policy) -> Cutting:
+    """How the whole text is cut: by the policy's sizes, or, if it is short, by the hard cap alone."""
+    short = tokens.formula_of_length(text.chars) <= policy.chunk_tokens
+    return _looks(text, policy).cutting(policy, bounded=policy.chunking and not short)
+
+
+# -- Plans that are made in the call ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """All that such a plan depends on: the characters `start` to `end` of a version, and which lines of them."""
+
+    text: Text = field(compare=False)
+    version: str
+    cutting: Cutting
+    start: int
+    end: int
+    first: int
+    last: int | None = None
+
+
+@lru_cache(maxsize=256)
+def _planned(question: _Question) -> ChunkPlan:
+    """Where the text is cut. It is read whole for this once, and afterwards by its pieces."""
+    content = _read(question.text, question.version)(question.start, question.end)
+    cutting = question.cutting
+    return chunks.plan(content, cutting.form, cutting.limits, first_line=question.first, last_line=question.last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,33 +167,48 @@ class _Run:
     """What a plan speaks of: a version of a text from an offset on, with the lines and chunks before it."""
 
     version: str
-    form: TextForm
+    looks: _Looks
     offset: int = 0
     lines: int = 0
     chunks: int = 0
 
-    def plan(self) -> Mapping[str, Any]:
-        return {"run": [self.version, self.form, self.offset, self.lines, self.chunks]}
+    def plan(self) -> dict[str, Any]:
+        return {"run": [self.version, self.looks.form, dict(self.looks.notes), self.offset, self.lines, self.chunks]}
 
     @classmethod
     def of(cls, walk: Walk) -> "_Run":
-        version, form, *before = walk.plan["run"]
-        return cls(version, TextForm(form), *before)
+        version, form, notes, *before = walk.plan["run"]
+        return cls(version, _Looks(TextForm(form), notes), *before)
+
+
+def _from_a_plan(question: _Question, lines: int, text: Text, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
+    """The first chunk of what the question is about; so many lines are before its first character."""
+    planned = replace(_planned(question), total_lines=text.lines - lines)
+    original = tokens.formula_of_length(planned.cuts[-1] - planned.cuts[0])
+    run = _Run(question.version, _looks(text, policy), question.start, lines)
+    return _first_chunk(text, planned, run, ask, policy, walks, original)
 
 
 def _first_chunk(
-    chunk: Chunk, plan: ChunkPlan, run: _Run, ask: Ask, policy: Policy, walks: Walks, original: int
+    text: Text, plan: ChunkPlan, run: _Run, ask: Ask, policy: Policy, walks: Walks, original: int
 ) -> Envelope:
+    start, end = plan.span(0)
+    chunk = plan.chunk(_read(text, run.version)(run.offset + start, run.offset + end), 0)
+    if plan.chunks == 1 and not run.chunks:
+        return _envelope(_body(chunk, run, {}, policy), original)
     walk = walks.begin(ask.operation, ask.caller, ask.arguments, run.plan(), [plan.to_bytes()])
-    return _envelope(_body(chunk, _cursor(walk, chunk, walks), policy, run), original, chunked=True)
+    return _first_of_several(_body(chunk, run, _cursor(walk, chunk, walks), policy, _handle(walk, ask)), original, ask)
 
 
 def _next_chunk(text: Text, ask: Ask, walk: Walk, policy: Policy, walks: Walks) -> Envelope:
+    if "kept" in walk.plan:
+        return _next_kept_chunk(text, ask, walk, policy, walks)
     run, plan, index = _Run.of(walk), ChunkPlan.from_bytes(walks.block(walk, 0)), ask.position
-    chunk = _read(text, run.version, plan, index, run.offset)
-    body = _body(chunk, _cursor(walk, chunk, walks), policy, run)
+    start, end = plan.span(index)
+    chunk = plan.chunk(_read(text, run.version)(run.offset + start, run.offset + end), index)
+    body = _body(chunk, run, _cursor(walk, chunk, walks), policy)
     if body.fits(policy):
-        return _envelope(body, tokens.formula(chunk.content), chunked=True)
+        return _envelope(body, tokens.formula(chunk.content), chunked=True, baseline=0)
     return _planned_anew(text, ask, run, plan, index, policy, walks)
 
 
@@ -158,42 +217,174 @@ def _planned_anew(
 ) -> Envelope:
     """The rest of the text in smaller chunks: the hard cap was lowered during the walk."""
     start, end = plan.span(index)[0], plan.cuts[-1]
-    rest = text.read(run.version, run.offset + start, run.offset + end) or ""
-    smaller = chunks.plan(rest, run.form, _limits(policy, unbounded=False))
+    rest = _read(text, run.version)(run.offset + start, run.offset + end)
+    smaller = chunks.plan(rest, run.looks.form, run.looks.cutting(policy).limits)
     lines = run.lines + plan.first_lines[index] - 1
-    run = _Run(run.version, run.form, run.offset + start, lines, run.chunks + index)
-    chunk = smaller.slice(rest, 0)
-    return _first_chunk(chunk, smaller, run, ask, policy, walks, tokens.formula(chunk.content))
+    smaller = replace(smaller, total_lines=run.lines + plan.total_lines - lines)
+    run = _Run(run.version, run.looks, run.offset + start, lines, run.chunks + index)
+    return _first_chunk(text, smaller, run, ask, policy, walks, tokens.formula_of_length(smaller.span(0)[1]))
+
+
+# -- Plans that are kept ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What a walk refers to: an excerpt of the plan of a version, with the chunks before it."""
+
+    version: str
+    looks: _Looks
+    cutting: Cutting
+    excerpt: Excerpt
+    chunks: int = 0
+    lines = 0  # a kept plan counts them in the whole text
+
+    def plan(self) -> dict[str, Any]:
+        notes = dict(self.looks.notes)
+        return {"kept": [self.version, notes, astuple(self.cutting), astuple(self.excerpt), self.chunks]}
+
+    @classmethod
+    def of(cls, walk: Walk) -> "_Kept":
+        version, notes, (form, *sizes), excerpt, before = walk.plan["kept"]
+        cutting = Cutting(TextForm(form), *sizes)
+        return cls(version, _Looks(cutting.form, notes), cutting, Excerpt(*excerpt), before)
+
+    def chunk(self, plan: KeptPlan, index: int, text: Text) -> Chunk:
+        return self.excerpt.chunk(plan, index, _read(text, self.version))
+
+
+def _from_a_long_text(text: Text, asked: _Lines | None, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
+    looks, cutting = _looks(text, policy), whole_cutting(text, policy)
+    if asked is None:
+        plan = _kept_plan(text, text.version, cutting)
+        excerpt = Excerpt(0, text.chars, 1, text.lines, 0, plan.chunks)
+        return _first_kept_chunk(text, plan, _Kept(text.version, looks, cutting, excerpt), ask, policy, walks)
+    return _range_of_a_long_text(text, asked, looks, cutting, ask, policy, walks)
+
+
+def _range_of_a_long_text(
+    text: Text, asked: _Lines, looks: _Looks, cutting: Cutting, ask: Ask, policy: Policy, walks: Walks
+) -> Envelope:
+    """By the kept plan where there is one, or alone where it is small: lines can be read before there is a plan."""
+    last = min(asked.last or text.lines, text.lines)
+    start, end = text.line_start(text.version, asked.first), text.line_start(text.version, last + 1)
+    plan = text.plan(text.version, cutting)
+    if isinstance(plan, Making):
+        if end - start > AT_ONCE:
+            raise indexing(plan, _lines_at_once(text), parameter="endLine", value=last)
+        return _alone(text, start, start, end, asked.first, ask, policy, walks)
+    if end - start <= ALONE:
+        return _alone(text, chunk_start(plan, start), start, end, asked.first, ask, policy, walks)
+    excerpt = Excerpt.of(plan, start, end, asked.first, last)
+    return _first_kept_chunk(text, plan, _Kept(text.version, looks, cutting, excerpt), ask, policy, walks)
+
+
+def _lines_at_once(text: Text) -> int:
+    """About how many lines can be read while there is no plan."""
+    return max(1, int(text.lines * AT_ONCE / max(text.chars, 1) * 0.8))
+
+
+def _alone(text: Text, lead: int, start: int, end: int, first: int, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
+    """The characters `start` to `end`, planned by themselves, in sight of what is before them from `lead` on."""
+    before = _read(text, text.version)(lead, start).count("\n")
+    cutting = _looks(text, policy).cutting(policy, bounded=False)
+    question = _Question(text, text.version, cutting, lead, end, before + 1)
+    return _from_a_plan(question, first - 1 - before, text, ask, policy, walks)
+
+
+def _first_kept_chunk(text: Text, plan: KeptPlan, kept: _Kept, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
+    walk = walks.begin(ask.operation, ask.caller, ask.arguments, kept.plan())
+    chunk = kept.chunk(plan, 0, text)
+    original = tokens.formula_of_length(kept.excerpt.end - kept.excerpt.start)
+    body = _body(chunk, kept, _cursor(walk, chunk, walks), policy, _handle(walk, ask))
+    return _first_of_several(body, original, ask)
+
+
+def _next_kept_chunk(text: Text, ask: Ask, walk: Walk, policy: Policy, walks: Walks) -> Envelope:
+    kept, index = _Kept.of(walk), ask.position
+    plan = _kept_plan(text, kept.version, kept.cutting)
+    chunk = kept.chunk(plan, index, text)
+    body = _body(chunk, kept, _cursor(walk, chunk, walks), policy)
+    if body.fits(policy):
+        return _envelope(body, tokens.formula(chunk.content), chunked=True, baseline=0)
+    return _kept_anew(text, kept, plan, chunk, ask, policy, walks)
+
+
+def _kept_anew(
+    text: Text, kept: _Kept, plan: KeptPlan, chunk: Chunk, ask: Ask, policy: Policy, walks: Walks
+) -> Envelope:
+    """The rest by the plan of smaller chunks: the hard cap was lowered during the walk."""
+    cutting = kept.looks.cutting(policy, bounded=policy.chunking)
+    smaller = _kept_plan(text, kept.version, cutting)
+    start = kept.excerpt.start_of(plan, chunk.index)
+    rest = Excerpt.of(smaller, start, kept.excerpt.end, chunk.start_line, kept.excerpt.end_line)
+    going_on = _Kept(kept.version, kept.looks, cutting, rest, kept.chunks + chunk.index)
+    return _first_kept_chunk(text, smaller, going_on, ask, policy, walks)
+
+
+def _kept_plan(text: Text, version: str, cutting: Cutting) -> KeptPlan:
+    """Raises Indexing while it is made."""
+    plan = text.plan(version, cutting)
+    if isinstance(plan, Making):
+        raise indexing(plan, _lines_at_once(text))
+    return plan
+
+
+# -- The envelope -----------------------------------------------------------------------------------
 
 
 def _cursor(walk: Walk, chunk: Chunk, walks: Walks) -> dict[str, Any]:
     return {"nextCursor": walks.cursor(walk, chunk.index + 1)} if chunk.index + 1 < chunk.total else {}
 
 
-def _body(chunk: Chunk, cursor: dict[str, Any], policy: Policy, run: _Run | None = None) -> Body:
-    lines, before = (run.lines, run.chunks) if run else (0, 0)
+def _handle(walk: Walk, ask: Ask) -> dict[str, str]:
+    """To all of the text, on a walk's first chunk."""
+    return {"resultHandle": walk.id} if ask.has_handles and ask.walk is None else {}
+
+
+def version_of(walk: Walk) -> str:
+    """The version of the text that a walk goes over."""
+    version: str = (walk.plan.get("run") or walk.plan["kept"])[0]
+    return version
+
+
+def _body(
+    chunk: Chunk,
+    place: _Run | _Kept,
+    cursor: dict[str, Any],
+    policy: Policy,
+    meta: Mapping[str, str] = MappingProxyType({}),
+) -> Body:
+    start_line = place.lines + chunk.start_line
     document = {
         "content": chunk.content,
-        "chunkIndex": before + chunk.index,
-        "totalChunks": before + chunk.total,
+        "chunkIndex": place.chunks + chunk.index,
+        "totalChunks": place.chunks + chunk.total,
         **cursor,
         "metadata": {
-            "startLine": lines + chunk.start_line,
-            "endLine": lines + chunk.end_line,
-            "totalLines": lines + chunk.total_lines,
+            "startLine": start_line,
+            "endLine": place.lines + chunk.end_line,
+            "totalLines": place.lines + chunk.total_lines,
             "bytesInChunk": chunk.bytes,
+            **place.looks.beside(start_line),
         },
-        "meta": {},
+        "meta": dict(meta),
     }
     return render(document, policy)
 
 
-def _envelope(body: Body, original: int, *, chunked: bool = False) -> Envelope:
+def _first_of_several(body: Body, original: int, ask: Ask) -> Envelope:
+    """Counted as all that was asked for, once: the chunks that follow cost."""
+    return _envelope(body, original, chunked=True, baseline=None if ask.walk is None else 0)
+
+
+def _envelope(body: Body, original: int, *, chunked: bool = False, baseline: int | None = None) -> Envelope:
     return Envelope(
         body=body.data,
         outcome=Outcome.CHUNKED if chunked else Outcome.PLAIN,
         estimated_tokens=body.estimated_tokens,
         claude_tokens=body.claude_tokens,
         original_tokens=original,
+        baseline_tokens=baseline,
         chunked=chunked,
     )

@@ -177,6 +177,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "purge-expired-walks": {"task": "context_protection.tasks.purge_expired_walks", "schedule": 60.0},
+    "make-plans": {"task": "hostaway.make_plans", "schedule": 15.0},
     "purge-unused-contents": {"task": "hostaway.purge_unused_contents", "schedule": 3600.0},
     "check-alerts": {"task": "telemetry.tasks.check_alerts", "schedule": 60.0},
     "purge-old-calls": {"task": "telemetry.tasks.purge_old_calls", "schedule": 3600.0},

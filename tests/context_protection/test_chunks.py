@@ -622,6 +622,34 @@ def test_code_is_cut_between_definitions_rather_than_in_them():
     assert all(formula(part) <= 100 for part in pieces(text, CODE, tokens=100))
 
 
+def test_text_at_the_margin_of_a_string_begins_no_definition():
+    function = 'def f():\n    """Says so.\n\nAt the margin.\n\nAgain.\n    """\n    return 1\n\n\n'
+    text = function * 30
+    assert cuts(text, CODE, tokens=60) <= set(ends([function] * 30))
+    stray = 'x = 1  # an odd """\n\n' + "y = 2\n\n" * 200
+    assert all(text[cut - 2 : cut] == "\n\n" for text, cut in ((stray, cut) for cut in cuts(stray, CODE, tokens=30)))
+
+
+def test_a_definition_longer_than_a_chunk_is_cut_between_the_definitions_in_it():
+    method = "    def method(self):\n        first = 1\n\n        return first\n\n"
+    text = "class Long:\n" + method * 60
+    assert len(cuts(text, CODE, tokens=120)) > 5
+    assert all(text[cut:].startswith("    def") for cut in cuts(text, CODE, tokens=120))
+
+
+def test_what_is_indented_below_a_directive_stays_whole_and_with_it():
+    code = ".. code-block:: python\n   :linenos:\n\n   a = 1\n\n   * b = 2\n\n   c = 3\n\n"
+    text = f"Text. More text.\n\n{code}After it. And so on.\n\n" * 30
+    for cut in cuts(text, PROSE, tokens=50):
+        assert not text[cut:].startswith(" ")
+        assert "::" not in text[max(0, cut - 20) : cut]
+
+
+def test_a_blank_line_does_not_end_indented_code():
+    part = "Text here.\n\n    one\n\n    - two\n\n    three\n\n"
+    assert all(not (part * 40)[cut:].startswith(" ") for cut in cuts(part * 40, MARKDOWN, tokens=40))
+
+
 def test_code_without_blank_lines_is_cut_after_lines():
     text = json.dumps([{"id": n} for n in range(1000)], indent=1)
     assert weight(text) < 12_000

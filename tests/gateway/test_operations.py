@@ -97,6 +97,9 @@ def test_the_tools_are_the_same_each_time_and_in_the_same_order():
         "get_transaction",
         "list_documents",
         "read_document",
+        "result_get",
+        "result_search",
+        "result_query",
     ]
 
 

@@ -2,15 +2,19 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from context_protection import tokens
+from context_protection.chunks import WINDOW, ChunkPlan, plan_windows
 from context_protection.cursors import Origin, Sealer, Walk, Walks
 from context_protection.memory import MemoryRows
-from context_protection.payloads import Ask, Envelope, Payload, Record
+from context_protection.payloads import Ask, Envelope, Payload, Piece, Record
 from context_protection.pipeline import needs_no_fetch, protect
+from context_protection.plans import Cutting, Making
 from context_protection.policy import Policy
 from context_protection.shapes import ANY, Shape
 
@@ -42,21 +46,68 @@ class DictWalks:
         return self.kept.get(f"{walk_id}.{number}")
 
 
+class MemoryPlan:
+    """A kept plan in blocks of a few chunks."""
+
+    def __init__(self, blocks: list[ChunkPlan]) -> None:
+        self.blocks = blocks
+        self.firsts = [0, *accumulate(block.chunks for block in blocks)]
+
+    @property
+    def chunks(self) -> int:
+        return self.firsts[-1]
+
+    def block_of(self, chunk: int) -> tuple[int, ChunkPlan]:
+        number = bisect_right(self.firsts, chunk) - 1
+        return self.firsts[number], self.blocks[number]
+
+    def block_at(self, char: int) -> tuple[int, ChunkPlan]:
+        number = bisect_right([block.cuts[0] for block in self.blocks], char) - 1
+        return self.firsts[number], self.blocks[number]
+
+
 @dataclass
 class MemoryText:
+    """`window`: characters of a window of its kept plans; `making`: how far they are, instead of there."""
+
     content: str
     name: str = "a.txt"
     media_type: str = "text/plain"
+    encoding: str = "utf-8"
+    facts: Mapping[str, Any] | None = None
+    window: int = WINDOW
+    making: Making | None = None
+    plans: dict[Cutting, MemoryPlan] = field(default_factory=dict)
 
     @property
     def version(self) -> str:
         return hashlib.sha256(self.content.encode()).hexdigest()
 
-    def whole(self) -> str:
-        return self.content
+    @property
+    def chars(self) -> int:
+        return len(self.content)
+
+    @property
+    def lines(self) -> int:
+        return self.content.count("\n") + (not self.content.endswith("\n"))
 
     def read(self, version: str, start: int, end: int) -> str | None:
         return self.content[start:end] if version == self.version else None
+
+    def line_start(self, version: str, line: int) -> int:
+        return min(sum(len(each) + 1 for each in self.content.split("\n")[: line - 1]), len(self.content))
+
+    def pieces(self, version: str, first_line: int = 1) -> Iterator[Piece]:
+        start = self.line_start(version, first_line)
+        yield Piece(first_line, start, self.content[start:])
+
+    def plan(self, version: str, cutting: Cutting) -> MemoryPlan | Making:
+        if self.making is not None:
+            return self.making
+        if cutting not in self.plans:
+            windows = plan_windows([self.content], cutting.form, cutting.limits, self.lines, window=self.window)
+            self.plans[cutting] = MemoryPlan(list(windows))
+        return self.plans[cutting]
 
 
 @dataclass

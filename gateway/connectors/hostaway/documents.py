@@ -1,10 +1,14 @@
-"""A stored document as a text that is read piece by piece."""
+"""A stored document as a text that is read piece by piece, or as the few facts of a file that is none."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from django.db.models.functions import Substr
-
-from gateway.connectors.hostaway.models import Document, DocumentContent
+from context_protection.payloads import Piece
+from context_protection.plans import Cutting, Making
+from gateway.connectors.hostaway import kept_plans, pieces
+from gateway.connectors.hostaway.kept_plans import StoredPlan
+from gateway.connectors.hostaway.models import Document
 
 
 @dataclass(frozen=True)
@@ -12,15 +16,43 @@ class StoredText:
     name: str
     media_type: str
     version: str
+    chars: int
+    lines: int
+    encoding: str
+    facts: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, document: Document) -> "StoredText":
-        return cls(name=document.id, media_type=document.media_type, version=document.content_id)
-
-    def whole(self) -> str:
-        return DocumentContent.objects.values_list("text", flat=True).get(digest=self.version)
+        content = document.content
+        return cls(
+            name=document.id,
+            media_type=document.media_type,
+            version=content.digest if content else "",
+            chars=content.chars if content else 0,
+            lines=max(1, content.lines) if content else 1,
+            encoding=document.encoding or "",
+            facts=None if content else _facts(document),
+        )
 
     def read(self, version: str, start: int, end: int) -> str | None:
-        """Characters `start` to `end`; the database cuts them out."""
-        piece = Substr("text", start + 1, end - start)
-        return DocumentContent.objects.filter(digest=version).values_list(piece, flat=True).first()
+        return pieces.read(version, start, end)
+
+    def line_start(self, version: str, line: int) -> int:
+        return pieces.line_start(version, line)
+
+    def pieces(self, version: str, first_line: int = 1) -> Iterator[Piece]:
+        return pieces.in_whole_lines(version, first_line)
+
+    def plan(self, version: str, cutting: Cutting) -> StoredPlan | Making:
+        return kept_plans.find(version, cutting)
+
+
+def _facts(document: Document) -> dict[str, Any]:
+    return {
+        "id": document.id,
+        "title": document.title,
+        "mediaType": document.media_type,
+        "bytes": document.bytes,
+        "sha256": document.sha256,
+        "binary": True,
+    }

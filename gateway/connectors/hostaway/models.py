@@ -80,28 +80,85 @@ class Transaction(UpstreamObject):
 
 
 class DocumentContent(models.Model):
-    """One version of a document's text. It never changes, so that a walk over it reads the same text to its end;
-    what no document has any more is purged after the cursors into it have expired."""
+    """One version of a document's text, kept in pieces. It never changes, so that a walk over it reads the same text
+    to its end; what no document has any more is purged after the cursors into it have expired."""
 
-    digest = models.CharField(primary_key=True, max_length=64, help_text="SHA-256 of the text, hexadecimal")
-    text = models.TextField()
+    digest = models.CharField(primary_key=True, max_length=64, help_text="SHA-256 of the text as UTF-8, hexadecimal")
+    chars = models.PositiveBigIntegerField()
+    lines = models.PositiveBigIntegerField()
+    bytes = models.PositiveBigIntegerField(help_text="Of the text as UTF-8")
+    is_loaded = models.BooleanField(default=False, help_text="All pieces are there")
     unused_since = models.DateTimeField(null=True, db_index=True)
 
     def __str__(self) -> str:
         return self.digest[:12]
 
 
+class TextPiece(models.Model):
+    """So many characters of a text that any of them is found by arithmetic; the last piece is shorter."""
+
+    CHARS = 1 << 16
+
+    pk = models.CompositePrimaryKey("content", "number")
+    content = models.ForeignKey(DocumentContent, on_delete=models.CASCADE, related_name="pieces", db_index=False)
+    number = models.PositiveIntegerField()
+    first_line = models.PositiveBigIntegerField(help_text="The line, from 1, in which its first character is")
+    data = models.BinaryField(help_text="UTF-8, compressed by zlib")
+
+    class Meta:
+        indexes = (models.Index(fields=["content", "first_line", "number"], name="text_piece_by_line"),)
+
+    def __str__(self) -> str:
+        return f"{self.content_id[:12]} {self.number}"
+
+
+class TextPlan(models.Model):
+    """Where a long text is cut under given limits: made once, in the background, for all processes."""
+
+    content = models.ForeignKey(DocumentContent, on_delete=models.CASCADE, related_name="plans")
+    cutting = models.CharField(max_length=100, help_text="The form of the text and the limits of a chunk")
+    chunks = models.PositiveBigIntegerField(null=True, help_text="Empty until all of them are found")
+    done_chars = models.PositiveBigIntegerField(default=0)
+    maker = models.CharField(max_length=32, blank=True, help_text="Who is making it")
+    begun_at = models.DateTimeField(null=True)
+    alive_at = models.DateTimeField(null=True, help_text="When its maker was last heard of")
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["content", "cutting"], name="one_plan_of_a_cutting"),)
+
+    def __str__(self) -> str:
+        return f"{self.content_id[:12]} {self.cutting}"
+
+
+class TextPlanBlock(models.Model):
+    """Some chunks of a plan, from the text's character `start` on."""
+
+    pk = models.CompositePrimaryKey("plan", "first_chunk")
+    plan = models.ForeignKey(TextPlan, on_delete=models.CASCADE, related_name="blocks", db_index=False)
+    first_chunk = models.PositiveBigIntegerField()
+    start = models.PositiveBigIntegerField()
+    data = models.BinaryField(help_text="A ChunkPlan")
+
+    class Meta:
+        indexes = (models.Index(fields=["plan", "start"], name="text_plan_block_by_start"),)
+
+    def __str__(self) -> str:
+        return f"{self.plan_id} {self.first_chunk}"
+
+
 class Document(models.Model):
-    """A text of the account: a log, a manual."""
+    """A file of the account: a log, a manual. One that is no text has no content, and no lines."""
 
     seq = models.BigAutoField(primary_key=True)
     id = models.CharField(max_length=200, unique=True, help_text="The file's name")
     title = models.CharField(max_length=300)
     media_type = models.CharField(max_length=100)
-    content = models.ForeignKey(DocumentContent, on_delete=models.PROTECT, related_name="documents")
-    lines = models.PositiveIntegerField()
-    bytes = models.PositiveBigIntegerField()
-    estimated_tokens = models.PositiveIntegerField()
+    encoding = models.CharField(max_length=40, null=True, help_text="What its text was decoded from; empty: no text")
+    sha256 = models.CharField(max_length=64, help_text="Of the file, hexadecimal")
+    bytes = models.PositiveBigIntegerField(help_text="Of the file")
+    content = models.ForeignKey(DocumentContent, on_delete=models.PROTECT, related_name="documents", null=True)
+    lines = models.PositiveBigIntegerField(null=True)
+    estimated_tokens = models.PositiveBigIntegerField(null=True)
     inserted_on = models.DateTimeField()
     updated_on = models.DateTimeField()
 

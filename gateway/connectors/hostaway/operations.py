@@ -364,6 +364,7 @@ def _described(document: Document) -> dict[str, Any]:
         "id": document.id,
         "title": document.title,
         "mediaType": document.media_type,
+        "encoding": document.encoding,
         "lines": document.lines,
         "bytes": document.bytes,
         "estimatedTokens": document.estimated_tokens,
@@ -372,7 +373,7 @@ def _described(document: Document) -> dict[str, Any]:
 
 
 def _fetch_document(arguments: Arguments, caller: Caller) -> Payload:
-    document = Document.objects.filter(id=arguments["id"]).first()
+    document = Document.objects.select_related("content").filter(id=arguments["id"]).first()
     if document is None:
         raise _not_found("document", arguments["id"], "list_documents")
     return StoredText.of(document)

@@ -291,6 +291,7 @@ DOCUMENT = Shape(
         Field("id"),
         Field("title"),
         Field("mediaType"),
+        Field("encoding"),
         Field("lines"),
         Field("bytes"),
         Field("estimatedTokens"),

@@ -1,12 +1,12 @@
 """Writes upstream's objects into the store; the same object again replaces the one that stands."""
 
-import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from itertools import islice
+from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
@@ -14,8 +14,12 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from context_protection import tokens
+from context_protection.policies import policy_for
 from context_protection.shapes import Shape
-from gateway.connectors.hostaway import shapes
+from context_protection.texts import AT_ONCE, whole_cutting
+from gateway.connectors.hostaway import kept_plans, pieces, shapes
+from gateway.connectors.hostaway.decoding import Figures, File, decoded_again, look_at
+from gateway.connectors.hostaway.documents import StoredText
 from gateway.connectors.hostaway.models import (
     Booking,
     Document,
@@ -28,6 +32,8 @@ from gateway.connectors.hostaway.statuses import canonical_status
 
 BATCH = 1000
 CODE_CHARS = 100
+READ = "read_document"  # the operation whose limits long texts are planned under
+Progress = Callable[[str, float], None]
 M = TypeVar("M", bound=UpstreamObject)
 # Writers take turns (Postgres): were keys given to transactions that commit in another order, a row could
 # appear below the watermark of a walk that has begun.
@@ -124,23 +130,84 @@ def _take_turns() -> None:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [WRITERS_LOCK])
 
 
-def save_document(name: str, title: str, media_type: str, text: str) -> None:
-    """Stores a text under its file name, in the place of what stood there."""
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    now = timezone.now()
+@dataclass(frozen=True)
+class PreparedDocument:
+    """A file that was looked at; its text, if it is one, is stored, and waits for the document that has it."""
+
+    name: str
+    title: str
+    media_type: str
+    file: File
+
+
+def save_document(name: str, title: str, media_type: str, content: str | bytes | Path) -> None:
+    """Stores a text or a file under its name, in the place of what stood there. Raises OSError, FileChanged."""
+    place = content.encode() if isinstance(content, str) else content
+    put_document(prepare_document(name, title, media_type, place))
+
+
+def prepare_document(
+    name: str, title: str, media_type: str | None, place: bytes | Path, progress: Progress = lambda what, share: None
+) -> PreparedDocument:
+    """Reads a file, of any size at constant memory, and stores its text; a long one is planned under the limits in
+    force. `progress` hears what is being done, and its share. Raises OSError, FileChanged."""
+    file = look_at(place)
+    media_type = media_type or ("text/plain" if file.figures else "application/octet-stream")
+    if (figures := file.figures) is not None:
+        _store_text(file, figures, lambda chars: progress("stored", chars / max(figures.chars, 1)))
+        text = StoredText(name, media_type, figures.digest, figures.chars, max(1, figures.lines), figures.encoding)
+        if figures.chars > AT_ONCE:
+            cutting = whole_cutting(text, policy_for(READ))
+            kept_plans.make(text.version, cutting, lambda chars: progress("divided", chars / figures.chars))
+    return PreparedDocument(name, title, media_type, file)
+
+
+def _store_text(file: File, figures: Figures, progress: Callable[[int], None]) -> None:
+    """A text that no document has yet is kept for as long as one that no document has any more."""
+    content, _ = DocumentContent.objects.get_or_create(
+        digest=figures.digest,
+        defaults={
+            "chars": figures.chars,
+            "lines": figures.lines,
+            "bytes": figures.bytes,
+            "unused_since": timezone.now(),
+        },
+    )
+    DocumentContent.objects.filter(digest=content.digest).exclude(unused_since=None).update(unused_since=timezone.now())
+    if not content.is_loaded:
+        for chars in pieces.write(content.digest, decoded_again(file, figures)):
+            progress(chars)
+
+
+def put_document(prepared: PreparedDocument) -> None:
+    """The document takes the place of what stood under its name."""
+    figures, now = prepared.file.figures, timezone.now()
+    columns = {
+        "title": prepared.title,
+        "media_type": prepared.media_type,
+        "encoding": figures.encoding if figures else None,
+        "sha256": prepared.file.sha256,
+        "bytes": prepared.file.source.size,
+        "content_id": figures.digest if figures else None,
+        "lines": figures.lines if figures else None,
+        "estimated_tokens": tokens.formula_of_length(figures.chars) if figures else None,
+        "updated_on": now,
+    }
     with transaction.atomic():
-        DocumentContent.objects.update_or_create(digest=digest, defaults={"text": text, "unused_since": None})
-        columns = {
-            "title": title,
-            "media_type": media_type,
-            "content_id": digest,
-            "lines": len(text.split("\n")) - text.endswith("\n") if text else 0,
-            "bytes": len(text.encode()),
-            "estimated_tokens": tokens.formula(text),
-            "updated_on": now,
-        }
-        Document.objects.update_or_create(id=name, defaults=columns, create_defaults={**columns, "inserted_on": now})
+        if figures:
+            DocumentContent.objects.filter(digest=figures.digest).update(unused_since=None)
+        Document.objects.update_or_create(
+            id=prepared.name, defaults=columns, create_defaults={**columns, "inserted_on": now}
+        )
         _mark_unused(now)
+
+
+def order_plans() -> None:
+    """Orders the plans of all long texts under the limits in force, before anybody asks for them."""
+    policy = policy_for(READ)
+    for document in Document.objects.filter(content__chars__gt=AT_ONCE).select_related("content"):
+        text = StoredText.of(document)
+        kept_plans.order(text.version, whole_cutting(text, policy))
 
 
 def clear() -> None:
@@ -156,7 +223,8 @@ def _mark_unused(now: datetime) -> None:
 
 def purge_unused_contents(before: datetime) -> int:
     """Removes texts that no document has had since `before`; returns how many."""
-    return DocumentContent.objects.filter(unused_since__lt=before, documents=None).delete()[0]
+    _, removed = DocumentContent.objects.filter(unused_since__lt=before, documents=None).delete()
+    return removed.get(DocumentContent._meta.label, 0)
 
 
 # -- Upstream's values, leniently: what cannot be read as a column is still whole in `data` -----------------

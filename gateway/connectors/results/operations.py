@@ -68,7 +68,9 @@ def _found(stored: Stored, wanted: searching.Pattern, start: str | None) -> sear
         return searching.search_rows(stored.rows, wanted, identity=stored.shape.identity, start=start, limit=limit)
     if isinstance(stored, StoredValue):
         return searching.search_value(stored.value, wanted, start=start, limit=limit)
-    return searching.search_text(stored.text.pieces(stored.version), wanted, start=start, limit=limit)
+    pieces = stored.text.pieces(stored.version, searching.Place.of(start, first=1).row)
+    found = ((piece.line, piece.start, piece.text) for piece in pieces)
+    return searching.search_text(found, wanted, start=start, limit=limit)
 
 
 # -- result_query -----------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-from context_protection import questions, tabulation
+from context_protection import questions, tabulation, texts
 from context_protection.budget import dumps
 from context_protection.columns import Type
 from context_protection.cursors import Walk
@@ -60,7 +60,7 @@ def opened(handle: str, caller: Caller) -> Stored:
         rows = questions.answered(payload, walk.arguments)
         return StoredRows(list(_every_row(rows, walk)), rows.shape, _columns(rows))
     assert not isinstance(payload, Record), "a record's walk keeps the record"
-    return StoredText(payload, walk.plan["run"][0])
+    return StoredText(payload, texts.version_of(walk))
 
 
 def _every_row(rows: Rows, walk: Walk) -> Iterator[dict[str, Any]]:

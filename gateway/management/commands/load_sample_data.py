@@ -1,7 +1,8 @@
-"""manage.py load_sample_data: an invented account, or files of upstream's envelopes."""
+"""manage.py load_sample_data: an invented account, or files: upstream's envelopes, and documents of any kind."""
 
+import mimetypes
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, transaction
 
 from gateway.connectors.hostaway import sample, store
+from gateway.connectors.hostaway.decoding import FileChanged
+from gateway.connectors.hostaway.models import Document
 from gateway.connectors.hostaway.store import BOOKINGS, LISTINGS, TRANSACTIONS, Mapped
 
 MEDIA_TYPES = {".log": "text/x-log", ".md": "text/markdown", ".txt": "text/plain"}
+LONGEST_NAME = Document._meta.get_field("id").max_length or 0
+ENVELOPE_HEAD = 1000  # bytes in which an envelope says that it is one
 
 
 class Command(BaseCommand):
@@ -30,7 +35,7 @@ class Command(BaseCommand):
             nargs="+",
             dest="files",
             metavar="FILE",
-            help="load these instead: upstream's envelopes (.json), and texts (.log, .md, .txt)",
+            help="load these instead: upstream's envelopes (.json), and documents: texts in any encoding, other files",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -51,41 +56,52 @@ class Command(BaseCommand):
                 store.save_document(document.name, document.title, document.media_type, document.content)
                 self.stdout.write(f"{document.name}: {len(document.content):,} characters")
 
-    def _read(self, path: Path) -> Any:
+    def _read(self, path: Path) -> Callable[[], None]:
         """What loads the file; raises CommandError when it cannot be."""
         try:
-            content = path.read_bytes()
+            if path.exists() and not path.is_file():
+                raise CommandError(f"{path} cannot be read: it is not a file.")
+            envelope = self._envelope(path) if path.suffix == ".json" else None
+            return envelope or self._document(path)
         except OSError as error:
             raise CommandError(f"{path} cannot be read: {error.strerror}.") from None
-        if path.suffix in MEDIA_TYPES:
-            return self._document(path, content)
-        if path.suffix == ".json":
-            return self._envelope(path, content)
-        raise CommandError(f"{path} is not of a known kind; expected .json, {', '.join(MEDIA_TYPES)}.")
 
-    def _document(self, path: Path, content: bytes) -> Any:
+    def _document(self, path: Path) -> Callable[[], None]:
+        name = path.name.encode("utf-8", "replace").decode()
+        if len(name) > LONGEST_NAME:
+            raise CommandError(f"{path} cannot be loaded: its name has more than {LONGEST_NAME} characters.")
+        title = Path(name).stem.replace("_", " ")
+        media_type = MEDIA_TYPES.get(path.suffix) or mimetypes.guess_type(name)[0]
         try:
-            text = content.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise CommandError(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}.") from None
-        if "\0" in text:
-            raise CommandError(f"{path} has NUL characters; it is not a text.")
+            prepared = store.prepare_document(name, title, media_type, path, self._progress(name))
+        except FileChanged:
+            raise CommandError(f"{path} was changed while it was read; load it again.") from None
 
         def load() -> None:
-            store.save_document(path.name, path.stem.replace("_", " "), MEDIA_TYPES[path.suffix], text)
-            self.stdout.write(f"{path.name}: {len(text):,} characters")
+            store.put_document(prepared)
+            figures = prepared.file.figures
+            what = f"{figures.chars:,} characters" if figures else f"{prepared.file.source.size:,} bytes, not a text"
+            self.stdout.write(f"{name}: {what}")
 
         return load
 
-    def _envelope(self, path: Path, content: bytes) -> Any:
+    def _progress(self, name: str) -> store.Progress:
+        def show(what: str, share: float) -> None:
+            if sys.stdout.isatty():
+                self.stdout.write(f"\r{name}: {min(share, 1):.0%} {what} ", ending="\r" if share >= 1 else "")
+
+        return show
+
+    def _envelope(self, path: Path) -> Callable[[], None] | None:
+        """What loads upstream's objects; None if the file is not one of upstream's envelopes."""
+        with path.open("rb") as file:
+            if b'"result"' not in file.read(ENVELOPE_HEAD):
+                return None
         try:
-            objects = orjson.loads(content)["result"]
+            objects = orjson.loads(path.read_bytes())["result"]
             mapped, name = _kind_of(objects[0]) if objects else (BOOKINGS, "bookings")
         except (orjson.JSONDecodeError, KeyError, TypeError, IndexError):
-            raise CommandError(
-                f'{path} is not one of upstream\'s envelopes: expected {{"status":"success","result":[…]}} '
-                "of listings, reservations or transactions."
-            ) from None
+            return None
 
         def load() -> None:
             try:

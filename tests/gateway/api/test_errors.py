@@ -19,7 +19,7 @@ LIST = "/api/v1/bookings"
         ("post", TOOL, {"data": '{"a": NaN}', "content_type": "application/json"}, 400, "invalid_json"),
         ("post", TOOL, {"data": "[" * 10_000, "content_type": "application/json"}, 400, "invalid_json"),
         ("post", TOOL, {"data": "a=b", "content_type": "text/plain"}, 415, "unsupported_media_type"),
-        ("get", TOOL, {}, 405, "method_not_allowed"),
+        ("put", TOOL, {}, 405, "method_not_allowed"),
         ("put", LIST, {}, 405, "method_not_allowed"),
         ("delete", f"{LIST}/43000000", {}, 405, "method_not_allowed"),
     ],

@@ -1,6 +1,8 @@
 """The commands of operators: keys, token counts, sample data, MCP over stdio."""
 
+import hashlib
 import json
+import os
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -123,21 +125,13 @@ def test_files_replace_the_account(tmp_path: Path):
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("bad.json", b"{"),
-        ("bad.json", b'{"result": {"id": 1}}'),
-        ("bad.json", b'{"result": "text"}'),
-        ("bad.json", b'{"result": [{"id": 1, "colour": "red"}]}'),
-        ("bad.json", b'{"result": [17]}'),
-        ("bad.json", b"[]"),
         ("bad.json", b'{"result": [{"arrivalDate": "2026-11-20"}]}'),
         ("bad.json", b'{"result": [{"id": 1, "arrivalDate": "2026-11-20"}, {"arrivalDate": "2026-11-20"}]}'),
         ("bad.json", b'{"result": [{"id": 1, "arrivalDate": "2026-11-20"}, 17]}'),
         ("bad.json", b'{"result": [{"id": "x", "arrivalDate": "2026-11-20"}]}'),
         ("bad.json", b'{"result": [{"id": 100000000000000000000, "arrivalDate": "2026-11-20"}]}'),
-        ("bad.txt", b"\xff\xfe"),
-        ("bad.md", b"a\0b"),
-        ("bad.pdf", b"%PDF"),
         ("missing.json", None),
+        ("x" * 201, b"a"),
     ],
 )
 def test_nothing_is_replaced_when_one_file_is_bad(tmp_path: Path, name: str, content: bytes | None):
@@ -147,6 +141,44 @@ def test_nothing_is_replaced_when_one_file_is_bad(tmp_path: Path, name: str, con
     with pytest.raises(CommandError, match=name):
         run("load_sample_data", "--from", envelope(tmp_path / "good.json", BOOKING), str(tmp_path / name))
     assert account() == before
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"{", b"[]", b'{"result": {"id": 1}}', b'{"result": "text"}', b'{"result": [{"id": 1, "colour": "red"}]}'],
+)
+def test_json_that_is_no_envelope_of_upstreams_is_a_document_of_its_own(tmp_path: Path, content: bytes):
+    (tmp_path / "settings.json").write_bytes(content)
+    run("load_sample_data", "--from", str(tmp_path / "settings.json"))
+    document = Document.objects.get()
+    assert (document.id, document.media_type, document.encoding) == ("settings.json", "application/json", "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "media_type", "encoding"),
+    [
+        ("a.log", b"one\n", "text/x-log", "utf-8"),
+        ("a.csv", b"a,b\n", "text/csv", "utf-8"),
+        ("notes", b"one\n", "text/plain", "utf-8"),
+        ("empty.txt", b"", "text/plain", "utf-8"),
+        ("a.txt", "né\n".encode("utf-16"), "text/plain", "utf-16"),
+        ("a.png", b"\x89PNG\r\n\x1a\n\0\0", "image/png", None),
+        ("data", b"a\0b", "application/octet-stream", None),
+    ],
+)
+def test_any_file_is_a_document(tmp_path: Path, name: str, content: bytes, media_type: str, encoding: str | None):
+    (tmp_path / name).write_bytes(content)
+    run("load_sample_data", "--from", str(tmp_path / name))
+    document = Document.objects.get()
+    assert (document.id, document.media_type, document.encoding) == (name, media_type, encoding)
+    assert (document.bytes, document.sha256) == (len(content), hashlib.sha256(content).hexdigest())
+
+
+def test_a_folder_and_a_pipe_are_refused(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe"):
+        with pytest.raises(CommandError, match="cannot be read"):
+            run("load_sample_data", "--from", str(path))
 
 
 def test_as_many_bookings_as_are_asked_for():

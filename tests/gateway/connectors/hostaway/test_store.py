@@ -1,5 +1,6 @@
 """The store: upstream's objects whole, columns as far as they can be read, texts kept for who is reading them."""
 
+import hashlib
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from context_protection import tokens
-from gateway.connectors.hostaway import store
+from gateway.connectors.hostaway import pieces, store
 from gateway.connectors.hostaway.models import Booking, Document, DocumentContent, Listing
 from gateway.connectors.hostaway.store import BOOKINGS, LISTINGS
 from gateway.connectors.hostaway.tasks import KEPT, purge_unused_contents
@@ -113,41 +114,53 @@ def test_a_text_is_stored_with_its_figures(text: str, lines: int):
     document = Document.objects.get(id="a.txt")
     assert (document.lines, document.bytes) == (lines, len(text.encode()))
     assert document.estimated_tokens == tokens.formula(text)
-    assert document.content.text == text
+    assert text_of("a.txt") == text
+
+
+def content(text: str) -> DocumentContent:
+    return DocumentContent.objects.get(digest=hashlib.sha256(text.encode()).hexdigest())
+
+
+def is_kept(text: str) -> bool:
+    return DocumentContent.objects.filter(digest=hashlib.sha256(text.encode()).hexdigest()).exists()
+
+
+def text_of(name: str) -> str:
+    return "".join(pieces.parts(Document.objects.get(id=name).content_id))
 
 
 def test_a_replaced_text_is_kept_for_who_reads_it_and_purged_later():
     store.save_document("a.txt", "A", "text/plain", "first")
     store.save_document("a.txt", "A", "text/plain", "second")
-    old = DocumentContent.objects.get(text="first")
+    old = content("first")
     assert old.unused_since is not None
     assert purge_unused_contents() == 0, "cursors may still point into it"
-    DocumentContent.objects.filter(text="first").update(unused_since=timezone.now() - KEPT - timedelta(minutes=1))
+    DocumentContent.objects.filter(digest=old.digest).update(unused_since=timezone.now() - KEPT - timedelta(minutes=1))
     assert purge_unused_contents() == 1
-    assert not DocumentContent.objects.filter(text="first").exists()
-    assert Document.objects.get(id="a.txt").content.text == "second"
+    assert not is_kept("first")
+    assert text_of("a.txt") == "second"
 
 
 def test_a_text_that_is_used_again_is_not_purged():
     for text in ("first", "second", "first"):
         store.save_document("a.txt", "A", "text/plain", text)
-    assert DocumentContent.objects.get(text="first").unused_since is None
+    assert content("first").unused_since is None
     DocumentContent.objects.update(unused_since=timezone.now() - 2 * KEPT)  # as an interrupted sweep may leave it
     purge_unused_contents()
-    assert DocumentContent.objects.filter(text="first").exists()
-    assert not DocumentContent.objects.filter(text="second").exists()
+    assert is_kept("first")
+    assert not is_kept("second")
 
 
 def test_two_documents_of_one_text_share_it_until_both_are_gone():
     store.save_document("a.txt", "A", "text/plain", "same")
     store.save_document("b.txt", "B", "text/plain", "same")
     store.save_document("a.txt", "A", "text/plain", "other")
-    assert DocumentContent.objects.get(text="same").unused_since is None
+    assert content("same").unused_since is None
 
 
 def test_a_walk_goes_on_through_a_text_that_was_cleared_from_the_account(doors: Doors):
     name = "house-manual.md"
-    before = Document.objects.get(id=name).content.text
+    before = text_of(name)
     first = doors.rest("read_document", {"id": name})
     text, answer = first["content"], first
     store.save_document(name, "House manual", "text/markdown", "all new")

@@ -1,0 +1,112 @@
+"""Texts in pieces of the database: any range of a text of any size is one or two reads by primary key."""
+
+import zlib
+from collections.abc import Iterable, Iterator
+
+from django.db import transaction
+
+from context_protection.payloads import Piece
+from gateway.connectors.hostaway.models import DocumentContent, TextPiece
+
+CHARS = TextPiece.CHARS
+WRITTEN_AT_ONCE = 64  # pieces of a transaction: other writers wait no longer than it takes
+READ_AT_ONCE = 16  # pieces in memory
+LONG_LINE = 1 << 20  # characters from which on a line is handed out in parts
+
+# -- Writing ----------------------------------------------------------------------------------------
+
+
+def write(digest: str, parts: Iterable[str]) -> Iterator[int]:
+    """Stores a text that comes in parts of any length, over what an interrupted load has left, and yields how many
+    characters are stored so far. When all of it is there, the content is loaded."""
+    batch: list[TextPiece] = []
+    line, number = 1, 0
+    for number, text in enumerate(_pieces(parts), start=1):
+        data = zlib.compress(text.encode(), 1)
+        batch.append(TextPiece(content_id=digest, number=number - 1, first_line=line, data=data))
+        line += text.count("\n")
+        if len(batch) == WRITTEN_AT_ONCE:
+            _store(digest, batch)
+            batch = []
+            yield number * CHARS
+    _store(digest, batch)
+    TextPiece.objects.filter(content_id=digest, number__gte=number).delete()
+    DocumentContent.objects.filter(digest=digest).update(is_loaded=True)
+
+
+def _pieces(parts: Iterable[str]) -> Iterator[str]:
+    rest = ""
+    for part in parts:
+        rest += part
+        whole = len(rest) // CHARS * CHARS
+        yield from (rest[at : at + CHARS] for at in range(0, whole, CHARS))
+        rest = rest[whole:]
+    if rest:
+        yield rest
+
+
+def _store(digest: str, batch: list[TextPiece]) -> None:
+    with transaction.atomic():
+        if not DocumentContent.objects.filter(digest=digest, is_loaded=True).exists():  # nobody was faster
+            TextPiece.objects.bulk_create(
+                batch,
+                update_conflicts=True,
+                unique_fields=["content", "number"],
+                update_fields=["first_line", "data"],
+            )
+
+
+# -- Reading ----------------------------------------------------------------------------------------
+
+
+def read(digest: str, start: int, end: int) -> str | None:
+    """Characters `start` to `end`, or to the text's end; None when the text is gone."""
+    first, last = start // CHARS, max(start, end - 1) // CHARS
+    text = _text(digest, first, last)
+    if not text and not DocumentContent.objects.filter(digest=digest, is_loaded=True).exists():
+        return None
+    return text[start - first * CHARS : max(start, end) - first * CHARS]
+
+
+def _text(digest: str, first: int, last: int) -> str:
+    """The pieces from number `first` to `last`."""
+    pieces = TextPiece.objects.filter(content_id=digest, number__range=(first, last)).order_by("number")
+    return "".join(_unpacked(data) for data in pieces.values_list("data", flat=True))
+
+
+def _unpacked(data: bytes | memoryview) -> str:
+    return zlib.decompress(data).decode()
+
+
+def parts(digest: str, start: int = 0) -> Iterator[str]:
+    """The text from that character on, at the memory of some pieces; nothing when it is gone."""
+    first, skipped = divmod(start, CHARS)
+    while text := _text(digest, first, first + READ_AT_ONCE - 1):
+        yield text[skipped:]
+        first, skipped = first + READ_AT_ONCE, 0
+
+
+def in_whole_lines(digest: str, first_line: int = 1) -> Iterator[Piece]:
+    """The text from that line on in pieces that end where a line does, but for lines of more than `LONG_LINE`
+    characters."""
+    line, start, rest = first_line, line_start(digest, first_line), ""
+    for part in parts(digest, start):
+        rest += part
+        end = rest.rfind("\n") + 1 or (len(rest) if len(rest) >= LONG_LINE else 0)
+        if end:
+            yield Piece(line, start, rest[:end])
+            line, start, rest = line + rest.count("\n", 0, end), start + end, rest[end:]
+    if rest:
+        yield Piece(line, start, rest)
+
+
+def line_start(digest: str, line: int) -> int:
+    """The character with which a line begins; the text's length for one that is not there."""
+    pieces = TextPiece.objects.filter(content_id=digest, first_line__lt=line).order_by("-first_line", "-number")
+    found = pieces.values_list("number", "first_line", "data").first()
+    if found is None:
+        return 0
+    number, first_line, data = found
+    text = _unpacked(data)
+    *before, behind = text.split("\n", line - first_line)
+    return int(number) * CHARS + len(text) - (len(behind) if len(before) == line - first_line else 0)
