@@ -12,8 +12,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from io import StringIO
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
@@ -28,6 +26,8 @@ django.setup()
 import orjson
 from django.core.management import call_command
 
+from benchmarks import overhead, protection
+from benchmarks.measuring import in_turn, milliseconds
 from context_protection import tokens
 from context_protection.stores import walks
 from gateway import hints
@@ -37,26 +37,19 @@ from gateway.corridor import Call, serve_blocking
 
 ME = Caller(id="key:0", name="bench")
 PAGE = 50
+REVENUE = {
+    "groupBy": ["propertyId", {"field": "checkInDate", "bucket": "month"}],
+    "metrics": [{"op": "sum", "field": "totalPrice", "as": "revenue"}],
+}
 
 
 def ask(operation: str, **arguments: object) -> bytes:
     return serve_blocking(Call(operation, arguments, ME, "rest", hints.mcp)).body
 
 
-def milliseconds(work: Callable[[], object], runs: int) -> tuple[float, float]:
-    """CPU and wall milliseconds of one run: the medians."""
-    work()
-    cpu, wall = [], []
-    for _ in range(runs):
-        began = time.process_time(), time.perf_counter()
-        work()
-        cpu.append(time.process_time() - began[0])
-        wall.append(time.perf_counter() - began[1])
-    return statistics.median(cpu) * 1000, statistics.median(wall) * 1000
-
-
 def calls(runs: int) -> None:
-    cursor = orjson.loads(ask("list_bookings"))["nextCursor"]
+    first = orjson.loads(ask("list_bookings"))
+    cursor, handle = first["nextCursor"], first["meta"]["resultHandle"]
     for words, operation, arguments in (
         ("list, first page", "list_bookings", {}),
         ("list, a later page", "list_bookings", {"cursor": cursor}),
@@ -66,6 +59,10 @@ def calls(runs: int) -> None:
         ("record, preview", "get_booking", {"id": 43000003}),
         ("record, whole", "get_booking", {"id": 43000003, "fields": "all"}),
         ("log, first chunk", "read_document", {"id": "sync-2026-11.log"}),
+        ("where", "list_bookings", {"where": {"status": "confirmed", "nights": {"gte": 3}}}),
+        ("aggregate, by listing, month", "list_bookings", {"aggregate": REVENUE}),
+        ("SQL over the result", "result_query", {"handle": handle, "sql": "SELECT avg(nights) FROM rows"}),
+        ("search in the result", "result_search", {"handle": handle, "text": "wheelchair"}),
     ):
         cpu, wall = milliseconds(lambda o=operation, a=arguments: ask(o, **a), runs)  # type: ignore[misc]
         size = len(ask(operation, **arguments))
@@ -80,13 +77,10 @@ def deep_paging(bookings: int, runs: int) -> None:
     created, number = Booking.objects.order_by("-inserted_on", "-id").values_list("inserted_on", "id")[before_last - 1]
     by_key = "watermark" in (walks.store.get(walk_id) or sys.exit("the walk is gone")).plan["source"]
     last = walks.sealer.seal(walk_id, [created.isoformat(), number] if by_key else before_last)
-    turns = [
-        (
-            milliseconds(lambda: ask("list_bookings", cursor=second), 1)[1],
-            milliseconds(lambda: ask("list_bookings", cursor=last), 1)[1],
-        )
-        for _ in range(runs)
-    ]
+    times = in_turn(
+        {"near": lambda: ask("list_bookings", cursor=second), "far": lambda: ask("list_bookings", cursor=last)}, runs
+    )
+    turns = list(zip(times["near"], times["far"], strict=True))
     near, far = (statistics.median(side) for side in zip(*turns, strict=True))
     ratio = statistics.median(b / a for a, b in turns)
     print(f"  page 2: {near:.2f} ms   page {bookings // PAGE:,}: {far:.2f} ms   ratio {ratio:.2f}")
@@ -114,6 +108,12 @@ def main() -> None:
     calls(options.runs)
     print(f"Paging {options.bookings:,} bookings:")
     deep_paging(options.bookings, options.runs)
+    print("protect() alone:")
+    protection.by_size(
+        [orjson.loads(data) for data in Booking.objects.values_list("data", flat=True)[:500]], options.runs
+    )
+    print("A REST list of fifty bookings (SC-005):")
+    overhead.compare(options.runs)
     print("Rulers:")
     rulers(options.runs)
 

@@ -29,10 +29,13 @@ from gateway.version import VERSION
 
 LISTED = "tools"
 INSTRUCTIONS = (
-    "Answers are kept small and nothing in them is lost. A list comes in pages: call again with cursor=nextCursor, "
-    "until there is no nextCursor. A large record comes as a preview: meta.detailsAvailable names the call for the "
-    "whole (fields=all) and its sections (fields=<section>). A long text comes in chunks, by cursor or by "
-    "startLine/endLine. Prefer filters, order and fields to reading every page."
+    "Answers are kept small and nothing in them is lost. Ask instead of paging: where chooses rows, aggregate gives "
+    "counts, sums, averages, percentiles by group or month (groupBy, metrics, orderBy, limit). An answer that was made "
+    "smaller carries meta.resultHandle; what is stored costs no tokens: result_query runs SQL over all rows of a list "
+    "(joins, dates, ranks), result_search finds text in a list, record or log, result_get reads a part. "
+    "A list comes in pages: call again with cursor=nextCursor until there is none. A large record comes as a preview: "
+    "meta.detailsAvailable names the call for the whole (fields=all) and its sections (fields=<section>). A long text "
+    "comes in chunks, by cursor or by startLine/endLine."
 )
 
 

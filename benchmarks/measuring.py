@@ -1,0 +1,28 @@
+"""How a piece of work is timed."""
+
+import statistics
+import time
+from collections.abc import Callable
+
+
+def milliseconds(work: Callable[[], object], runs: int) -> tuple[float, float]:
+    """CPU and wall milliseconds of one run: the medians."""
+    work()
+    cpu, wall = [], []
+    for _ in range(runs):
+        began = time.process_time(), time.perf_counter()
+        work()
+        cpu.append(time.process_time() - began[0])
+        wall.append(time.perf_counter() - began[1])
+    return statistics.median(cpu) * 1000, statistics.median(wall) * 1000
+
+
+def in_turn(works: dict[str, Callable[[], object]], runs: int) -> dict[str, list[float]]:
+    """Wall milliseconds of each work's runs, one after the other in turn: what disturbs the machine disturbs all."""
+    times: dict[str, list[float]] = {name: [] for name in works}
+    for _ in range(runs):
+        for name, work in works.items():
+            began = time.perf_counter()
+            work()
+            times[name].append((time.perf_counter() - began) * 1000)
+    return times

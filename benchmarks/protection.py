@@ -1,0 +1,44 @@
+"""What protect() costs by the size of the payload."""
+
+from collections.abc import Sequence
+from itertools import cycle, islice
+from typing import Any
+
+from benchmarks.measuring import milliseconds
+from context_protection.cursors import Sealer, Walks
+from context_protection.memory import MemoryRows
+from context_protection.payloads import Ask, Payload, Record
+from context_protection.pipeline import protect
+from context_protection.policy import Policy
+from gateway.connectors.hostaway import shapes
+from tests.properties.desk import DictWalks, MemoryText
+
+SIZES = (10_000, 100_000, 1_000_000, 10_000_000)  # characters of compact JSON, nearly
+ROW = 3_600
+LINE = "2026-11-20T12:00:{:02}Z INFO sync.reservations reservation {} updated, {} guests\n"
+
+
+def by_size(upstream: Sequence[dict[str, Any]], runs: int) -> None:
+    """A first answer each, with walks in memory; a text beyond a million characters is planned in the background."""
+    print(f"  {'payload':>10} {'list':>9} {'record':>9} {'fields=all':>11} {'log':>9}   ms CPU")
+    for size in SIZES:
+        rows = list(islice(cycle(upstream), max(1, size // ROW)))
+        record = Record({"id": 1, "name": "one", "parts": {f"part{n}": row for n, row in enumerate(rows)}})
+        log = MemoryText("".join(LINE.format(n % 60, n, n % 9) for n in range(size // len(LINE))), "a.log")
+        asked: list[tuple[Payload, str | None]] = [
+            (MemoryRows(rows, shapes.BOOKING), None),
+            (record, None),
+            (record, "all"),
+            (log, None),
+        ]
+        few = max(3, min(runs, 10_000_000 // size))
+        list_, preview, parts, text = (
+            milliseconds(lambda p=payload, f=fields: _answered(p, f), few)[0]  # type: ignore[misc]
+            for payload, fields in asked
+        )
+        print(f"  {size:10,} {list_:9.2f} {preview:9.2f} {parts:11.2f} {text:9.2f}")
+
+
+def _answered(payload: Payload, fields: str | None) -> None:
+    ask = Ask("call", "me", lambda name, more: {"tool": name, "arguments": dict(more)}, {"id": 1}, fields=fields)
+    protect(payload, ask, Policy(), Walks(DictWalks(), Sealer(["x" * 40])))
