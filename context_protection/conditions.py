@@ -93,6 +93,12 @@ class Conditions:
             any(each.match(record) for each in alternatives) for alternatives in self.either
         )
 
+    def __iter__(self) -> Iterator[Condition]:
+        yield from self.every
+        for alternatives in self.either:
+            for each in alternatives:
+                yield from each
+
     def __len__(self) -> int:
         return len(self.every) + sum(len(each) for alternatives in self.either for each in alternatives)
 

@@ -347,3 +347,25 @@ def test_any_json_value_is_answered_or_refused_by_design(where: Any, aggregate: 
             orjson.dumps(error.document())
         else:
             orjson.dumps(found.rows)
+
+
+def test_upstreams_own_names_are_not_read_out_of_any_number_of_rows(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(asking, "MOST_READ", 100)
+    columns = asking.known_from(Booking, hostaway.BOOKINGS)
+    for where, works in (
+        ({"cleaningFee": {"gte": 1}}, False),
+        ({"cleaningFee": {"gte": 1}, "id": {"lt": 43000050}}, True),
+        ({"id": {"gte": 0}, "or": [{"adults": 1}, {"id": 43000001}]}, False),
+        ({"nights": 2}, True),
+    ):
+        wanted = conditions.parse(where, columns)
+        if works:
+            assert asking.filtered(Booking.objects.all(), wanted).count() >= 0
+        else:
+            with pytest.raises(InvalidArgument, match="more than 100 rows"):
+                asking.filtered(Booking.objects.all(), wanted)
+    spec = aggregates.parse({"metrics": [{"op": "sum", "field": "cleaningFee"}]}, columns)
+    with pytest.raises(InvalidArgument, match="more than 100 rows"):
+        asking.aggregated(Booking.objects.all(), spec)
+    few = Booking.objects.filter(id__lt=43000050)
+    assert asking.aggregated(few, spec).rows[0]["sum_cleaningFee"] > 0
