@@ -195,7 +195,7 @@ def _first_chunk(
     start, end = plan.span(0)
     chunk = plan.chunk(_read(text, run.version)(run.offset + start, run.offset + end), 0)
     if plan.chunks == 1 and not run.chunks:
-        return _envelope(_body(chunk, run, {}, policy), original)
+        return _envelope(_body(chunk, run, {}, policy, _handle_beyond(chunk, text, run, ask, walks)), original)
     walk = walks.begin(ask.operation, ask.caller, ask.arguments, run.plan(), [plan.to_bytes()])
     return _first_of_several(_body(chunk, run, _cursor(walk, chunk, walks), policy, _handle(walk, ask)), original, ask)
 
@@ -340,6 +340,15 @@ def _cursor(walk: Walk, chunk: Chunk, walks: Walks) -> dict[str, Any]:
 def _handle(walk: Walk, ask: Ask) -> dict[str, str]:
     """To all of the text, on a walk's first chunk."""
     return {"resultHandle": walk.id} if ask.has_handles and ask.walk is None else {}
+
+
+def _handle_beyond(chunk: Chunk, text: Text, run: _Run, ask: Ask, walks: Walks) -> dict[str, str]:
+    """To all of the text, on some lines of it that fit: a search from there costs no chunk."""
+    if not ask.has_handles or chunk.end_line - chunk.start_line + 1 >= text.lines:
+        return {}
+    whole = {name: value for name, value in ask.arguments.items() if name not in ("startLine", "endLine")}
+    walk = walks.begin(ask.operation, ask.caller, whole, _Run(run.version, run.looks).plan())
+    return {"resultHandle": walk.id}
 
 
 def version_of(walk: Walk) -> str:

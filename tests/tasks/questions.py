@@ -35,7 +35,12 @@ def confirmed(account: Account) -> list[dict[str, Any]]:
 
 
 def handle_of(ask: Ask, operation: str, **arguments: Any) -> str:
-    handle: str = ask(operation, limit=1, **arguments)["meta"]["resultHandle"]
+    handle: str = ask(operation, limit=1, fields="id", **arguments)["meta"]["resultHandle"]
+    return handle
+
+
+def handle_of_text(ask: Ask, name: str) -> str:
+    handle: str = ask("read_document", id=name, startLine=1, endLine=1)["meta"]["resultHandle"]
     return handle
 
 
@@ -260,7 +265,7 @@ def true_dogs(account: Account) -> Any:
 
 
 def first_error_of_the_log(ask: Ask) -> Any:
-    handle = ask("read_document", id=LOG)["meta"]["resultHandle"]
+    handle = handle_of_text(ask, LOG)
     line = ask("result_search", handle=handle, regex=r"\bERROR\b")["items"][0]["line"]
     return ask("read_document", id=LOG, startLine=line, endLine=line)["content"]
 
@@ -270,7 +275,7 @@ def true_first_error(account: Account) -> Any:
 
 
 def errors_of_the_log(ask: Ask) -> Any:
-    handle = ask("read_document", id=LOG)["meta"]["resultHandle"]
+    handle = handle_of_text(ask, LOG)
     return ask("result_search", handle=handle, regex=r"\bERROR\b")["meta"]["totalHits"]
 
 

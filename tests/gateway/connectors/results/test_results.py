@@ -170,3 +170,13 @@ def test_savings_count_an_answer_once_and_its_follow_ups_as_costs(doors: Doors):
     first, second, third = TelemetryRecord.objects.order_by("pk")
     assert first.baseline_tokens == first.original_tokens > 2000
     assert (second.baseline_tokens, third.baseline_tokens) == (0, 0)
+
+
+def test_some_lines_of_a_text_carry_the_handle_to_all_of_it(doors: Doors):
+    lines = [
+        doors.mcp("read_document", {"id": "sync-2026-11.log", "startLine": line, "endLine": line}) for line in (1, 7)
+    ]
+    first, second = (handle_of(answer) for answer in lines)
+    assert first == second
+    answer = doors.mcp("result_search", {"handle": first, "regex": "."})
+    assert (answer["meta"]["complete"], answer["meta"]["totalHits"]) == (True, 10_000)
