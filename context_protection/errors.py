@@ -5,9 +5,12 @@ One hierarchy; the doors turn it into an answer in one place each (REST: status 
 """
 
 import difflib
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
+
+from context_protection.tokens import claude
 
 # JSON-RPC's own numbers, and the seed's for what JSON-RPC has none for.
 INVALID_REQUEST = -32600
@@ -18,6 +21,7 @@ UPSTREAM = -32000
 
 SHOWN_VALUE_CHARS = 80
 SAID_CHARS = 2000
+MOST_TOKENS = 900  # of an error, as Claude counts: the smallest hard cap is 1,000
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class CallError(Exception):
         for name in ("expected", "suggestion", "retry_after"):
             if getattr(self, name):
                 data[name] = _short(getattr(self, name))
-        return {"error": {"code": self.code, "reason": self.reason, "message": _short(self.message), "data": data}}
+        return _fitted({"code": self.code, "reason": self.reason, "message": _short(self.message), "data": data})
 
     def __str__(self) -> str:
         return self.message
@@ -58,6 +62,17 @@ class CallError(Exception):
 def _short(words: Any) -> Any:
     """What is said holds names of others' making: no error is large, whatever they are."""
     return words if not isinstance(words, str) or len(words) <= SAID_CHARS else f"{words[:SAID_CHARS]}…"
+
+
+def _fitted(error: dict[str, Any]) -> dict[str, Any]:
+    """Within every hard cap that ops can set (law 1): the longest of what is said is halved until it is."""
+    document = {"error": error}
+    while claude.count(json.dumps(document, ensure_ascii=False, default=str)) > MOST_TOKENS:
+        said = {"message": error["message"], **error["data"]}
+        longest = max((name for name in said if isinstance(said[name], str)), key=lambda name: len(said[name]))
+        holder = error if longest == "message" else error["data"]
+        holder[longest] = f"{holder[longest][: len(holder[longest]) // 2]}…"
+    return document
 
 
 def nearest(name: str, names: Iterable[str], cutoff: float = 0.5) -> str | None:

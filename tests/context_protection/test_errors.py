@@ -1,11 +1,16 @@
 """An error tells its caller what to do next, repeats nothing long, and says nothing of ours."""
 
+import json
 from typing import Any
 
 import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from context_protection import tokens
 from context_protection.errors import SHOWN_VALUE_CHARS, InternalError, InvalidArgument, NotFound, invalid_cursor
+from context_protection.policy import RANGES
 
 
 def test_it_says_what_was_wrong_what_is_expected_and_what_to_do():
@@ -56,3 +61,17 @@ def test_a_bad_cursor_says_to_begin_again():
     error = invalid_cursor("cursor_expired", "token", "The cursor has expired.")
     assert (error.reason, error.parameter) == ("cursor_expired", "cursor")
     assert "without cursor" in error.suggestion
+
+
+@given(
+    st.sampled_from(["a name, ", "静かな部屋", "😀🏖️", "9f3a1c7e5b2d4860"]),
+    st.integers(0, 4000),
+    st.integers(0, 4000),
+    st.integers(0, 4000),
+)
+def test_no_error_is_over_the_smallest_cap_that_can_be_set(word: str, message: int, expected: int, suggestion: int):
+    said = {"expected": word * expected, "suggestion": word * suggestion}
+    error = InvalidArgument(word * message, reason="r", parameter=word * 90, value=word * 90, **said)
+    text = json.dumps(error.document(), ensure_ascii=False)
+    assert tokens.claude.count(text) <= RANGES["hard_cap"][0]
+    assert json.loads(text)["error"]["data"]["parameter"]
