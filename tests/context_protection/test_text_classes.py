@@ -76,11 +76,7 @@ def test_every_text_has_a_class(text):
 
 
 @pytest.mark.parametrize("piece", ["a", "<a ", "- ", "1,", "[", "\n", '"', "a:", " (", "*"])
-def test_no_text_takes_long(piece):
-    text = piece * 50_000
-    import time
-
-    started = time.perf_counter()
-    classify(text)
-    classify(json.dumps([text]))
-    assert time.perf_counter() - started < 1
+def test_a_million_times_the_same_has_a_class_too(piece):
+    """Patterns that go back and forth over such texts would not come back in a day."""
+    text = piece * 500_000
+    assert {classify(text), classify(json.dumps([text]))} <= set(TextClass)
