@@ -38,12 +38,13 @@ def selected(record: Mapping[str, Any], names: Sequence[str], shape: Shape) -> d
     if ALL in names:
         return dict(record)
     sections = shape.in_sections(record)
-    paths = [name for name in names if not (name in shape.canonical or name in record or name in sections)]
+    canonical = {name: each for name, each in shape.canonical.items() if "." not in name}  # a path is its own name
+    paths = [name for name in names if not (name in canonical or name in record or name in sections)]
     projected = projection.project(dict(record), projection.wanted(paths))
     chosen: dict[str, Any] = {}
     for name in names:
-        if name in shape.canonical:
-            chosen[name] = shape.canonical[name].read(record)
+        if name in canonical:
+            chosen[name] = canonical[name].read(record)
         elif name in record:
             chosen[name] = record[name]
         elif name in sections:

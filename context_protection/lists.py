@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from context_protection import asked, questions, summaries, tokens
+from context_protection import asked, proposals, questions, summaries, tokens
 from context_protection.budget import Body, render
 from context_protection.cursors import Walk, Walks
 from context_protection.errors import InvalidArgument
@@ -175,6 +175,7 @@ def _projected(place: _Place, names: Sequence[str], shape: Shape, policy: Policy
     kept = [shape.without_withheld(row, in_list=True) for row in place.page.whole(count)]
     records = [record for record, _ in kept]
     withheld = list(dict.fromkeys(path for _, paths in kept for path in paths))
+    shape = proposals.able_to_answer(shape, names, records)
     asked.check([name for name in names if name not in withheld], records, shape)
     named = withheld if everything else shape.asked_of(withheld, names)
     return _Form(
@@ -212,7 +213,9 @@ def _condensed(place: _Place, shape: Shape, ask: Ask, policy: Policy) -> _Form:
 def _chosen(place: _Place, names: Sequence[str], shape: Shape) -> list[dict[str, Any]]:
     """Rows as ops want them condensed, read from the whole ones."""
     whole = place.page.whole(len(place.page.chars))
-    return [summaries.chosen(shape.without_withheld(row, in_list=True)[0], names, shape) for row in whole]
+    records = [shape.without_withheld(row, in_list=True)[0] for row in whole]
+    shape = proposals.completed(shape, records)
+    return [summaries.chosen(record, names, shape) for record in records]
 
 
 # -- How many rows of it ----------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from context_protection import aggregates, summaries
+from context_protection import aggregates, proposals, summaries
 from context_protection.aggregates import Aggregation, Groups
 from context_protection.budget import dumps, length
 from context_protection.columns import AskedColumns
@@ -97,7 +97,9 @@ class MemoryPage:
         return max((len(row) for row in self.rows), default=0)
 
     def condensed(self) -> Sequence[Mapping[str, Any]]:
-        return [summaries.row(self.shape.without_withheld(row, in_list=True)[0], self.shape) for row in self.rows]
+        rows = [self.shape.without_withheld(row, in_list=True)[0] for row in self.rows]
+        shape = proposals.completed(self.shape, rows)
+        return [summaries.row(row, shape) for row in rows]
 
     def whole(self, count: int) -> Sequence[dict[str, Any]]:
         return self.rows[:count]

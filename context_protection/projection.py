@@ -59,8 +59,12 @@ def resolves(value: Any, path: str) -> bool:
 
 
 def get(value: Any, path: str) -> Any:
-    """What stands at `path`, which names no `*`; None where there is nothing."""
-    for step in path.split("."):
+    """What stands at `path`, below a `*` a list of what stands there in each element; None where there is nothing."""
+    steps = path.split(".")
+    for index, step in enumerate(steps, start=1):
+        if step == "*" and isinstance(value, list):
+            rest = ".".join(steps[index:])
+            return [get(element, rest) for element in value] if rest else value
         if not isinstance(value, dict):
             return None
         value = value.get(step)

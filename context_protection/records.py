@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from context_protection import asked, parts, summaries, tokens
+from context_protection import asked, parts, proposals, summaries, tokens
 from context_protection.budget import Body, dumps, length, render
 from context_protection.cursors import Walk, Walks
 from context_protection.errors import InvalidArgument, invalid_cursor
@@ -45,7 +45,6 @@ class _Answer:
 
     def __init__(self, record: Record, ask: Ask, policy: Policy, walks: Walks) -> None:
         self.record, self.ask, self.policy, self.walks = record, ask, policy, walks
-        self.shape: Shape = record.shape
         self.value, self.withheld = record.shape.without_withheld(record.value)
         self.note = withheld_note(self.withheld)
 
@@ -64,15 +63,21 @@ class _Answer:
         return self.preview() if unasked else self.first_part(self.value, self.note, self.whole)
 
     @cached_property
+    def shape(self) -> Shape:
+        """What a preview goes by."""
+        return proposals.completed(self.record.shape, [self.value])
+
+    @cached_property
     def whole(self) -> Body:
         return _whole(self.value, {"kind": "full", **self.note}, self.policy)
 
     def selection(self, names: list[str]) -> Envelope:
         """The asked fields; those among them that privacy withholds are named instead."""
         kept = [name for name in names if name not in self.withheld]
-        asked.check(kept, [self.value], self.shape)
-        note = withheld_note(self.shape.asked_of(self.withheld, names))
-        chosen = asked.selected(self.value, kept, self.shape) if kept else {}
+        shape = proposals.able_to_answer(self.record.shape, kept, [self.value])
+        asked.check(kept, [self.value], shape)
+        note = withheld_note(shape.asked_of(self.withheld, names))
+        chosen = asked.selected(self.value, kept, shape) if kept else {}
         whole = _whole(chosen, {"kind": "full", **note}, self.policy)
         if whole.fits(self.policy):
             return _envelope(whole, self.original, baseline=self.baseline())

@@ -1,13 +1,13 @@
 """What is known of a type of record: what a preview keeps, which sections it has, what never leaves.
 
-A connector declares a `Shape` for each of its types. A record of an unknown type has the empty shape, for which
-everything is found from the record itself.
+A connector declares a `Shape` for each of its types. What a shape does not declare, as the empty one of an unknown
+type, is proposed from the records themselves (proposals.py).
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -15,7 +15,7 @@ from context_protection import projection
 
 REST_OF_THE_RECORD = "other"
 NAMED_PATHS, NAMED_CHARS = 40, 80
-_ASKABLE = re.compile(r"[\w-]+")
+_PLAIN = re.compile(r"[^*?\[]*")
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,13 @@ class Section:
 
     name: str
     patterns: tuple[str, ...]
+
+    def matches(self, name: str) -> bool:
+        return name in self.patterns or (self._wild is not None and self._wild.match(name) is not None)
+
+    @cached_property
+    def _wild(self) -> re.Pattern[str] | None:
+        return _compiled(tuple(pattern for pattern in self.patterns if not _PLAIN.fullmatch(pattern)))
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,8 @@ class Shape:
         return [*(section.name for section in self.sections), REST_OF_THE_RECORD]
 
     def section_of(self, name: str) -> str:
+        if not self.sections:
+            return REST_OF_THE_RECORD
         return self._sections.setdefault(name, _first_match(name, self.sections))
 
     @cached_property
@@ -80,15 +89,15 @@ class Shape:
         return {}
 
     def in_sections(self, record: Mapping[str, Any]) -> dict[str, list[str]]:
-        """The record's top-level names by section: together they are all of them. Where no sections are
-        declared, each object or array is one, and the plain values are another."""
+        """The record's top-level names by section: together they are all of them. A section that is one field may have
+        its name, as both are the same; any other is set apart from a field that the record calls so."""
         groups: dict[str, list[str]] = {}
-        for name, value in record.items():
-            declared = self.section_of(name) if self.sections else REST_OF_THE_RECORD
-            own = not self.sections and _is_section(name, value)
-            section = name if own else _unlike_a_field(declared, record)
-            groups.setdefault(section, []).append(name)
-        return groups
+        for name in record:
+            groups.setdefault(self.section_of(name), []).append(name)
+        sections: dict[str, list[str]] = {}
+        for section, names in groups.items():
+            sections[section if names == [section] else _unlike_a_field(section, record, sections)] = names
+        return sections
 
     def without_withheld(self, record: dict[str, Any], *, in_list: bool = False) -> tuple[dict[str, Any], list[str]]:
         """The record as it may leave, and the paths of what was taken out (law 8)."""
@@ -109,21 +118,21 @@ class Shape:
         return path == source or path.startswith(f"{source}.") or self.section_of(top) == name
 
 
+@lru_cache(maxsize=4096)
+def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str] | None:
+    return re.compile("|".join(map(translate, patterns))) if patterns else None
+
+
 def _first_match(name: str, sections: Iterable[Section]) -> str:
     for section in sections:
-        if any(fnmatchcase(name, pattern) for pattern in section.patterns):
+        if section.matches(name):
             return section.name
     return REST_OF_THE_RECORD
 
 
-def _is_section(name: str, value: Any) -> bool:
-    """Whether a field of an unknown record can stand as a section: it is large, and `fields` can name it."""
-    return isinstance(value, (dict, list)) and name != "all" and bool(_ASKABLE.fullmatch(name))
-
-
-def _unlike_a_field(section: str, record: Mapping[str, Any]) -> str:
-    """The section's name, set apart from a field that the record calls the same."""
-    while section in record:
+def _unlike_a_field(section: str, record: Mapping[str, Any], others: Mapping[str, Any]) -> str:
+    """The section's name, set apart from a field that the record calls the same, and from the other sections."""
+    while section in record or section in others:
         section = f"_{section}"
     return section
 

@@ -9,26 +9,23 @@ from context_protection.shapes import Field, Shape
 
 TEXT_CHARS = 240  # a text in a preview: its first sentences up to this length
 NESTED_CHARS = 1000  # an object or array in a preview that is longer gives way to its size
-GUESSED_FIELDS = 16  # how many plain values a record of an unknown type is previewed by
 
 
 def row(record: Mapping[str, Any], shape: Shape) -> dict[str, Any]:
     """The record as one row of a condensed list."""
-    return _read(record, shape.row) if shape.row else guess(record)
+    return {name: shortened(value, shape.canonical[name].source) for name, value in _read(record, shape.row).items()}
 
 
 def preview(record: Mapping[str, Any], shape: Shape) -> dict[str, Any]:
     """The record's preview; long texts are cut at a sentence and say how long they are and how to get the rest."""
-    fields = (*shape.row, *shape.preview)
-    if not fields:
-        return guess(record)
-    summary = {name: value for name, value in _read(record, fields).items() if value not in (None, "")}
+    found = _read(record, shape.canonical.values())
+    summary = {name: value for name, value in found.items() if value not in (None, "")}
     return {name: shortened(value, shape.canonical[name].source) for name, value in summary.items()}
 
 
 def chosen(record: Mapping[str, Any], names: Sequence[str], shape: Shape) -> dict[str, Any]:
     """The preview that ops have chosen: what identifies the record, and the fields of these names and paths."""
-    kept = [name for name in (shape.canonical or record) if _identifies(name) and not _is_nested(record.get(name))]
+    kept = [name for name in shape.canonical if _identifies(name)]
     values = asked.selected(record, list(dict.fromkeys([*kept, *names])), shape)
     return {name: shortened(value, shape.source(name)) for name, value in values.items() if value not in (None, "")}
 
@@ -42,14 +39,6 @@ def missing(record: Mapping[str, Any], shape: Shape, names: Sequence[str] = ()) 
 
 def _read(record: Mapping[str, Any], fields: Iterable[Field]) -> dict[str, Any]:
     return {each.name: each.read(record) for each in fields}
-
-
-def guess(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A preview without a declaration: names that identify first, then the plain values in upstream's order."""
-    plain = {name: value for name, value in record.items() if not isinstance(value, (dict, list))}
-    filled = [name for name, value in plain.items() if value not in (None, "")]
-    chosen = sorted(filled, key=_identifies, reverse=True)[:GUESSED_FIELDS]
-    return {name: clipped(plain[name], name) for name in filled if name in chosen}
 
 
 def _identifies(name: str) -> bool:

@@ -34,6 +34,23 @@ def test_a_projection_keeps_the_structure(paths: list[str], part: object):
     assert projected(*paths) == part
 
 
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("price.tax.vat", 5),
+        ("items.*.name", ["bed", "sofa"]),
+        ("items.*.none", [None, None]),
+        ("items.*", RECORD["items"]),
+        ("empty.*.name", []),
+        ("price.*", None),
+        ("id.below", None),
+        ("none.below", None),
+    ],
+)
+def test_a_path_below_a_star_gives_what_stands_in_each_element(path: str, value: object):
+    assert get(RECORD, path) == value
+
+
 @pytest.mark.parametrize("paths", [["price", "price.base"], ["price.base", "price"]])
 def test_a_whole_wins_over_its_parts_in_either_order(paths: list[str]):
     assert projected(*paths) == {"price": RECORD["price"]}

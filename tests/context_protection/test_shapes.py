@@ -33,19 +33,9 @@ def test_the_sections_together_are_the_record_and_share_no_field():
     assert sorted(fields) == sorted(record)
 
 
-def test_a_record_of_an_unknown_type_has_its_large_values_for_sections():
-    record = {"id": 1, "name": "x", "images": [1], "rules": {"a": 1}}
-    assert ANY.in_sections(record) == {"other": ["id", "name"], "images": ["images"], "rules": ["rules"]}
-
-
-@pytest.mark.parametrize("name", ["all", "a.b", "a,b", "a b", ""])
-def test_a_large_value_whose_name_cannot_be_asked_for_goes_with_the_rest(name: str):
-    assert ANY.in_sections({"id": 1, name: [1]}) == {"other": ["id", name]}
-
-
-def test_a_field_called_other_does_not_hide_the_rest():
-    sections = ANY.in_sections({"id": 1, "other": {"a": 1}})
-    assert sections == {"_other": ["id"], "other": ["other"]}
+def test_without_sections_all_of_a_record_is_the_rest():
+    assert ANY.in_sections({"id": 1, "images": [1]}) == {REST_OF_THE_RECORD: ["id", "images"]}
+    assert ANY.in_sections({"id": 1, "other": 2}) == {"_other": ["id", "other"]}
 
 
 def test_a_field_called_like_a_declared_section_does_not_hide_the_section():
@@ -53,6 +43,33 @@ def test_a_field_called_like_a_declared_section_does_not_hide_the_section():
     record = {"guestName": "Ann", "guest": 7, "id": 1}
     assert shape.in_sections(record) == {"_guest": ["guestName", "guest"], "other": ["id"]}
     assert selected(record, ["_guest"], shape) == {"guestName": "Ann", "guest": 7}
+
+
+def test_a_section_that_is_one_field_may_have_its_name():
+    shape = Shape(sections=(Section("guest", ("guest*",)),))
+    assert shape.in_sections({"guest": 7, "id": 1}) == {"guest": ["guest"], "other": ["id"]}
+
+
+def test_sections_that_would_be_called_the_same_stay_apart():
+    shape = Shape(sections=(Section("guest", ("guest*",)), Section("_guest", ("host*",))))
+    record = {"guestName": "Ann", "guest": 7, "hostName": "Bo"}
+    assert shape.in_sections(record) == {"_guest": ["guestName", "guest"], "__guest": ["hostName"]}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "matches"),
+    [
+        ("guest*", "guestName", True),
+        ("*Name", "guestName", True),
+        ("cc[NE]*", "ccName", True),
+        ("cc[NE]*", "ccAddress", False),
+        ("guest", "guestName", False),
+        ("a[*]b", "a*b", True),
+        ("a*", "a\nb", True),
+    ],
+)
+def test_a_pattern_is_a_whole_name_in_which_a_star_is_anything(pattern: str, name: str, matches: bool):
+    assert Section("some", (pattern, "nothing*like*this")).matches(name) is matches
 
 
 def test_secrets_are_taken_out_at_any_depth_and_named_by_their_paths():

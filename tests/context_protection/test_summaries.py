@@ -34,16 +34,12 @@ def test_a_text_of_exactly_the_limit_is_not_cut():
     assert summaries.clipped(f"{text}x", "note") != f"{text}x"
 
 
-def test_an_unknown_record_is_previewed_by_what_identifies_it_first():
-    record = {f"value{n}": n for n in range(30)} | {"status": "new", "guestName": "Ada", "id": 7, "empty": ""}
-    shown = summaries.guess(record)
-    assert {"status": "new", "guestName": "Ada", "id": 7}.items() <= shown.items()
-    assert len(shown) == summaries.GUESSED_FIELDS
-    assert "empty" not in shown
-    assert list(shown) == [name for name in record if name in shown], "in upstream's order"
+def test_a_row_cuts_what_is_long_as_a_preview_does():
+    shown = summaries.row({"id": 1, "city": {"name": "A quay. " * 100}}, SHAPE)
+    assert shown["place"].endswith("characters: fields=city.name]")
 
 
-def test_an_unknown_record_of_structures_alone_has_an_empty_preview():
+def test_without_fields_a_preview_is_empty():
     assert summaries.preview({"rows": [1, 2], "deep": {"a": 1}}, ANY) == {}
 
 

@@ -1,0 +1,33 @@
+"""The names of upstream's fields: the words that they are made of, and which of them a caller can ask for."""
+
+import re
+from functools import lru_cache
+
+LONGEST = 80  # characters of a name that is shown of itself
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_ONE_WORD = re.compile(r"[\w-]+")
+_FORBIDDEN = frozenset(".,*")  # they divide names and paths in `fields`
+
+
+def word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def words(name: str) -> tuple[str, ...]:
+    """In lower case: `guestName`, `guest_name`, `guest-name` and `GuestName` are ("guest", "name")."""
+    return _words(name[:LONGEST])
+
+
+@lru_cache(maxsize=8192)
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(word.lower() for piece in _HUMP.split(name) for word in _WORD.findall(piece))
+
+
+def askable(name: str) -> bool:
+    """Whether `fields` can name this field, and a preview can hold the name."""
+    return 0 < len(name) <= LONGEST and name == name.strip() and _FORBIDDEN.isdisjoint(name) and name != "all"
+
+
+def can_be_a_section(name: str) -> bool:
+    return askable(name) and _ONE_WORD.fullmatch(name) is not None
