@@ -1,7 +1,6 @@
 """What is proposed for records of unknown shape: identifying fields first, small rows, sections that are the record."""
 
 import json
-import time
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -369,25 +368,7 @@ def test_a_proposal_resolves_covers_and_stays_small_whatever_the_records(records
     assert all(can_be_a_section(name) and name != "other" for name in names)
 
 
-# -- Cost -------------------------------------------------------------------------------------------
-
-
-def milliseconds(records: list[dict[str, Any]]) -> float:
-    """CPU of the quickest of some runs: whatever else the machine does is not in it."""
-    proposed(records)
-    costs = []
-    for _ in range(7):
-        began = time.process_time()
-        proposed(records)
-        costs.append(time.process_time() - began)
-    return min(costs) * 1000
-
-
-def test_a_proposal_costs_little():
-    """About 1.5 and 8 ms; the bounds are wider for slower machines."""
-    records = list(islice(reservations(), 50))
-    assert milliseconds(records[3:4]) < 6
-    assert milliseconds(records) < 40
+# -- Extremes --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -400,5 +381,7 @@ def test_a_proposal_costs_little():
     ],
     ids=["wide", "equal", "large", "deep"],
 )
-def test_no_record_makes_a_proposal_expensive(record: dict[str, Any]):
-    assert milliseconds([record]) < 1000
+def test_any_record_gets_a_small_proposal(record: dict[str, Any]):
+    shape = proposed([record])
+    assert len(shape.row) <= ROW_FIELDS
+    assert len(shape.sections) <= groups.MOST
