@@ -20,9 +20,10 @@ from context_protection.shapes import NOTHING
 LONG_CHARS = 240  # a text that is longer on average is for a record's preview, not for a row
 CUT_CHARS, NOTE_CHARS = 500, 80  # a list of names above it is not shown; what says so, or how a text goes on
 SHORT_LIST = 5  # elements of a list whose names are worth showing
-MOST_BELOW = 40  # names of an object within the record that are looked at
+MOST_BELOW = 20  # names of an object within the record that are looked at
 CHOICE_CHARS = 40  # an enumeration's values are shorter
-MOST_PATHS = 1000  # that are looked at
+MOST_BELOW_IN_ALL = 60  # names of all of them
+MOST_PATHS = 250  # that are looked at
 MOST_OF_A_ROLE, MOST_CANDIDATES = 24, 48
 CHANCE_CHARS = 8  # values as long as this are not equal by chance
 FEW = 8  # records, below which nothing can be said of how often values repeat
@@ -343,12 +344,15 @@ def _leaves(
 
 def _plain_values(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Each plain value of the record, those one level down that tell something of it, and the names in short lists."""
+    left = MOST_BELOW_IN_ALL
     for name, value in record.items():
         if not _is_shown(name):
             continue
         if isinstance(value, dict):
-            below = ((step, each) for step, each in islice(value.items(), MOST_BELOW) if _is_worthwhile(step))
-            yield from ((f"{name}.{step}", each) for step, each in below if not isinstance(each, (dict, list)))
+            for step, each in islice(value.items(), MOST_BELOW) if left > 0 else ():
+                if _is_worthwhile(step) and not isinstance(each, (dict, list)):
+                    left -= 1
+                    yield f"{name}.{step}", each
         elif isinstance(value, list):
             yield from _names_in(name, value)
         else:
