@@ -177,7 +177,7 @@ def is_running(pid: int) -> bool:
 
 
 @contextmanager
-def running_cluster(stores: Stores, *flags: str) -> Iterator[Cluster]:
+def running_cluster(stores: Stores, *flags: str, **environment: str) -> Iterator[Cluster]:
     """A cluster that is ready; stopped afterwards, unless that is done."""
     mark = uuid4().hex
     log = stores.data_dir / f"{mark}.log"
@@ -186,7 +186,7 @@ def running_cluster(stores: Stores, *flags: str) -> Iterator[Cluster]:
         subprocess.Popen(
             [sys.executable, "manage.py", "cluster", *flags],
             cwd=ROOT,
-            env={**stores.environment, MARK: mark},
+            env={**stores.environment, **environment, MARK: mark},
             stdout=subprocess.PIPE,
             stderr=stderr,
             text=True,

@@ -14,10 +14,14 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from tests.e2e.clusters import seconds_until
+
 pytestmark = pytest.mark.browser
 
 ONLY_HERE = ("DATABASE_URL", "REDIS_URL", "HOST", "PORT", "DEBUG", "SECURE_COOKIES", "BEHIND_PROXY")
 BUDGETS = "/admin/context_protection/tokenbudget/"
+CALLS = "/admin/telemetry/telemetryrecord/"
+AUDITS = "/admin/telemetry/tokenaudit/"
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ def sluice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sluice]:
         subprocess.Popen(
             command,
             cwd=settings.BASE_DIR,
-            env=environment | {"DATA_DIR": str(data)},
+            env=environment | {"DATA_DIR": str(data), "AUDIT_SHARE": "1"},
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
@@ -197,4 +201,69 @@ def test_the_theme_that_is_chosen_holds_on_every_page(chromium: Browser, sluice:
         expect(page.locator("html")).to_have_class(re.compile("dark-mode"))
         page.goto("/admin/login/")
         expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+        assert complaints == []
+
+
+# -- What operators look at -------------------------------------------------------------------------
+
+BOOKING = "/api/v1/bookings/43000003"  # more than a single record's budget: it comes as a preview
+
+
+@pytest.fixture(scope="module")
+def operated(chromium: Browser, sluice: Sluice) -> Sluice:
+    """Ops have chosen summary fields, two of which upstream does not have; calls were made, recorded and audited."""
+    with window(chromium, sluice) as (page, complaints):
+        log_in(page, sluice)
+        page.goto(f"{BUDGETS}add/")
+        page.get_by_label("Operation").select_option("get_booking")
+        page.get_by_label("Summary fields").fill("guestName, nights, guestMood, loyalty.tier")
+        page.get_by_role("button", name="Save", exact=True).click()
+        expect(page.locator(".messagelist .success")).to_be_visible()
+        for address in (BOOKING, "/api/v1/bookings", "/api/v1/documents/sync-2026-11.log"):
+            assert page.request.get(address, headers={"Authorization": f"Bearer {sluice.key}"}).ok
+        seconds_until(lambda: "guestMood" in shown(page, CALLS), 10)
+        seconds_until(lambda: "read_document" in shown(page, AUDITS), 10)
+        assert complaints == []
+    return sluice
+
+
+def shown(page: Page, address: str) -> str:
+    page.goto(address)
+    return page.locator("#content").inner_text()
+
+
+def test_summary_fields_apply_and_those_that_upstream_lacks_are_named(chromium: Browser, operated: Sluice) -> None:
+    with window(chromium, operated) as (page, complaints):
+        preview = page.request.get(BOOKING, headers={"Authorization": f"Bearer {operated.key}"}).json()
+        assert {"id", "guestName", "nights"} <= preview["summary"].keys()
+        assert not {"guestMood", "checkInDate"} & preview["summary"].keys()
+        log_in(page, operated)
+        page.goto(CALLS)
+        panel = page.get_by_role("status").filter(has_text="Upstream's records lack fields")
+        expect(panel).to_contain_text("get_booking: guestMood, loyalty.tier")
+        assert complaints == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+@pytest.mark.parametrize(
+    ("name", "address", "expected"),
+    [
+        ("budget", BUDGETS, "summaryFields"),
+        ("audits", AUDITS, "read_document"),
+        ("calls", CALLS, "Upstream's records lack fields"),
+    ],
+)
+def test_pages_of_operators_render_without_a_complaint(
+    chromium: Browser, operated: Sluice, tmp_path: Path, name: str, address: str, expected: str, width: int, scheme: str
+) -> None:
+    size = {"width": width, "height": 900}
+    with window(chromium, operated, color_scheme=scheme, viewport=size) as (page, complaints):
+        log_in(page, operated)
+        page.goto(address, wait_until="networkidle")
+        if name == "budget":
+            page.locator("#result_list").get_by_role("link", name="get_booking").click()
+            expect(page.get_by_label("Summary fields")).to_have_value("guestName, nights, guestMood, loyalty.tier")
+        expect(page.locator("#content")).to_contain_text(expected)
+        page.screenshot(path=tmp_path / f"{name}-{width}-{scheme}.png", full_page=True)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing sticks out"
         assert complaints == []

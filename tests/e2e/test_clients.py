@@ -6,9 +6,11 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
+from functools import partial
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +18,15 @@ import anyio
 import httpx2
 import pytest
 import websockets
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 
 from tests import crawler
+from tests.crawler import Call
+from tests.doors import ADDRESSES
 from tests.e2e.serving import ROOT, Serving, serving
 from tests.properties.desk import real_tokens
 
@@ -321,3 +326,206 @@ def test_nesting_without_end_is_refused(sluice: Serving):
         headers = {"Authorization": f"Bearer {sluice.key}", "Content-Type": "application/json"}
         answer = httpx2.post(f"{sluice.base}/api/v1/tools/list_bookings", content=body, headers=headers)
         assert answer.status_code == 400
+
+
+# -- Asking, and handles ----------------------------------------------------------------------------
+
+Said = Callable[[str, Mapping[str, Any]], str]  # an operation, its arguments: the very text that a client gets
+
+CONFIRMED = {"where": {"status": "confirmed", "totalPrice": {"gte": 500}}}
+REVENUE = {
+    "groupBy": ["propertyId"],
+    "metrics": [{"op": "sum", "field": "totalPrice", "as": "revenue"}, {"op": "count"}],
+    "orderBy": "-revenue",
+}
+# How to get more is said in each door's own form, which takes more tokens or fewer.
+DOOR_DEPENDENT = {"detailsAvailable", "estimatedTokens", "budgetUsed", "budgetRemaining"}
+
+
+@contextmanager
+def open_doors(sluice: Serving) -> Iterator[dict[str, Said]]:
+    """Every way in, by its name: REST as curl uses it, and the official SDK over each transport."""
+    with ExitStack() as opened:
+        portal = opened.enter_context(start_blocking_portal())
+        web = opened.enter_context(
+            httpx2.Client(base_url=sluice.base, headers={"Authorization": f"Bearer {sluice.key}"})
+        )
+        clients = {
+            name: opened.enter_context(portal.wrap_async_context_manager(Client(transport(sluice))))
+            for name, transport in TRANSPORTS.items()
+        }
+        yield {
+            "rest": partial(said_by_rest, web),
+            **{name: partial(said_by_sdk, portal, client) for name, client in clients.items()},
+        }
+
+
+def said_by_rest(web: httpx2.Client, operation: str, arguments: Mapping[str, Any]) -> str:
+    """By the resource's address; an object travels in the query as its JSON."""
+    address = ADDRESSES[operation]
+    query = {name: value for name, value in arguments.items() if f"{{{name}}}" not in address}
+    texts = {name: json.dumps(value) if isinstance(value, dict) else value for name, value in query.items()}
+    return web.get(address.format(**arguments), params=texts).text
+
+
+def said_by_sdk(portal: BlockingPortal, client: Client, operation: str, arguments: Mapping[str, Any]) -> str:
+    text: str = portal.call(client.call_tool, operation, dict(arguments)).content[0].text
+    return text
+
+
+def parsed(said: Said) -> Call:
+    return lambda operation, arguments: json.loads(said(operation, arguments))
+
+
+@pytest.fixture(scope="module")
+def doors(sluice: Serving) -> Iterator[dict[str, Said]]:
+    with open_doors(sluice) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def calls(doors: dict[str, Said]) -> dict[str, Call]:
+    return {name: parsed(said) for name, said in doors.items()}
+
+
+def handle_of(answer: Mapping[str, Any]) -> str:
+    handle: str = crawler.ours(answer)["resultHandle"]
+    return handle
+
+
+@pytest.mark.parametrize("arguments", [CONFIRMED, {"aggregate": REVENUE}, {**CONFIRMED, "aggregate": REVENUE}])
+def test_a_question_has_one_answer_at_every_door(calls: dict[str, Call], arguments: dict[str, Any]):
+    by_rest, *others = (without_form_of_door(call("list_bookings", arguments)) for call in calls.values())
+    assert len(others) == 3
+    assert by_rest.get("items") or by_rest["groups"]
+    for other in others:
+        assert other == by_rest
+
+
+def without_form_of_door(answer: dict[str, Any]) -> dict[str, Any]:
+    """Handles and snapshots are compared too: the same question is one walk. Its cursors turn with the minute."""
+    answer.pop("nextCursor", None)
+    return {**answer, "meta": {name: each for name, each in answer["meta"].items() if name not in DOOR_DEPENDENT}}
+
+
+def test_where_and_aggregate_agree_with_the_rows_themselves(calls: dict[str, Call]):
+    rows = crawler.walk(calls["websocket"], "list_bookings", CONFIRMED)
+    assert all(row["status"] == "confirmed" and row["totalPrice"] >= 500 for row in rows)
+    groups = calls["stdio"]("list_bookings", {**CONFIRMED, "aggregate": REVENUE})["groups"]
+    assert 0 < sum(group["count"] for group in groups) == len(rows) < 500
+
+
+def test_a_handle_made_at_one_door_opens_at_every_other(calls: dict[str, Call]):
+    for nights, (maker, opener) in enumerate(permutations(calls, 2), start=1):
+        asked = {"where": {"nights": {"lte": nights}}}  # another list each time, or the same handle would come back
+        listed = calls[maker]("list_bookings", {**asked, "limit": 1})
+        handle, first, total = handle_of(listed), listed["items"][0], listed["meta"]["totalCount"]
+        open_at = calls[opener]
+        assert open_at("result_get", {"handle": handle, "rows": "0", "path": "id"})["value"] == first["id"]
+        hits = open_at("result_search", {"handle": handle, "text": first["guestName"]})["items"]
+        assert {"row": 0, "id": first["id"], "path": "guestName", "match": first["guestName"]} in hits
+        sql = "SELECT count(*) AS n, max(nights) AS most FROM rows"
+        (counted,) = open_at("result_query", {"handle": handle, "sql": sql})["items"]
+        assert counted["n"] == total
+        assert counted["most"] <= nights
+
+
+def test_sql_goes_over_all_rows_of_which_an_answer_showed_fifty(calls: dict[str, Call]):
+    listed = calls["http"]("list_bookings", {})
+    assert len(listed["items"]) == 50
+    by_status = {"groupBy": ["status"], "metrics": [{"op": "count"}], "orderBy": "status"}
+    groups = calls["rest"]("list_bookings", {"aggregate": by_status})["groups"]
+    sql = "SELECT status, count(*) AS count FROM rows GROUP BY status ORDER BY status"
+    for call in calls.values():
+        assert call("result_query", {"handle": handle_of(listed), "sql": sql})["items"] == groups
+        every = crawler.walk(call, "result_query", {"handle": handle_of(listed), "sql": "SELECT id FROM rows"})
+        assert len({row["id"] for row in every}) == len(every) == 500
+
+
+@pytest.mark.parametrize(
+    ("operation", "arguments", "parameter", "reason"),
+    [
+        ("list_bookings", {"where": {"totalPrise": {"gte": 500}}}, "where", "unknown_field"),
+        (
+            "list_bookings",
+            {"aggregate": {"metrics": [{"op": "sum", "field": "totalPrise"}]}},
+            "aggregate",
+            "unknown_field",
+        ),
+        ("result_query", {"sql": "SELECT sum(totalPrise) FROM rows"}, "sql", "unknown_column"),
+    ],
+)
+def test_a_column_that_is_not_there_is_answered_with_the_nearest_that_is(
+    calls: dict[str, Call], operation: str, arguments: dict[str, Any], parameter: str, reason: str
+):
+    of_result = {"handle": handle_of(calls["rest"]("list_bookings", {}))} if operation == "result_query" else {}
+    errors = [call(operation, {**of_result, **arguments})["error"] for call in calls.values()]
+    assert errors == [errors[0]] * 4
+    assert (errors[0]["reason"], errors[0]["data"]["parameter"]) == (reason, parameter)
+    assert "totalPrise" in errors[0]["message"]
+    assert "totalPrice" in errors[0]["data"]["suggestion"]
+
+
+def test_another_keys_handle_is_invalid_at_every_door(sluice: Serving, calls: dict[str, Call]):
+    handle = handle_of(calls["rest"]("list_bookings", {}))
+    assert calls["stdio"]("result_query", {"handle": handle, "sql": "SELECT 1 AS one"})["items"] == [{"one": 1}]
+    stranger = replace(sluice, key=sluice.manage("apikey", "create", "stranger").stdout.strip())
+    with open_doors(stranger) as doors_of_stranger:
+        for said in doors_of_stranger.values():
+            for operation, more in (
+                ("result_get", {}),
+                ("result_search", {"text": "a"}),
+                ("result_query", {"sql": "SELECT 1 AS one"}),
+            ):
+                text = said(operation, {"handle": handle, **more})
+                assert json.loads(text)["error"]["reason"] == "handle_invalid"
+                assert "list_bookings" not in text, "not even whose call it was"
+
+
+def test_behind_a_previews_handle_is_the_whole_record(calls: dict[str, Call]):
+    preview = calls["websocket"]("get_booking", {"id": 43000003})
+    assert crawler.is_preview(preview)
+    whole = crawler.record(calls["http"], "get_booking", {"id": 43000003})
+    handle = handle_of(preview)
+    for call in calls.values():
+        assert crawler.record(call, "result_get", {"handle": handle}) == whole
+        fees = crawler.walk(call, "result_get", {"handle": handle, "path": "financeField"})
+        assert fees == whole["financeField"]
+        (hit,) = call("result_search", {"handle": handle, "regex": "^cleaningFee$"})["items"]
+        assert call("result_get", {"handle": handle, "path": hit["path"]})["value"] == "cleaningFee"
+
+
+def test_the_first_error_of_a_log_is_found_by_a_search_and_read_by_its_line(calls: dict[str, Call]):
+    lines = crawler.text(calls["rest"], "read_document", LOG).splitlines(keepends=True)
+    expected = next(number for number, line in enumerate(lines, start=1) if " ERROR " in line)
+    handle = handle_of(calls["rest"]("read_document", LOG))
+    for call in calls.values():
+        first = call("result_search", {"handle": handle, "regex": r"\bERROR\b"})["items"][0]
+        assert first["line"] == expected
+        around = call("read_document", {**LOG, "startLine": expected - 1, "endLine": expected + 1})
+        assert around["content"] == "".join(lines[expected - 2 : expected + 1])
+        assert first["match"].rstrip("…") in around["content"]
+
+
+@pytest.mark.parametrize(
+    ("operation", "arguments"),
+    [
+        ("list_bookings", {}),
+        ("list_bookings", CONFIRMED),
+        ("list_bookings", {"pages": "1-3"}),
+        ("get_booking", {"id": 43000003}),
+        ("get_listing", {"id": 200100, "fields": "all"}),
+        ("read_document", LOG),
+    ],
+)
+def test_the_same_call_twice_gives_the_same_bytes(doors: dict[str, Said], operation: str, arguments: dict[str, Any]):
+    for said in doors.values():
+        assert twice_the_same(lambda said=said: said(operation, arguments))
+    handle = handle_of(json.loads(doors["rest"](operation, arguments)))
+    for said in doors.values():
+        assert twice_the_same(lambda said=said: said("result_get", {"handle": handle}))
+
+
+def twice_the_same(answer: Callable[[], str]) -> bool:
+    """Cursors carry the minute of their issue: when it turns between two calls, the next two are of one minute."""
+    return any(answer() == answer() for _ in range(2))

@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import islice
+from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import httpx2
@@ -52,7 +54,8 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
 
 @pytest.fixture(scope="module")
 def cluster(stores: Stores) -> Iterator[Cluster]:
-    with running_cluster(stores, "--fresh", "--ports", "0,0", "--worker-module", "tests.e2e.worker_probe") as running:
+    flags = ("--fresh", "--ports", "0,0", "--worker-module", "tests.e2e.worker_probe")
+    with running_cluster(stores, *flags, AUDIT_SHARE="1") as running:
         yield running
 
 
@@ -104,6 +107,145 @@ def test_a_walk_outlives_the_web_that_began_it(cluster: Cluster, stores: Stores)
         assert mortal.process.wait(timeout=20) == 1
         assert not mortal.processes(), "the others are stopped"
     assert f"web-1 (process {mortal.pids['web-1']}) was killed by SIGKILL" in mortal.log.read_text()
+
+
+# -- Handles ----------------------------------------------------------------------------------------
+
+ALL_IDS = "SELECT id FROM rows ORDER BY id"
+
+
+def test_a_handle_made_at_one_web_is_opened_by_the_other_in_every_way(calls: list[Call]) -> None:
+    for here, there in (calls, reversed(calls)):
+        listed = here("list_bookings", {"where": {"status": "confirmed"}, "limit": 1})
+        _assert_opened(there, listed)
+
+
+def _assert_opened(call: Call, listed: dict[str, Any]) -> None:
+    """By get, search and SQL: all rows of a list of which the answer showed the first."""
+    handle, (shown,), total = listed["meta"]["resultHandle"], listed["items"], listed["meta"]["totalCount"]
+    assert call("result_get", {"handle": handle, "rows": "0", "path": "id"})["value"] == shown["id"]
+    hits = call("result_search", {"handle": handle, "text": shown["guestName"]})["items"]
+    assert {"row": 0, "id": shown["id"], "path": "guestName", "match": shown["guestName"]} in hits
+    sql = "SELECT count(*) AS n, count(DISTINCT id) AS different FROM rows"
+    assert call("result_query", {"handle": handle, "sql": sql})["items"] == [{"n": total, "different": total}]
+
+
+def test_the_pages_of_a_query_come_from_both_processes_in_turn(calls: list[Call]) -> None:
+    handle = calls[0]("list_bookings", {})["meta"]["resultHandle"]
+    pages = list(crawler.pages(in_turn(*calls), "result_query", {"handle": handle, "sql": ALL_IDS}))
+    assert len(pages) == 10
+    ids = [row["id"] for page in pages for row in crawler.rows(page)]
+    assert ids == sorted({row["id"] for row in crawler.walk(calls[1], "list_bookings", {})})
+    assert len(ids) == 500
+
+
+def test_a_handle_and_a_query_outlive_the_web_that_made_them(cluster: Cluster, stores: Stores) -> None:
+    with running_cluster(stores, "--ports", "0") as mortal:
+        with rest(mortal.addresses[0], cluster.key) as doomed:
+            listed = doomed("list_bookings", {"where": {"status": "cancelled"}, "limit": 1})
+            asked = {"handle": doomed("list_bookings", {})["meta"]["resultHandle"], "sql": ALL_IDS}
+            begun = list(islice(crawler.pages(doomed, "result_query", asked), 2))
+        os.kill(mortal.pids["web-1"], signal.SIGKILL)
+        assert mortal.process.wait(timeout=20) == 1
+    with rest(cluster.addresses[1], cluster.key) as survivor:
+        _assert_opened(survivor, listed)
+        ended = crawler.walk(survivor, "result_query", {**asked, "cursor": begun[-1]["nextCursor"]})
+    ids = [row["id"] for page in begun for row in crawler.rows(page)] + [row["id"] for row in ended]
+    assert ids == sorted(set(ids))
+    assert len(ids) == 500
+
+
+# -- Long texts -------------------------------------------------------------------------------------
+
+LONG_LOG = "occupancy-2026.log"
+LINES = 52_000
+
+
+@pytest.fixture(scope="module")
+def long_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """About 5 MB, no two lines alike, and characters of one to four bytes."""
+    path = tmp_path_factory.mktemp("long") / LONG_LOG
+    path.write_text("".join(map(_entry, range(1, LINES + 1))), newline="\n")
+    assert 4_500_000 < path.stat().st_size < 5_500_000
+    return path
+
+
+def _entry(number: int) -> str:
+    hours, seconds = divmod(number, 3600)
+    moment = f"2026-{hours % 12 + 1:02}-01T{hours % 24:02}:{seconds // 60:02}:{seconds % 60:02}Z"
+    return (
+        f"{moment} INFO  sync.run Zählung {number:05}, 宿泊 {number * 7919 % 100_003:06} 🛏, {number**3:015} notiert\n"
+    )
+
+
+@pytest.fixture
+def long_log_loaded(long_log: Path, cluster: Cluster, stores: Stores) -> Iterator[Path]:
+    """It takes the place of the account while the cluster runs; the account comes back."""
+    stores.manage("load_sample_data", "--from", str(long_log))
+    yield long_log
+    stores.manage("load_sample_data")
+
+
+@pytest.fixture
+def readers(cluster: Cluster) -> Iterator[list[Call]]:
+    """REST of the first web, MCP of the second."""
+    first, second = cluster.addresses
+    with rest(first, cluster.key) as over_rest, mcp_over_websocket(second, cluster.key) as over_websocket:
+        yield [over_rest, over_websocket]
+
+
+def test_a_text_of_5_mb_is_read_to_its_end_at_both(readers: list[Call], long_log_loaded: Path) -> None:
+    original = long_log_loaded.read_bytes()
+    for reader in readers:
+        assert crawler.text(reader, "read_document", {"id": LONG_LOG}).encode() == original
+
+
+def test_any_lines_of_a_text_of_5_mb_are_read_at_both(readers: list[Call], long_log_loaded: Path) -> None:
+    lines = long_log_loaded.read_text().splitlines(keepends=True)
+    for first, last in ((1, 1), (199, 202), (22_222, 22_300), (LINES - 3, LINES), (20_001, 21_000)):
+        asked = {"id": LONG_LOG, "startLine": first, "endLine": last}
+        for reader in (*readers, in_turn(*readers)):
+            pages = list(crawler.pages(reader, "read_document", asked))
+            assert "".join(page["content"] for page in pages) == "".join(lines[first - 1 : last])
+            assert (pages[0]["metadata"]["startLine"], pages[-1]["metadata"]["endLine"]) == (first, last)
+            assert {page["metadata"]["totalLines"] for page in pages} == {LINES}
+
+
+def test_other_chunks_of_a_long_text_are_planned_by_the_worker_while_it_is_read(
+    readers: list[Call], long_log_loaded: Path, staff: Admin, stores: Stores
+) -> None:
+    """Until then, calls say when to come again; lines can be read, and a walk that has begun goes on."""
+    original, begun = long_log_loaded.read_text(), readers[0]("read_document", {"id": LONG_LOG})
+    old_size = begun["metadata"]["endLine"]
+    assert staff.set_budget("read_document", chunk_size=150).status_code == 302
+    try:
+        for reader in readers:
+            answer = reader("read_document", {"id": LONG_LOG})
+            assert _is_indexing(answer) or _lines_of(answer) == 150
+            one = reader("read_document", {"id": LONG_LOG, "startLine": 40_000, "endLine": 40_000})
+            assert one["content"] == _entry(40_000)
+        going_on = {"id": LONG_LOG, "cursor": begun["nextCursor"]}
+        assert begun["content"] + crawler.text(in_turn(*readers), "read_document", going_on) == original
+        _send(stores, "hostaway.make_plans")  # as beat does every 15 seconds
+        seconds_until(lambda: not _is_indexing(readers[0]("read_document", {"id": LONG_LOG})), 60)
+        for reader in readers:
+            assert _lines_of(reader("read_document", {"id": LONG_LOG})) == 150 < old_size
+        assert crawler.text(in_turn(*readers), "read_document", {"id": LONG_LOG}) == original
+    finally:
+        staff.set_budget("read_document", chunk_size=old_size)
+
+
+def _lines_of(answer: dict[str, Any]) -> int:
+    lines: int = answer["metadata"]["endLine"] - answer["metadata"]["startLine"] + 1
+    return lines
+
+
+def _is_indexing(answer: dict[str, Any]) -> bool:
+    if "error" not in answer:
+        return False
+    assert answer["error"]["reason"] == "indexing", answer
+    assert answer["error"]["data"]["retry_after"] > 0
+    return True
 
 
 # -- A change is seen everywhere --------------------------------------------------------------------
@@ -198,6 +340,22 @@ def test_calls_of_both_webs_are_recorded_in_one_table(cluster: Cluster, stores: 
                 call("get_transaction", {"id": 1})
     query = "SELECT count(DISTINCT request_id) FROM telemetry_telemetryrecord WHERE operation = 'get_transaction'"
     seconds_until(lambda: stores.rows(query) == [(7,)], 5)
+
+
+def test_answers_of_both_webs_are_audited_in_one_table(cluster: Cluster, stores: Stores) -> None:
+    for address, operation in zip(cluster.addresses, ("get_listing", "get_transaction"), strict=True):
+        before = _audits(stores, operation)
+        with rest(address, cluster.key) as call:
+            listed = call(operation.replace("get", "list") + "s", {"limit": 3})
+            for row in listed["items"]:
+                call(operation, {"id": row["id"]})
+        expected = len(before) + 3
+        seconds_until(lambda operation=operation, expected=expected: len(_audits(stores, operation)) == expected, 10)
+        assert all(actual > 0 for (actual,) in _audits(stores, operation))
+
+
+def _audits(stores: Stores, operation: str) -> list[tuple[Any, ...]]:
+    return stores.rows("SELECT actual_tokens FROM telemetry_tokenaudit WHERE operation = %s", (operation,))
 
 
 # -- Starting and stopping --------------------------------------------------------------------------
