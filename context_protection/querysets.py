@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any
 
 import orjson
-from django.db.models import BooleanField, F, Func, Max, Model, QuerySet, Value
+from django.db.models import BooleanField, Count, F, Func, Max, Model, QuerySet, Value
 
 from context_protection import asking, summaries
 from context_protection.aggregates import Aggregation, Groups
@@ -39,21 +39,13 @@ class QuerySetRows(ABC):
         self._opened = array("q")
 
     def open(self) -> Opening:
-        keys = self._ordered_keys()
-        self._opened = array("q", keys[: SNAPSHOT_ROWS + 1])
-        if len(self._opened) > SNAPSHOT_ROWS:
-            if self.order[0] == f"-{self.created}" and not self.queryset.query.where:
-                return self._watermarked()
-            self._opened = array("q", keys.iterator(chunk_size=SNAPSHOT_ROWS))
-        every = self._opened
+        if self.order[0] == f"-{self.created}" and not self.queryset.query.where:
+            found = self.queryset.order_by().aggregate(total=Count("pk"), last=Max("pk"))
+            if found["total"] > SNAPSHOT_ROWS:
+                return Opening(found["total"], {"watermark": found["last"]})
+        keys = self.queryset.order_by(*self.order).values_list("pk", flat=True)
+        every = self._opened = array("q", keys.iterator(chunk_size=SNAPSHOT_ROWS))
         return Opening(len(every), {"keys": len(every)}, lambda: _blocks(every))
-
-    def _ordered_keys(self) -> QuerySet[Any, Any]:
-        return self.queryset.order_by(*self.order).values_list("pk", flat=True)
-
-    def _watermarked(self) -> Opening:
-        watermark = self._manager().aggregate(last=Max("pk"))["last"]
-        return Opening(self.queryset.filter(pk__lte=watermark).count(), {"watermark": watermark})
 
     def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> Page:
         if "watermark" in plan:
