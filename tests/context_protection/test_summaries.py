@@ -50,6 +50,7 @@ def test_an_unknown_record_of_structures_alone_has_an_empty_preview():
 def test_fields_that_upstream_does_not_have_are_told_and_empty_ones_are_not():
     shape = Shape(row=(Field("id"), Field("checkInDate", "arrivalDate")), preview=(Field("note"),))
     assert summaries.missing({"id": 1, "arrival": "2026-11-20", "note": None}, shape) == ["arrivalDate"]
+    assert summaries.missing({"id": 1}, shape, ["id", "other"]) == [], "a section is no field"
     chosen = ["note", "items.*.name", "checkInDate"]
     assert summaries.missing({"id": 1, "note": "", "items": [{"title": "a"}]}, shape, chosen) == [
         "items.*.name",
