@@ -10,15 +10,25 @@ from context_protection.shapes import Shape
 ALL = "all"
 LISTED_CHARS = 1800
 LISTED_NAMES = 150  # an error lists the valid names up to this many
+MOST_NAMES, MOST_CHARS = 500, 20_000  # that can be asked at once: each is looked for in every row
 
 
 def names_in(fields: str) -> list[str]:
-    return [name.strip() for name in fields.split(",") if name.strip()]
+    return list(dict.fromkeys(name.strip() for name in fields.split(",") if name.strip()))
 
 
 def split(fields: str) -> list[str]:
-    """The names in a `fields` argument. Raises InvalidArgument when there are none."""
-    names = names_in(fields)
+    """The names in a `fields` argument, each once. Raises InvalidArgument when there are none, or too many."""
+    names = names_in(fields) if len(fields) <= MOST_CHARS else []
+    if len(names) > MOST_NAMES or len(fields) > MOST_CHARS:
+        raise InvalidArgument(
+            "fields is too long.",
+            reason="invalid_fields",
+            parameter="fields",
+            value=fields,
+            expected=f"at most {MOST_NAMES} names, and {MOST_CHARS:,} characters",
+            suggestion="Set fields=all, or name sections.",
+        )
     if not names:
         raise InvalidArgument(
             "fields is empty.",

@@ -15,6 +15,7 @@ import re
 import time
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -23,7 +24,7 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from context_protection.errors import InvalidHandle, invalid_cursor
+from context_protection.errors import InvalidCursor, InvalidHandle, invalid_cursor
 
 TTL = 660  # seconds: the ten minutes that are promised, and a minute of grace
 STAMP = 60  # seconds: cursors of one minute carry one time of issue, at the cost of their grace
@@ -169,9 +170,9 @@ class Walks:
         blocks: Sequence[bytes] = (),
     ) -> Walk:
         """Stores a new walk; the first block of its snapshot travels with it, further ones are kept apart. The same
-        call on the same content takes up the walk that is there already."""
+        call on the same content takes up the walk that is there already, if the store has lost nothing of it."""
         walk_id = self._name(operation, caller, arguments, plan, blocks)
-        if (known := self.store.get(walk_id)) is not None:
+        if (known := self.store.get(walk_id)) is not None and self._is_whole(known):
             return self._kept(known)
         packed = [zlib.compress(block, 1) for block in blocks]
         now = self.sealer.clock()
@@ -231,7 +232,8 @@ class Walks:
         could_be_ours = _HANDLE.fullmatch(handle)
         walk = self.store.get(handle) if could_be_ours else None
         if walk is not None and walk.caller == caller:
-            return self._kept(walk)
+            with suppress(InvalidCursor):  # a block is gone: the handle has expired, and that is what is said
+                return self._kept(walk)
         origin = self.store.origin(handle) if could_be_ours else None
         raise invalid_handle(handle, origin if origin and origin.caller == caller else None)
 
@@ -241,6 +243,9 @@ class Walks:
     def block(self, walk: Walk, number: int) -> bytes:
         """A block of the walk's snapshot. Raises InvalidCursor when it is gone."""
         return zlib.decompress(self._packed(walk, number))
+
+    def _is_whole(self, walk: Walk) -> bool:
+        return all(self.store.block(walk.id, number) is not None for number in range(1, walk.plan["blocks"]))
 
     def _packed(self, walk: Walk, number: int) -> bytes:
         block = walk.snapshot if number == 0 else self.store.block(walk.id, number)

@@ -28,8 +28,12 @@ UNPAGED_ROWS = 2000  # with paging switched off, a page is as many rows as the c
 
 def answer(rows: Rows, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
     """One page. Raises InvalidArgument (limit, pages, fields, where, aggregate), InvalidCursor."""
-    rows = questions.answered(rows, ask.arguments)
-    place = _next_place(rows, ask, ask.walk, policy, walks) if ask.walk else _first_place(rows, ask, policy)
+    if ask.walk:
+        rows = questions.taken_up(rows, ask.arguments)
+        place = _next_place(rows, ask, ask.walk, policy, walks)
+    else:
+        rows = questions.answered(rows, ask.arguments)
+        place = _first_place(rows, ask, policy)
     return _Pager(place, ask, policy, walks).richest(_forms(place, rows, ask, policy))
 
 
@@ -262,10 +266,13 @@ class _Pager:
     def first_row_preview(self, form: _Form) -> _Form:
         """The first row alone, condensed, with the call that opens it."""
         row = dict(self.page.condensed()[0])
-        if self.ask.record_operation:
+        if self.ask.record_operation and self.place.manner.condensable:  # groups are no records
             arguments = {"id": row.get("id"), **self.ask.record_arguments}
             row["detailsAvailable"] = self.ask.hints(self.ask.record_operation, arguments)
-        return replace(form, rows=[row], table=False, summarized=True)
+        elif self.ask.result_operation:
+            arguments = {"handle": self.walk.id, "rows": str(self.page.positions[0] - 1), "fields": asked.ALL}
+            row["detailsAvailable"] = self.ask.hints(self.ask.result_operation, arguments)
+        return replace(form, rows=[row], meta={**form.meta, "kind": "preview"}, table=False, summarized=True)
 
     def first_row_named(self, form: _Form) -> _Form:
         """Of the first row its id alone: even its preview, or the names in `meta`, are too long to be sent."""
@@ -281,7 +288,7 @@ class _Pager:
             meta["originalTokens"] = self.original_tokens(count)
         elif not paging:
             del meta["kind"]  # everything is here, for a caller who pages not: items and budget, nothing else
-        if self.ask.has_handles and self.place.walk is None and (more or form.summarized):
+        if self.ask.result_operation and self.place.walk is None and (more or form.summarized):
             meta["resultHandle"] = self.walk.id
         document: dict[str, Any] = {"meta": meta}
         if more:

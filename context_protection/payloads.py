@@ -93,6 +93,7 @@ class Record:
     value: dict[str, Any]
     shape: Shape = ANY
     follow_up: bool = False  # as of Manner
+    note: Mapping[str, Any] = field(default_factory=dict)  # what the first answer's `meta` says of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,9 @@ class Text(Protocol):
     def facts(self) -> Mapping[str, Any] | None:
         """What is answered instead of a text, where the file is none: its size, its kind."""
 
+    def at(self, version: str) -> "Text | None":
+        """The same text as it was in that version; None when it is gone."""
+
     def read(self, version: str, start: int, end: int) -> str | None:
         """Characters `start` to `end` of that version; None when it is gone."""
 
@@ -172,7 +176,7 @@ class Ask:
     fields: str | None = None
     format: str | None = None
     pages: tuple[int, int] | None = None  # the first and the last of several pages at once, from 1
-    has_handles: bool = False  # whether the door has operations that look into stored results
+    result_operation: str | None = None  # the operation that reads part of a stored result, where the door has one
     record_operation: str | None = None  # the operation that opens one row of this list,
     record_arguments: Mapping[str, Any] = field(default_factory=dict)  # and with what, beside the row's id
 

@@ -38,6 +38,12 @@ def answered(rows: Rows, arguments: Mapping[str, Any]) -> Rows:
     return _groups(chosen, asked) if asked else chosen
 
 
+def taken_up(rows: Rows, arguments: Mapping[str, Any]) -> Rows:
+    """The same for a walk that goes on. It keeps what was chosen, so nothing is asked again: what could be asked at the
+    first page may be refused by now, for there are more rows, or none that has the name."""
+    return MemoryRows((), manner=AS_GROUPS) if "aggregate" in arguments and isinstance(rows, Askable) else rows
+
+
 def _groups(rows: Rows, asked: Aggregation) -> MemoryRows:
     assert isinstance(rows, Askable)
 

@@ -46,7 +46,7 @@ class _Answer:
     def __init__(self, record: Record, ask: Ask, policy: Policy, walks: Walks) -> None:
         self.record, self.ask, self.policy, self.walks = record, ask, policy, walks
         self.value, self.withheld = record.shape.without_withheld(record.value)
-        self.note = withheld_note(self.withheld)
+        self.note = {**record.note, **withheld_note(self.withheld)}
 
     @cached_property
     def original(self) -> int:
@@ -120,7 +120,7 @@ class _Answer:
     def handle(self) -> dict[str, str]:
         """The handle to the record, of a walk that also tells follow-ups of this preview from calls of their own."""
         walk = self.walks.begin(*self.whole_walk())
-        return {"resultHandle": walk.id} if self.ask.has_handles else {}
+        return {"resultHandle": walk.id} if self.ask.result_operation else {}
 
     def preview_body(self, meta: dict[str, Any], summary: dict[str, Any], sections: dict[str, Any]) -> Body:
         details = {**self.ask.again(fields=asked.ALL), "sections": sections}
@@ -210,7 +210,7 @@ def _part_body(value: dict[str, Any], part: parts.Part, walk: Walk, ask: Ask, po
     meta: dict[str, Any] = {"kind": "part"}
     if not position:
         meta |= walk.plan["note"]
-        meta |= {"resultHandle": walk.id} if ask.has_handles else {}
+        meta |= {"resultHandle": walk.id} if ask.result_operation else {}
     if (continued := parts.continues(value, position)) is not None:
         meta["continues"] = continued
     cursor = walks.cursor(walk, part.following) if part.following is not None else None

@@ -339,12 +339,12 @@ def _cursor(walk: Walk, chunk: Chunk, walks: Walks) -> dict[str, Any]:
 
 def _handle(walk: Walk, ask: Ask) -> dict[str, str]:
     """To all of the text, on a walk's first chunk."""
-    return {"resultHandle": walk.id} if ask.has_handles and ask.walk is None else {}
+    return {"resultHandle": walk.id} if ask.result_operation and ask.walk is None else {}
 
 
 def _handle_beyond(chunk: Chunk, text: Text, run: _Run, ask: Ask, walks: Walks) -> dict[str, str]:
     """To all of the text, on some lines of it that fit: a search from there costs no chunk."""
-    if not ask.has_handles or chunk.end_line - chunk.start_line + 1 >= text.lines:
+    if not ask.result_operation or chunk.end_line - chunk.start_line + 1 >= text.lines:
         return {}
     whole = {name: value for name, value in ask.arguments.items() if name not in ("startLine", "endLine")}
     walk = walks.begin(ask.operation, ask.caller, whole, _Run(run.version, run.looks).plan())

@@ -95,7 +95,7 @@ def _ask(call: Call, operation: Operation, given: Mapping[str, Any], own: Mappin
         fields=given.get("fields"),
         format=given.get("format"),
         pages=page_span(given["pages"], with_cursor=walk is not None) if "pages" in given else None,
-        has_handles=True,
+        result_operation="result_get",
         record_operation=operation.record_operation,
         record_arguments={"fields": "all"} if opens and opens.kind is Kind.RECORD else {},
     )

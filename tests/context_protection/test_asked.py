@@ -49,6 +49,18 @@ def test_fields_without_a_name_are_refused(fields: str):
     assert refused.value.reason == "invalid_fields"
 
 
+def test_a_name_that_is_asked_twice_is_one():
+    assert asked.split("id,id, id") == ["id"]
+
+
+@pytest.mark.parametrize("fields", ["x" * (asked.MOST_CHARS + 1), ",".join(map(str, range(asked.MOST_NAMES + 1)))])
+def test_more_fields_than_can_be_looked_for_in_every_row_are_refused(fields: str):
+    with pytest.raises(InvalidArgument) as refused:
+        asked.split(fields)
+    assert (refused.value.reason, refused.value.parameter) == ("invalid_fields", "fields")
+    assert asked.split(fields.rpartition(",")[0] or fields[1:])
+
+
 @pytest.mark.parametrize("name", ["cityfee", "price.bas", "lines.n", "id.x", "lines.*.m"])
 def test_a_name_that_does_not_exist_is_refused_with_those_that_do(name: str):
     with pytest.raises(InvalidArgument) as refused:

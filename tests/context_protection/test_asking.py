@@ -364,6 +364,9 @@ def test_upstreams_own_names_are_not_read_out_of_any_number_of_rows(monkeypatch:
         else:
             with pytest.raises(InvalidArgument, match="more than 100 rows"):
                 asking.filtered(Booking.objects.all(), wanted)
+    with monkeypatch.context() as patched:
+        patched.setattr(asking, "MOST_READ", Booking.objects.count())
+        assert asking.filtered(Booking.objects.all(), conditions.parse({"cleaningFee": {"gte": 1}}, columns)).exists()
     spec = aggregates.parse({"metrics": [{"op": "sum", "field": "cleaningFee"}]}, columns)
     with pytest.raises(InvalidArgument, match="more than 100 rows"):
         asking.aggregated(Booking.objects.all(), spec)

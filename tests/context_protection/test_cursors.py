@@ -190,6 +190,28 @@ def test_the_same_call_on_the_same_content_is_the_same_walk(walks: Walks, clock:
     assert walks.begin("list_bookings", "key:2", walk.arguments, {"total": 9}, (b"first", b"second")).id != walk.id
 
 
+def test_the_order_of_arguments_makes_no_other_walk(walks: Walks):
+    one, other = {"status": "new", "order": "-id"}, {"order": "-id", "status": "new"}
+    assert walks.begin("list", "key:1", one, {}).id == walks.begin("list", "key:1", other, {}).id
+
+
+def test_the_same_call_keeps_its_walk_alive(walks: Walks, clock: Clock):
+    begun(walks, (b"first", b"second"))
+    clock.now += KEPT + 60
+    walk = begun(walks, (b"first", b"second"))
+    assert walk.expires_at >= clock.now + KEPT
+    clock.now += KEPT
+    assert walks.block(walks.opened(walk.id, "key:1"), 1) == b"second"
+
+
+def test_what_a_store_keeps_beside_a_walk_is_no_handle(walks: Walks):
+    walk = begun(walks, (b"first", b"second"))
+    for handle in (f"{walk.id}.origin", f"{walk.id}.1", f"{walk.id}\n"):
+        with pytest.raises(InvalidHandle) as refused:
+            walks.opened(handle, "key:1")
+        assert refused.value.reason == "handle_invalid"
+
+
 def test_a_handle_opens_the_walk_for_its_owner_for_an_hour_since_its_last_use(walks: Walks, clock: Clock):
     walk = begun(walks, (b"first",))
     for _ in range(3):
@@ -211,6 +233,27 @@ def test_an_expired_handle_names_the_call_that_makes_it_again_to_its_owner_alone
     with pytest.raises(InvalidHandle) as refused:
         walks.opened(walk.id, "key:2")
     assert refused.value.reason == "handle_invalid"
+
+
+def test_the_call_that_began_a_walk_makes_again_what_the_store_has_lost_of_it(walks: Walks, clock: Clock):
+    walk = begun(walks, (b"first", b"second"))
+    assert isinstance(walks.store, DictWalks)
+    for minutes in (1, 90):  # while it is kept as it is, and when it has to be kept for longer
+        clock.now += 60 * minutes
+        del walks.store.kept[f"{walk.id}.1"]
+        again = begun(walks, (b"first", b"second"))
+        assert again.id == walk.id
+        assert [walks.block(again, number) for number in range(2)] == [b"first", b"second"]
+
+
+def test_a_handle_to_what_the_store_has_lost_has_expired(walks: Walks, clock: Clock):
+    walk = begun(walks, (b"first", b"second"))
+    assert isinstance(walks.store, DictWalks)
+    del walks.store.kept[f"{walk.id}.1"]
+    clock.now += 90 * 60
+    with pytest.raises(InvalidHandle) as refused:
+        walks.opened(walk.id, "key:1")
+    assert refused.value.reason == "handle_expired"
 
 
 def test_pages_in_quick_succession_write_nothing(walks: Walks, clock: Clock):

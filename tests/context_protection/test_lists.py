@@ -1,9 +1,11 @@
 """One page of a list, in the richest form that its budget allows (FR-001 to FR-006, rulings 2, 7 and 14)."""
 
+import json
 from typing import Any
 
 import pytest
 
+from context_protection import tokens
 from context_protection.errors import InvalidArgument
 from context_protection.policy import Policy, Ruler
 from tests import crawler
@@ -68,6 +70,20 @@ def test_form_and_fields_hold_for_the_whole_walk():
     assert len(second["table"]["rows"]) == 10
 
 
+def test_another_form_can_be_asked_for_with_a_cursor():
+    desk = Desk(numbered(30, extra=1))
+    cursor = desk("list", {"limit": 10, "fields": "id", "format": "table"})["nextCursor"]
+    page = desk("list", {"cursor": cursor, "limit": 5, "fields": "id,extra", "format": "items"})
+    assert page["items"] == [{"id": n, "extra": 1} for n in range(10, 15)]
+
+
+def test_of_rows_whose_previews_are_too_long_the_ids_are_sent():
+    giants = [{"id": n, **{f"name{each}": "So it was told. " * 400 for each in range(15)}} for n in range(3)]
+    desk = Desk(giants, policy=Policy(hard_cap=1000, token_budget_threshold=1000))
+    assert crawler.walk(desk, "list", {}) == [{"id": 0}, {"id": 1}, {"id": 2}]
+    desk.assert_never_over_the_cap()
+
+
 def test_a_page_that_shrank_goes_on_with_its_very_next_row():
     desk = Desk([{**row, "text": f"{row['id']} " * 30} for row in numbered(200)])
     for arguments in ({"fields": "all", "limit": 200}, {"limit": 200, "format": "items"}, {"limit": 200}):
@@ -112,6 +128,30 @@ def test_a_row_that_alone_is_over_the_cap_is_a_preview_that_leads_to_all_of_it()
     operation, arguments = crawler.details(got[1]["detailsAvailable"])
     assert crawler.from_parts(desk, operation, arguments) == giant
     desk.assert_never_over_the_cap()
+
+
+def test_whole_rows_that_were_asked_for_fill_the_cap():
+    desk = Desk(numbered(200, note="A note that is not very long, nor short. " * 8))
+    answer = desk("list", {"fields": "all", "limit": 200, "format": "items"})
+    assert answer["nextCursor"]
+    assert desk.envelopes[0].claude_tokens > desk.policy.hard_cap * 0.85
+    assert answer["meta"]["estimatedTokens"] > desk.policy.token_budget_threshold
+
+
+def test_rows_that_would_fit_whole_as_a_table_alone_come_condensed():
+    rows = numbered(40, **{f"a_rather_long_name_{n}": n for n in range(25)})
+    desk = Desk(rows, policy=Policy(token_budget_threshold=3500))
+    assert desk("list", {"fields": "all", "format": "table"})["meta"]["estimatedTokens"] < 3500
+    answer = desk("list", {})
+    assert answer["meta"]["kind"] == "preview"
+    assert len(crawler.rows(answer)) == 40
+
+
+def test_what_upstream_would_have_sent_is_counted_for_the_rows_of_a_page_alone():
+    desk = Desk(numbered(200, note="A note that is not very long, nor short. " * 8))
+    for page in crawler.pages(desk, "list", {"fields": "all", "limit": 200}):
+        counted = desk.envelopes[-1].original_tokens
+        assert abs(counted - tokens.formula(json.dumps(crawler.rows(page), separators=(",", ":")))) <= 2
 
 
 def test_a_condensed_page_says_what_its_rows_would_have_taken():

@@ -42,6 +42,13 @@ def test_only_the_blocks_of_a_page_are_read():
     assert read == [2]
 
 
+def test_all_of_a_walk_is_every_row_of_its_blocks():
+    count = 2 * BLOCK_ROWS + 50
+    opening = MemoryRows(numbered(count)).open()
+    blocks = opening.blocks()
+    assert list(MemoryRows([]).everything(opening.plan, lambda number: blocks[number])) == numbered(count)
+
+
 def test_the_last_page_is_the_last_also_where_it_is_full():
     rows = MemoryRows(numbered(100))
     rows.open()

@@ -37,6 +37,21 @@ def test_parts_put_together_are_the_value_in_its_own_order(value: dict[str, Any]
     assert dumps(merged(walk(value, room))) == dumps(value)
 
 
+def test_names_count_as_much_as_values():
+    value = {f"{n}{'name' * 50}": n for n in range(100)}
+    assert all(length(dumps(piece)) <= 1000 for _, piece in walk(value, 1000))
+
+
+def test_a_value_that_is_too_large_for_any_part_begins_in_the_room_that_is_left():
+    (_, first), *_ = walk({"id": 1, "story": STORY * 10}, 1000)
+    assert list(first) == ["id", "story"]
+
+
+def test_a_value_that_fits_into_a_part_is_not_divided():
+    value = {f"note{n}": STORY for n in range(9)}
+    assert all(text == STORY for _, piece in walk(value, 1000) for text in piece.values())
+
+
 @pytest.mark.parametrize(
     ("position", "path"),
     [

@@ -54,6 +54,9 @@ class Walk:
     def page(self, position: Any, size: int) -> Any:
         return rows(self.order).page(self.opening.plan, self.block, position, size)
 
+    def everything(self) -> list[int]:
+        return [row["id"] for row in rows(self.order).everything(self.opening.plan, self.block)]
+
 
 def ids(page: Any) -> list[int]:
     return [row["id"] for row in page.condensed()]
@@ -81,6 +84,12 @@ class TestByTheKeysOfASnapshot:
         page = walk.page(0, 5)
         assert ids(page) == [1, 2, 5]
         assert page.positions == [1, 2, 5]
+
+    def test_all_of_it_is_what_is_left_in_its_own_order(self):
+        walk = Walk()
+        Booking.objects.filter(id__in=[3, 14]).delete()
+        save([100])
+        assert walk.everything() == [n for n in range(1, 21) if n not in (3, 14)]
 
     def test_the_end_of_a_page_that_was_removed_is_not_read_again(self):
         walk = Walk()
@@ -133,7 +142,7 @@ class TestByKeyBelowAWatermark:
     def test_what_is_written_later_is_above_the_watermark(self):
         walk = Walk(CREATED)
         save([100, -5])  # whose places would be before the first page and behind the last
-        assert ids(walk.page(None, 50)) == list(range(20, 0, -1))
+        assert ids(walk.page(None, 50)) == walk.everything() == list(range(20, 0, -1))
         assert walk.opening.total == 20
 
     def test_a_position_that_was_removed_still_holds_the_place(self):

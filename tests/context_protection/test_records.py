@@ -69,6 +69,14 @@ def test_what_only_a_record_shows_is_in_no_list(desk: Desk, fields: str):
     assert desk("get", {"id": 1, "fields": "phone"})["phone"] == "+49"
 
 
+def test_what_ops_choose_for_rows_shows_nothing_that_only_a_record_shows(desk: Desk):
+    desk.policy = Policy(summary_fields="phone,total", token_budget_threshold=100)
+    desk.rows = [{**RECORD, "id": n} for n in range(40)]
+    rows = crawler.walk(desk, "list", {})
+    assert [row["total"] for row in rows] == [90] * 40
+    assert not any("phone" in row for row in rows)
+
+
 def test_a_section_of_a_list_names_what_only_a_record_shows(desk: Desk):
     assert desk("get", {"id": 1, "fields": "other"})["phone"] == "+49"
     answer = desk("list", {"fields": "other"})
@@ -118,11 +126,54 @@ def test_a_meta_of_upstreams_own_moves_ours():
     assert answer["_meta"]["kind"] == "full"
 
 
+def test_metas_of_upstreams_own_move_ours_behind_the_last_of_them():
+    record = {"id": 1, "meta": {"a": 1}, "_meta": 2, "__meta": 3}
+    answer = Desk([record])("get", {"id": 1})
+    assert crawler.own(answer) == record
+    assert set(answer) - set(record) == {"___meta"}
+
+
+def test_a_next_cursor_of_upstreams_own_stays_what_it_is_in_parts():
+    record = {"id": 1, "nextCursor": "upstream's", "story": "So it was told. " * 6000}
+    assert crawler.from_parts(Desk([record]), "get", {"id": 1, "fields": "all"}) == record
+
+
+def test_more_sections_than_a_preview_names_are_all_left_out():
+    """Some of them would look like all of them."""
+    record = {"id": 1, **{f"section_{n}_{'x' * 60}": {"value": "y" * 100} for n in range(200)}}
+    sections = tuple(Section(f"about_{n}", (f"section_{n}_*",)) for n in range(200))
+    desk = Desk([record], shape=Shape(sections=sections))
+    preview = desk("get", {"id": 1})
+    assert preview["meta"]["detailsAvailable"]["sections"] == {}
+    assert crawler.record(desk, "get", {"id": 1}) == record
+
+
 def test_with_summaries_off_a_large_record_comes_in_parts_at_once():
     record = {"id": 1, "rows": [{"n": n, "text": "x" * 50} for n in range(1500)]}
     desk = Desk([record], policy=Policy(summarization=False))
     assert desk("get", {"id": 1})["meta"]["kind"] == "part"
     assert crawler.from_parts(desk, "get", {"id": 1}) == record
+
+
+def test_a_record_in_parts_is_counted_once_as_what_upstream_would_have_sent():
+    desk = Desk([{"id": 1, "story": "So it was told. " * 6000}])
+    for _ in range(2):
+        crawler.from_parts(desk, "get", {"id": 1, "fields": "all"})
+    first, *following = desk.envelopes
+    assert first.baseline == first.original_tokens > 20_000
+    assert [each.baseline for each in following] == [0] * len(following)
+
+
+def test_the_first_part_names_what_is_withheld():
+    desk = Desk([{**RECORD, "story": "So it was told. " * 6000}], shape=SHAPE)
+    first = desk("get", {"id": 1, "fields": "all"})
+    assert (first["meta"]["kind"], first["meta"]["withheld"]) == ("part", ["card.secret", "doorCode"])
+
+
+def test_a_section_names_the_fields_that_hold_something():
+    desk = Desk([{"id": 1, "note": "", "tags": [], "left": None, "story": "So it was told. " * 1000}])
+    sections = desk("get", {"id": 1})["meta"]["detailsAvailable"]["sections"]
+    assert {name for section in sections.values() for name in section["fields"]} == {"id", "story"}
 
 
 def test_elements_that_are_torn_are_put_together_again_by_what_their_parts_continue():

@@ -62,11 +62,13 @@ def test_what_is_put_is_got(store: WalkStore):
     store.put(kept)
     store.put_block(kept, 1, b"\x00second\xff")
     assert store.get(kept.id) == kept
+    assert store.origin(kept.id) == kept.origin
     assert store.block(kept.id, 1) == b"\x00second\xff"
 
 
 def test_what_was_never_put_is_absent(store: WalkStore):
     assert store.get("nothing") is None
+    assert store.origin("nothing") is None
     assert store.block("nothing", 1) is None
 
 

@@ -46,6 +46,7 @@ def test_without_fields_a_preview_is_empty():
 def test_fields_that_upstream_does_not_have_are_told_and_empty_ones_are_not():
     shape = Shape(row=(Field("id"), Field("checkInDate", "arrivalDate")), preview=(Field("note"),))
     assert summaries.missing({"id": 1, "arrival": "2026-11-20", "note": None}, shape) == ["arrivalDate"]
+    assert summaries.missing({"id": 1}, shape, ["id", "other"]) == [], "a section is no field"
     chosen = ["note", "items.*.name", "checkInDate"]
     assert summaries.missing({"id": 1, "note": "", "items": [{"title": "a"}]}, shape, chosen) == [
         "items.*.name",

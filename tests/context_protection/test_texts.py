@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import pytest
@@ -161,6 +161,31 @@ def test_a_long_header_leaves_less_room_and_one_that_would_leave_none_is_not_rep
     assert ("header" in chunks[-1]["metadata"]) == (columns < 5000)
     assert "".join(chunk["content"] for chunk in chunks) == text
     asked.assert_never_over_the_cap()
+
+
+def test_a_header_of_more_than_an_eighth_of_the_cap_is_not_repeated():
+    header = ",".join(f"column_{n}" for n in range(60))
+    text = header + "\n" + (",".join(map(str, range(60))) + "\n") * 500
+    assert "header" in list(crawler.pages(desk(text, "a.csv"), "read", {}))[-1]["metadata"]
+    small = desk(text, "a.csv", hard_cap=1000, token_budget_threshold=1000)
+    assert "header" not in list(crawler.pages(small, "read", {}))[-1]["metadata"]
+
+
+def test_a_cap_that_is_lowered_during_a_walk_holds_from_the_next_chunk_on():
+    words = "".join(f"Line {n} has a sentence. And it has one more.\n" for n in range(600))
+    asked = desk(words, chunk_tokens=2500)
+    chunks = [asked("read", {})]
+    asked.policy = Policy(hard_cap=1200, token_budget_threshold=1000, chunk_tokens=2500)
+    while "nextCursor" in chunks[-1]:
+        chunks.append(asked("read", {"cursor": chunks[-1]["nextCursor"]}))
+    assert "".join(chunk["content"] for chunk in chunks) == words
+    assert [chunk["chunkIndex"] for chunk in chunks] == list(range(len(chunks)))
+    assert len(chunks) == chunks[-1]["totalChunks"] > 6
+    ends = list(accumulate(chunk["content"].count("\n") for chunk in chunks))
+    assert [chunk["metadata"]["startLine"] for chunk in chunks] == [1, *(end + 1 for end in ends[:-1])]
+    assert {chunk["metadata"]["totalLines"] for chunk in chunks} == {600}
+    assert [envelope.baseline for envelope in asked.envelopes[1:]] == [0] * (len(chunks) - 1), "counted at first, once"
+    assert all(real_tokens(each.body.decode(), 1200) <= 1200 for each in asked.envelopes[1:])
 
 
 def test_an_encoding_other_than_utf_8_is_told_with_every_chunk():

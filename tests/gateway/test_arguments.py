@@ -8,7 +8,7 @@ import pytest
 
 from context_protection.errors import CallError, InvalidArgument
 from context_protection.policy import DEFAULTS
-from gateway.arguments import validated
+from gateway.arguments import DEEPEST, validated
 from gateway.operations import Operation, catalogue
 from tests.doors import Doors
 
@@ -160,3 +160,14 @@ def test_a_misspelt_argument_is_told_before_the_one_that_is_missing_for_it():
         validated(catalogue.get("get_booking"), {"ids": 43000000})
     assert refused.value.reason == "unknown_argument"
     assert "id" in refused.value.suggestion
+
+
+@pytest.mark.parametrize("depth", [DEEPEST + 1, 500])
+def test_what_is_nested_too_deeply_is_refused(depth: int):
+    nested: Any = 1
+    for _ in range(depth):
+        nested = {"or": [nested]} if depth % 2 else [nested]
+    with pytest.raises(InvalidArgument) as refused:
+        validated(catalogue.get(BOOKINGS), {"where": {"id": nested}})
+    assert refused.value.parameter == "where"
+    assert refused.value.expected == f"nested at most {DEEPEST} deep"

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+import orjson
 import pytest
 
-from context_protection import tables
+from context_protection import asking, tables
 from context_protection.stores import walks
 from gateway.connectors.hostaway.models import Booking
 from tests import crawler
@@ -67,7 +68,7 @@ def test_few_rows_that_fit_come_whole(doors: Doors):
 def test_guest_contact_and_secrets_are_withheld_from_lists_and_named(doors: Doors):
     answer = doors.rest(LIST, {"limit": 1})
     withheld = set(answer["meta"]["withheld"])
-    assert {"guestEmail", "phone", "doorCode"} & withheld
+    assert {"guestEmail", "guestPicture", "doorCode"} <= withheld
     assert not withheld & set(answer["items"][0])
 
 
@@ -193,6 +194,12 @@ def test_pages_that_make_no_sense_are_refused_with_what_would(doors: Doors, page
     assert "1-3" in error["data"]["suggestion"]
 
 
+def test_pages_behind_the_last_one_are_refused(doors: Doors):
+    assert len(ids(doors.rest(LIST, {"pages": "10-11"}))) == 50
+    error = doors.rest(LIST, {"pages": "11-12"})["error"]
+    assert (error["reason"], "behind the last page" in error["message"]) == ("invalid_pages", True)
+
+
 def test_pages_exclude_a_cursor(doors: Doors):
     cursor = doors.rest(LIST, {})["nextCursor"]
     assert doors.rest(LIST, {"cursor": cursor, "pages": "1-3"})["error"]["reason"] == "invalid_pages"
@@ -224,6 +231,40 @@ def test_a_walk_of_where_keeps_to_it_also_from_its_hint(doors: Doors):
     assert {row["status"] for row in rows} == {"confirmed"}
     operation, arguments = crawler.details(first["meta"]["detailsAvailable"])
     assert {row["status"] for row in crawler.rows(doors.rest(operation, arguments))} <= {"new", "modified"}, "whole"
+
+
+@pytest.mark.parametrize("more", [{}, {"aggregate": {"groupBy": ["guestName"]}}])
+def test_a_walk_goes_on_when_its_question_would_be_refused_by_now(
+    doors: Doors, monkeypatch: pytest.MonkeyPatch, more: dict[str, Any]
+):
+    arguments = {"where": {"isArchived": 0}, **more}
+    first = doors.mcp(LIST, arguments)
+    monkeypatch.setattr(asking, "MOST_READ", 100)
+    assert doors.mcp(LIST, arguments)["error"]["reason"] == "too_many_rows"
+    going_on = doors.mcp(LIST, {"cursor": first["nextCursor"]})
+    assert len(going_on.get("groups") or crawler.rows(going_on)) == 50
+    behind = crawler.walk(doors.mcp, "result_get", {"handle": first["meta"]["resultHandle"]})
+    assert len(behind) == first["meta"]["totalCount"]
+
+
+def test_amounts_in_several_currencies_are_apart_and_it_is_said(doors: Doors):
+    answer = doors.mcp(LIST, {"aggregate": {"metrics": [{"op": "sum", "field": "totalPrice"}]}})
+    assert len({group["currency"] for group in answer["groups"]}) == len(answer["groups"]) > 1
+    assert "do not add" in answer["meta"]["notes"][0]
+    one = doors.mcp(
+        LIST, {"where": {"currency": "EUR"}, "aggregate": {"metrics": [{"op": "sum", "field": "totalPrice"}]}}
+    )
+    assert "currency is EUR in all rows" in one["meta"]["notes"][0]
+
+
+def test_a_group_that_alone_is_over_the_cap_says_how_to_get_all_of_it(doors: Doors):
+    booking = Booking.objects.get(id=43000003)
+    document, note = orjson.loads(booking.data), "A very long text. " * 20_000
+    Booking.objects.filter(id=booking.id).update(data=orjson.dumps({**document, "guestNote": note}).decode())
+    asked = {"where": {"id": booking.id}, "aggregate": {"groupBy": ["guestNote"]}}
+    (group,) = doors.mcp(LIST, asked)["groups"]
+    operation, arguments = crawler.details(group["detailsAvailable"])
+    assert crawler.from_parts(doors.mcp, operation, arguments) == {"guestNote": note, "count": 1}
 
 
 def test_many_groups_come_in_pages(doors: Doors):

@@ -91,6 +91,9 @@ class MemoryText:
     def lines(self) -> int:
         return self.content.count("\n") + (not self.content.endswith("\n"))
 
+    def at(self, version: str) -> "MemoryText | None":
+        return self if version == self.version else None
+
     def read(self, version: str, start: int, end: int) -> str | None:
         return self.content[start:end] if version == self.version else None
 

@@ -112,10 +112,10 @@ def test_a_request_sees_one_policy_from_start_to_end(
     operation = catalogue.get("list_bookings")
     original = operation.fetch
 
-    def fetch_while_ops_save(*asked: Any) -> Any:
+    def fetch_while_ops_save(arguments: Any, caller: Caller) -> Any:
         with django_capture_on_commit_callbacks(execute=True):
             TokenBudget.objects.update_or_create(operation="", defaults={"default_page_size": 10})
-        return original(*asked)
+        return original(arguments, caller)
 
     monkeypatch.setitem(operation.__dict__, "fetch", fetch_while_ops_save)
     assert len(ask("list_bookings", {})["items"]) == 50

@@ -1,14 +1,14 @@
 """A stored document as a text that is read piece by piece, or as the few facts of a file that is none."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from context_protection.payloads import Piece
 from context_protection.plans import Cutting, Making
 from gateway.connectors.hostaway import kept_plans, pieces
 from gateway.connectors.hostaway.kept_plans import StoredPlan
-from gateway.connectors.hostaway.models import Document
+from gateway.connectors.hostaway.models import Document, DocumentContent
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,16 @@ class StoredText:
             encoding=document.encoding or "",
             facts=None if content else _facts(document),
         )
+
+    def at(self, version: str) -> "StoredText | None":
+        if version == self.version:
+            return self
+        content = DocumentContent.objects.filter(digest=version, is_loaded=True).first()
+        if content is None:
+            return None
+        encoding = self.encoding or "utf-8"
+        lines = max(1, content.lines)
+        return replace(self, version=version, chars=content.chars, lines=lines, encoding=encoding, facts=None)
 
     def read(self, version: str, start: int, end: int) -> str | None:
         return pieces.read(version, start, end)

@@ -37,15 +37,15 @@ def _get(arguments: Arguments, caller: Caller) -> Payload:
         raise _not_for(stored, "path" if path is not None else "rows", "startLine and endLine of the text's operation")
     whole = stored.rows if isinstance(stored, StoredRows) else stored.value
     shape = stored.shape if isinstance(stored, StoredRows) and path is None else ANY
-    return _payload(picking.pick(whole, path=path, rows=rows), shape)
+    return _payload(picking.pick(whole, path=path, rows=rows), shape, stored.note if path is None else {})
 
 
-def _payload(value: Any, shape: Shape) -> Payload:
+def _payload(value: Any, shape: Shape, note: Mapping[str, Any]) -> Payload:
     if isinstance(value, dict):
-        return Record(value, shape, follow_up=True)
+        return Record(value, shape, follow_up=True, note=note)
     if isinstance(value, list):
         rows = [each if isinstance(each, dict) else {"value": each} for each in value]
-        return MemoryRows(rows, shape, AS_STORED)
+        return MemoryRows(lambda: Loaded(rows, note), shape, AS_STORED)
     return Record({"value": value}, follow_up=True)
 
 
@@ -68,7 +68,7 @@ def _found(stored: Stored, wanted: searching.Pattern, start: str | None) -> sear
         return searching.search_rows(stored.rows, wanted, identity=stored.shape.identity, start=start, limit=limit)
     if isinstance(stored, StoredValue):
         return searching.search_value(stored.value, wanted, start=start, limit=limit)
-    pieces = stored.text.pieces(stored.version, searching.Place.of(start, first=1).row)
+    pieces = stored.text.pieces(stored.text.version, searching.Place.of(start, first=1).row)
     found = ((piece.line, piece.start, piece.text) for piece in pieces)
     return searching.search_text(found, wanted, start=start, limit=limit)
 

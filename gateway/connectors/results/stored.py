@@ -1,6 +1,6 @@
 """What a handle opens: the rows, the value or the text that an answer was made of."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
@@ -8,12 +8,12 @@ from typing import Any, cast
 from context_protection import questions, tabulation, texts
 from context_protection.budget import dumps
 from context_protection.columns import Type
-from context_protection.cursors import Walk
-from context_protection.errors import InvalidArgument
+from context_protection.cursors import Walk, invalid_handle
+from context_protection.errors import InvalidArgument, InvalidCursor
 from context_protection.payloads import Kept, Record, Rows, Text
 from context_protection.pipeline import needs_no_fetch
 from context_protection.records import kept_value
-from context_protection.shapes import Shape
+from context_protection.shapes import Shape, withheld_note
 from context_protection.stores import walks
 from context_protection.tabulation import Column
 from gateway.access.callers import Caller
@@ -25,26 +25,27 @@ MOST_BYTES = 64 * 2**20
 
 @dataclass(frozen=True)
 class StoredRows:
-    """A list's rows as they may leave: without what is withheld in lists."""
+    """A list's rows as they may leave: without what is withheld in lists, which `note` names."""
 
     rows: Sequence[dict[str, Any]]
     shape: Shape
     columns: Sequence[Column]
+    note: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class StoredValue:
-    """One record, without what is withheld."""
+    """One record, without what is withheld, which `note` names."""
 
     value: dict[str, Any]
+    note: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class StoredText:
-    """A version of a text."""
+    """A text as it was when the handle was given."""
 
     text: Text
-    version: str
 
 
 Stored = StoredRows | StoredValue | StoredText
@@ -54,22 +55,37 @@ def opened(handle: str, caller: Caller) -> Stored:
     """Raises InvalidHandle, and InvalidArgument for a list that is too long to be read whole."""
     walk = walks.opened(handle, caller.id)
     if needs_no_fetch(walk):
-        return StoredValue(kept_value(walk, walks))
+        return StoredValue(kept_value(walk, walks), walk.plan["note"])
     payload = catalogue.get(walk.operation).fetch(walk.arguments, caller)
     if isinstance(payload, Rows):
-        rows = questions.answered(payload, walk.arguments)
-        return StoredRows(list(_every_row(rows, walk)), rows.shape, _columns(rows))
+        return _stored_rows(questions.taken_up(payload, walk.arguments), walk)
     assert not isinstance(payload, Record), "a record's walk keeps the record"
-    return StoredText(payload, texts.version_of(walk))
+    text = payload.at(texts.version_of(walk))
+    if text is None:
+        raise invalid_handle(handle, walk.origin)
+    return StoredText(text)
 
 
-def _every_row(rows: Rows, walk: Walk) -> Iterator[dict[str, Any]]:
+def _stored_rows(rows: Rows, walk: Walk) -> StoredRows:
+    withheld: dict[str, None] = {}
+    try:
+        every = list(_every_row(rows, walk, withheld))
+    except InvalidCursor:  # a block is gone
+        raise invalid_handle(walk.id, walk.origin) from None
+    return StoredRows(every, rows.shape, _columns(rows), withheld_note(list(withheld)))
+
+
+def _every_row(rows: Rows, walk: Walk, withheld: dict[str, None]) -> Iterator[dict[str, Any]]:
+    """The rows as they may leave; the paths of what is taken out of them are added to `withheld`."""
     assert isinstance(rows, Kept), "a list that leaves handles can be read whole"
+    if walk.plan["total"] > MOST_ROWS:
+        raise _too_long(walk)
     size = 0
-    for number, row in enumerate(rows.everything(walk.plan["source"], partial(walks.block, walk))):
-        kept, _ = rows.shape.without_withheld(row, in_list=True)
+    for row in rows.everything(walk.plan["source"], partial(walks.block, walk)):
+        kept, paths = rows.shape.without_withheld(row, in_list=True)
+        withheld.update(dict.fromkeys(paths))
         size += len(dumps(kept))
-        if number >= MOST_ROWS or size > MOST_BYTES:
+        if size > MOST_BYTES:
             raise _too_long(walk)
         yield kept
 

@@ -2,18 +2,21 @@
 
 import json
 import re
-import time
-from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import orjson
 import pytest
+from django.utils import timezone
 
+from context_protection.models import StoredWalk
 from context_protection.revisions import revisions
-from context_protection.stores import walks
+from context_protection.stores import PREFIX, RedisWalks, walks
 from gateway.access.models import ApiKey
+from gateway.connectors.hostaway import store
 from gateway.connectors.hostaway.models import Booking
 from gateway.connectors.hostaway.shapes import BOOKING
+from gateway.connectors.results import stored
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
 from tests import crawler
@@ -25,6 +28,13 @@ pytestmark = pytest.mark.django_db
 def handle_of(answer: dict[str, Any]) -> str:
     handle: str = crawler.ours(answer)["resultHandle"]
     return handle
+
+
+def lose(key: str) -> None:
+    """As what has expired is lost, in whichever store it is."""
+    StoredWalk.objects.filter(id=key).delete()
+    if isinstance(walks.store, RedisWalks):
+        walks.store.redis.delete(f"{PREFIX}{key}")
 
 
 def upstream(number: int) -> dict[str, Any]:
@@ -69,6 +79,13 @@ def test_a_row_is_picked_by_number_and_path(doors: Doors):
     assert doors.mcp("result_get", {"handle": handle, "rows": "0", "path": "id"})["value"] == first
 
 
+def test_what_is_picked_out_of_rows_is_not_condensed_as_if_it_were_rows(doors: Doors):
+    handle = handle_of(doors.mcp("list_bookings", {}))
+    answer = doors.mcp("result_get", {"handle": handle, "path": "*.guestNote", "limit": 200})
+    assert answer["meta"]["kind"] == "preview"
+    assert all(set(row) <= {"value"} for row in crawler.rows(answer))
+
+
 def test_what_lists_withhold_no_handle_shows(doors: Doors):
     handle = handle_of(doors.mcp("list_bookings", {}))
     row = crawler.record(doors.mcp, "result_get", {"handle": handle, "rows": "0"})
@@ -83,6 +100,65 @@ def withheld_value(name: str) -> str:
     return next(
         str(row[name]) for row in map(orjson.loads, Booking.objects.values_list("data", flat=True)) if row.get(name)
     )
+
+
+@pytest.mark.parametrize("asked", [{"rows": "0"}, {"rows": "0-1"}, {"limit": 1}])
+def test_what_a_result_withholds_is_named(doors: Doors, asked: dict[str, Any]):
+    answer = doors.mcp("result_get", {"handle": handle_of(doors.mcp("list_bookings", {})), **asked})
+    assert {"doorCode", "guestEmail"} <= set(answer["meta"]["withheld"])
+    preview = doors.mcp("get_booking", {"id": 43000003})
+    again = doors.mcp("result_get", {"handle": handle_of(preview)})
+    assert again["meta"]["withheld"] == preview["meta"]["withheld"]
+
+
+@pytest.mark.parametrize("ask", ["rest", "mcp"])
+def test_a_computed_row_that_alone_is_over_the_cap_says_how_to_get_all_of_it(doors: Doors, ask: str):
+    call = getattr(doors, ask)
+    handle = handle_of(call("list_bookings", {}))
+    sql = "SELECT n AS id, CASE n WHEN 1 THEN repeat('All of it. ', 20000) END AS text, [n] AS list FROM range(3) t(n)"
+    pages = list(crawler.pages(call, "result_query", {"handle": handle, "sql": sql}))
+    rows = [row for page in pages for row in crawler.rows(page)]
+    assert [row["id"] for row in rows] == [0, 1, 2]
+    assert [page["meta"]["kind"] for page in pages] == ["full", "preview", "full"]
+    operation, arguments = crawler.details(rows[1]["detailsAvailable"])
+    whole = crawler.from_parts(call, operation, arguments)
+    assert whole == {"id": 1, "text": "All of it. " * 20000, "list": [1]}
+
+
+def test_a_result_that_is_too_long_is_refused_before_a_row_is_read(
+    doors: Doors, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any
+):
+    handle = handle_of(doors.mcp("list_bookings", {}))
+    monkeypatch.setattr(stored, "MOST_ROWS", 499)
+    with django_assert_max_num_queries(1):  # the walk
+        error = doors.mcp("result_search", {"handle": handle, "text": "a"})["error"]
+    assert error["reason"] == "result_too_large"
+    assert "where" in error["data"]["suggestion"]
+
+
+def test_a_result_whose_rows_are_too_large_together_is_refused(doors: Doors, monkeypatch: pytest.MonkeyPatch):
+    handle = handle_of(doors.mcp("list_bookings", {}))
+    monkeypatch.setattr(stored, "MOST_BYTES", 100_000)
+    assert doors.mcp("result_get", {"handle": handle})["error"]["reason"] == "result_too_large"
+
+
+def test_a_handle_to_rows_that_the_store_has_lost_has_expired(doors: Doors):
+    handle = handle_of(doors.mcp("list_bookings", {"aggregate": {"groupBy": ["id"]}}))
+    lose(f"{handle}.1")
+    assert doors.mcp("result_get", {"handle": handle})["error"]["reason"] == "handle_expired"
+
+
+def test_a_text_behind_a_handle_stays_as_it_was_until_it_is_gone(doors: Doors):
+    first = "\n".join(f"first {line}" for line in range(3000))
+    store.save_document("changing.log", "Changing", "text/plain", first)
+    handle = handle_of(doors.mcp("read_document", {"id": "changing.log"}))
+    store.save_document("changing.log", "Changing", "text/plain", "second\n" * 10)
+    assert crawler.text(doors.mcp, "result_get", {"handle": handle}) == first
+    assert doors.mcp("result_search", {"handle": handle, "text": "first"})["meta"]["totalHits"] == 3000
+    store.purge_unused_contents(timezone.now() + timedelta(seconds=1))
+    for operation, more in (("result_get", {}), ("result_search", {"text": "first"})):
+        error = doors.mcp(operation, {"handle": handle, **more})["error"]
+        assert error["reason"] == "handle_expired", "and it is not said that nothing was found"
 
 
 def test_a_record_is_read_and_searched_behind_its_preview(doors: Doors):
@@ -102,6 +178,14 @@ def test_a_search_through_a_log_gives_lines_that_the_document_has(doors: Doors):
         assert "ERROR" in line["content"]
 
 
+def test_a_search_goes_on_from_where_the_one_before_says(doors: Doors):
+    handle = handle_of(doors.mcp("read_document", {"id": "sync-2026-11.log"}))
+    asked = {"handle": handle, "regex": "."}
+    first = doors.mcp("result_search", asked)
+    second = doors.mcp("result_search", {**asked, "from": first["meta"]["nextFrom"]})
+    assert (first["items"][0]["line"], second["items"][0]["line"]) == (1, first["meta"]["totalCount"] + 1)
+
+
 def test_sql_adds_up_over_all_rows_exactly(doors: Doors):
     handle = handle_of(doors.mcp("list_bookings", {"limit": 1}))
     sql = "SELECT propertyId, sum(totalPrice) AS revenue FROM rows WHERE status = 'confirmed' GROUP BY ALL ORDER BY 1"
@@ -109,6 +193,15 @@ def test_sql_adds_up_over_all_rows_exactly(doors: Doors):
     groups = doors.mcp("list_bookings", {"where": {"status": "confirmed"}, "aggregate": aggregate})["groups"]
     by_sql = doors.rest("result_query", {"handle": handle, "sql": sql})["items"]
     assert by_sql == [{name: each[name] for name in ("propertyId", "revenue")} for each in groups]
+
+
+def test_a_query_with_more_rows_than_are_given_says_so(doors: Doors):
+    handle = handle_of(doors.mcp("list_bookings", {}))
+    sql = "SELECT n FROM range(10001) AS t(n)"
+    answer = doors.mcp("result_query", {"handle": handle, "sql": sql})
+    assert answer["meta"]["totalCount"] == 10_000
+    assert "LIMIT" in answer["meta"]["notes"][0]
+    assert "notes" not in doors.mcp("result_query", {"handle": handle, "sql": f"{sql} LIMIT 9"})["meta"]
 
 
 def test_a_query_with_many_rows_comes_in_pages(doors: Doors):
@@ -131,9 +224,10 @@ def test_another_keys_handle_does_not_exist(doors: Doors):
 
 def test_an_expired_handle_answers_with_the_call_that_makes_it_again(doors: Doors):
     handle = handle_of(doors.mcp("list_bookings", {"where": {"currency": "EUR"}}))
-    walk = walks.store.get(handle)
-    assert walk is not None
-    walks.store.put(replace(walk, expires_at=time.time() - 1))
+    query = {"handle": handle, "sql": "SELECT count(*) FROM rows"}
+    assert "items" in doors.mcp("result_query", query)
+    lose(handle)
+    assert doors.mcp("result_query", query)["error"]["reason"] == "handle_expired", "also where its table is at hand"
     error = doors.mcp("result_get", {"handle": handle})["error"]
     assert error["reason"] == "handle_expired"
     call = re.fullmatch(r"Call (\w+) with ({.*}) again; .*", error["data"]["suggestion"])
@@ -166,10 +260,12 @@ def test_savings_count_an_answer_once_and_its_follow_ups_as_costs(doors: Doors):
     preview = doors.mcp("get_booking", {"id": 43000003})
     doors.mcp("get_booking", {"id": 43000003, "fields": "financial"})
     doors.mcp("result_get", {"handle": handle_of(preview), "path": "guestNote"})
+    doors.mcp("result_get", {"handle": handle_of(preview), "path": "financeField"})
+    doors.mcp("result_search", {"handle": handle_of(preview), "text": "e"})
     recorder.flush()
-    first, second, third = TelemetryRecord.objects.order_by("pk")
+    first, *following = TelemetryRecord.objects.order_by("pk")
     assert first.baseline_tokens == first.original_tokens > 2000
-    assert (second.baseline_tokens, third.baseline_tokens) == (0, 0)
+    assert [each.baseline_tokens for each in following] == [0, 0, 0, 0]
 
 
 def test_some_lines_of_a_text_carry_the_handle_to_all_of_it(doors: Doors):
