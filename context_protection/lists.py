@@ -11,12 +11,14 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from context_protection import asked, proposals, questions, summaries, tokens
+from context_protection import asked, summaries, tokens
+from context_protection.asking import questions
 from context_protection.budget import Body, render
 from context_protection.cursors import Walk, Walks
 from context_protection.errors import InvalidArgument
 from context_protection.payloads import Ask, Envelope, Manner, Opening, Outcome, Page, Rows
 from context_protection.policy import Policy, Ruler
+from context_protection.proposing import proposals
 from context_protection.shapes import Shape, withheld_note
 from context_protection.tables import table
 

@@ -7,12 +7,14 @@ from typing import Any
 
 import orjson
 
-from context_protection import aggregates, proposals, summaries
-from context_protection.aggregates import Aggregation, Groups
+from context_protection import summaries
+from context_protection.asking import aggregates
+from context_protection.asking.aggregates import Aggregation, Groups
+from context_protection.asking.columns import AskedColumns
+from context_protection.asking.conditions import Conditions
 from context_protection.budget import dumps, length
-from context_protection.columns import AskedColumns
-from context_protection.conditions import Conditions
 from context_protection.payloads import AS_ITEMS, BlockReader, Manner, Opening
+from context_protection.proposing import proposals
 from context_protection.shapes import ANY, Shape
 
 BLOCK_ROWS = 200

@@ -17,10 +17,11 @@ from typing import Any
 import orjson
 from django.db.models import BooleanField, Count, F, Func, Max, Model, QuerySet, Value
 
-from context_protection import asking, summaries
-from context_protection.aggregates import Aggregation, Groups
-from context_protection.columns import NOTHING_DECLARED, AskedColumns
-from context_protection.conditions import Conditions
+from context_protection import summaries
+from context_protection.asking import database
+from context_protection.asking.aggregates import Aggregation, Groups
+from context_protection.asking.columns import NOTHING_DECLARED, AskedColumns
+from context_protection.asking.conditions import Conditions
 from context_protection.payloads import AS_ITEMS, BlockReader, Manner, Opening, Page
 from context_protection.shapes import Shape
 
@@ -117,15 +118,15 @@ class ColumnRows(QuerySetRows):
     ) -> None:
         super().__init__(queryset, shape=shape, order=order)
         self.columns = columns
-        self.askable = asking.known_from(queryset.model, askable)
+        self.askable = database.known_from(queryset.model, askable)
 
     def filtered(self, wanted: Conditions) -> "ColumnRows":
         chosen = copy(self)
-        chosen.queryset = asking.filtered(self.queryset, wanted)
+        chosen.queryset = database.filtered(self.queryset, wanted)
         return chosen
 
     def grouped(self, asked: Aggregation) -> Groups:
-        return asking.aggregated(self.queryset, asked)
+        return database.aggregated(self.queryset, asked)
 
     def _read(self, rows: QuerySet[Any], *extra: str) -> Iterable[tuple[Any, ...]]:
         columns = self.columns

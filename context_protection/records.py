@@ -7,12 +7,13 @@ from typing import Any
 
 import orjson
 
-from context_protection import asked, parts, proposals, summaries, tokens
+from context_protection import asked, parts, summaries, tokens
 from context_protection.budget import Body, dumps, length, render
 from context_protection.cursors import Walk, Walks
 from context_protection.errors import InvalidArgument, invalid_cursor
 from context_protection.payloads import Ask, Envelope, Outcome, Record
 from context_protection.policy import Policy
+from context_protection.proposing import proposals
 from context_protection.shapes import NOTHING, Shape, withheld_note
 
 MOST_SECTIONS = 40  # that a preview names

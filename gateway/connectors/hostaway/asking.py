@@ -1,7 +1,7 @@
 """What can be asked of each of Hostaway's lists: canonical names with their database columns, amounts with their
 currency, moments that have no column. Any other of upstream's names can be asked too."""
 
-from context_protection.columns import AskedColumn, AskedColumns, Type
+from context_protection.asking.columns import AskedColumn, AskedColumns, Type
 from gateway.connectors.hostaway import shapes
 from gateway.connectors.hostaway.statuses import SOURCES_OF_CONFIRMED, canonical_status
 

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from django.db.models import Q
 
-from context_protection.columns import AskedColumns
+from context_protection.asking.columns import AskedColumns
 from context_protection.errors import InvalidArgument, NotFound
 from context_protection.memory import MemoryRows
 from context_protection.payloads import Payload, Record

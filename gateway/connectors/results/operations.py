@@ -6,12 +6,12 @@ What is stored costs no tokens. It is looked into with a path, a search, or SQL,
 from collections.abc import Mapping
 from typing import Any
 
-from context_protection import picking, searching
 from context_protection.errors import InvalidArgument
 from context_protection.memory import Loaded, MemoryRows
 from context_protection.payloads import Manner, Payload, Record
 from context_protection.policy import Kind
-from context_protection.queries import Databases, RowsDatabase
+from context_protection.results import picking, searching
+from context_protection.results.queries import Databases, RowsDatabase
 from context_protection.shapes import ANY, Shape
 from context_protection.stores import walks
 from gateway.access.callers import Caller

@@ -5,17 +5,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-from context_protection import questions, tabulation, texts
+from context_protection import texts
+from context_protection.asking import questions
+from context_protection.asking.columns import Type
 from context_protection.budget import dumps
-from context_protection.columns import Type
 from context_protection.cursors import Walk, invalid_handle
 from context_protection.errors import InvalidArgument, InvalidCursor
 from context_protection.payloads import Kept, Record, Rows, Text
 from context_protection.pipeline import needs_no_fetch
 from context_protection.records import kept_value
+from context_protection.results import tabulation
+from context_protection.results.tabulation import Column
 from context_protection.shapes import Shape, withheld_note
 from context_protection.stores import walks
-from context_protection.tabulation import Column
 from gateway.access.callers import Caller
 from gateway.operations import catalogue
 

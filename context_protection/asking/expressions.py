@@ -11,9 +11,9 @@ from typing import Any
 
 from django.db.models import BooleanField, DateField, F, Field, Func, Value
 
-from context_protection.aggregates import Bucket, Metric, Reduction
-from context_protection.columns import MIDNIGHT, MOMENT_PATTERN, AskedColumn, Type, as_json, fold
-from context_protection.conditions import Condition, Op
+from context_protection.asking.aggregates import Bucket, Metric, Reduction
+from context_protection.asking.columns import MIDNIGHT, MOMENT_PATTERN, AskedColumn, Type, as_json, fold
+from context_protection.asking.conditions import Condition, Op
 
 WHOLE = "data"  # the text column that holds the upstream object
 

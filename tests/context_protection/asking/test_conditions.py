@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_protection import conditions
-from context_protection.columns import AskedColumn, AskedColumns, Type
+from context_protection.asking import conditions
+from context_protection.asking.columns import AskedColumn, AskedColumns, Type
 from context_protection.errors import CallError, InvalidArgument
 from context_protection.shapes import Field, Shape
 from tests.properties.payloads import values

@@ -6,10 +6,10 @@ Models cannot count, add or filter long lists; the source of the list can, witho
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
-from context_protection import aggregates, conditions
-from context_protection.aggregates import Aggregation, Groups
-from context_protection.columns import AskedColumns
-from context_protection.conditions import Conditions
+from context_protection.asking import aggregates, conditions
+from context_protection.asking.aggregates import Aggregation, Groups
+from context_protection.asking.columns import AskedColumns
+from context_protection.asking.conditions import Conditions
 from context_protection.memory import Loaded, MemoryRows
 from context_protection.payloads import Manner, Rows
 

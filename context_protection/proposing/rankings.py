@@ -13,8 +13,8 @@ from itertools import islice
 from typing import Any
 
 from context_protection.budget import dumps, length
-from context_protection.groups import measure
-from context_protection.names import LONGEST, askable, word_set, words
+from context_protection.proposing.groups import measure
+from context_protection.proposing.names import LONGEST, askable, word_set, words
 from context_protection.shapes import NOTHING
 
 LONG_CHARS = 240  # a text that is longer on average is for a record's preview, not for a row

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from context_protection.errors import InvalidArgument
-from context_protection.queries import Databases, Ended, Limits, RowsDatabase, Selected
-from context_protection.tabulation import MOST_COLUMNS, Column, tabulate
+from context_protection.results.queries import Databases, Ended, Limits, RowsDatabase, Selected
+from context_protection.results.tabulation import MOST_COLUMNS, Column, tabulate
 from tests.properties import payloads
 
 ROWS: list[dict[str, Any]] = [

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_protection.errors import InvalidArgument
-from context_protection.picking import pick
-from context_protection.searching import leaves
+from context_protection.results.picking import pick
+from context_protection.results.searching import leaves
 from tests.properties import payloads
 
 RECORD: dict[str, Any] = {

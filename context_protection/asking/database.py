@@ -18,8 +18,8 @@ from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Model, Q, QuerySet, Value
 
-from context_protection import sqlite
-from context_protection.aggregates import (
+from context_protection.asking import sqlite
+from context_protection.asking.aggregates import (
     Aggregation,
     Group,
     Groups,
@@ -33,10 +33,10 @@ from context_protection.aggregates import (
     rounded,
     with_units,
 )
-from context_protection.columns import AskedColumn, AskedColumns, Scalar, Type, read_as
-from context_protection.conditions import Condition, Conditions, Op
+from context_protection.asking.columns import AskedColumn, AskedColumns, Scalar, Type, read_as
+from context_protection.asking.conditions import Condition, Conditions, Op
+from context_protection.asking.expressions import WHOLE, Bucketed, comparison, reduced, value
 from context_protection.errors import InvalidArgument, shown
-from context_protection.expressions import WHOLE, Bucketed, comparison, reduced, value
 
 SAMPLED = 25
 MOST_READ = 20_000  # rows

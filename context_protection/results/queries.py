@@ -25,7 +25,7 @@ import orjson
 from context_protection import asked
 from context_protection.budget import dumps
 from context_protection.errors import InvalidArgument, nearest, shown
-from context_protection.tabulation import Column, Tabulated, tabulate
+from context_protection.results.tabulation import Column, Tabulated, tabulate
 
 SANDBOX = Path(__file__).with_name("sandbox.py")
 HEADER_BYTES = 4

@@ -11,8 +11,8 @@ from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
-from context_protection.aggregates import Bucket, bucketed, percentile, total
-from context_protection.columns import Type, as_json, fold, read_as, upstream
+from context_protection.asking.aggregates import Bucket, bucketed, percentile, total
+from context_protection.asking.columns import Type, as_json, fold, read_as, upstream
 
 # Several columns of a row are read one after another: its JSON is parsed once.
 _parsed = lru_cache(maxsize=1)(orjson.loads)

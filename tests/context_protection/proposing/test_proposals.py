@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_protection import groups, projection, summaries
+from context_protection import projection, summaries
 from context_protection.budget import dumps, length
-from context_protection.names import can_be_a_section
 from context_protection.policy import Policy
-from context_protection.proposals import PREVIEW_FIELDS, ROW_CHARS, ROW_FIELDS, completed, proposed
+from context_protection.proposing import groups
+from context_protection.proposing.names import can_be_a_section
+from context_protection.proposing.proposals import PREVIEW_FIELDS, ROW_CHARS, ROW_FIELDS, completed, proposed
 from context_protection.shapes import ANY, Field, Section, Shape
 from gateway.connectors.hostaway import shapes
 from gateway.connectors.hostaway.sample import listings, reservations, transactions

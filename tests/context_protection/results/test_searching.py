@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_protection.errors import InvalidArgument
-from context_protection.picking import pick
-from context_protection.searching import (
+from context_protection.results.picking import pick
+from context_protection.results.searching import (
     SNIPPET_CHARS,
     WINDOW,
     Found,

@@ -10,9 +10,9 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from context_protection import aggregates, asking, conditions
-from context_protection.aggregates import Groups
-from context_protection.columns import AskedColumn, AskedColumns
+from context_protection.asking import aggregates, conditions, database
+from context_protection.asking.aggregates import Groups
+from context_protection.asking.columns import AskedColumn, AskedColumns
 from context_protection.errors import CallError, InvalidArgument
 from gateway.connectors.hostaway import asking as hostaway
 from gateway.connectors.hostaway import store
@@ -33,8 +33,8 @@ def objects(model: type[UpstreamObject]) -> list[dict[str, Any]]:
 
 
 def from_database(model: type[UpstreamObject], where: Any, aggregate: Any, columns: AskedColumns) -> Groups:
-    rows = asking.filtered(model._default_manager.all(), conditions.parse(where, columns))
-    return asking.aggregated(rows, aggregates.parse(aggregate, columns))
+    rows = database.filtered(model._default_manager.all(), conditions.parse(where, columns))
+    return database.aggregated(rows, aggregates.parse(aggregate, columns))
 
 
 def from_memory(rows: list[dict[str, Any]], where: Any, aggregate: Any, columns: AskedColumns) -> Groups:
@@ -51,7 +51,7 @@ def check_same(where: Any, aggregate: Any, model: type[UpstreamObject], columns:
 
 
 def bookings(where: Any, aggregate: Any) -> Groups:
-    return check_same(where, aggregate, Booking, asking.known_from(Booking, hostaway.BOOKINGS))
+    return check_same(where, aggregate, Booking, database.known_from(Booking, hostaway.BOOKINGS))
 
 
 def keep(*rows: dict[str, Any]) -> None:
@@ -103,14 +103,14 @@ def test_upstreams_own_names_are_askable():
 
 
 def test_a_name_that_no_sampled_row_has_is_unknown():
-    columns = asking.known_from(Booking, hostaway.BOOKINGS)
+    columns = database.known_from(Booking, hostaway.BOOKINGS)
     with pytest.raises(InvalidArgument) as raised:
         conditions.parse({"guestLocal": "fr"}, columns)
     assert raised.value.suggestion == "Did you mean guestLocale?"
 
 
 def test_rows_are_sampled_once_and_only_for_a_name_that_is_not_declared():
-    columns = asking.known_from(Booking, hostaway.BOOKINGS)
+    columns = database.known_from(Booking, hostaway.BOOKINGS)
     with CaptureQueriesContext(connection) as queries:
         conditions.parse({"status": "confirmed", "propertyId": 1}, columns)
         assert len(queries) == 0
@@ -125,7 +125,7 @@ def test_of_an_empty_list_any_name_may_be_asked():
 
 
 def test_secrets_are_not_askable():
-    columns = asking.known_from(Booking, hostaway.BOOKINGS)
+    columns = database.known_from(Booking, hostaway.BOOKINGS)
     for name in ("doorCode", "DOORCODE", "ccNumber", "guestPortalUrl"):
         with pytest.raises(InvalidArgument, match="cannot be asked"):
             conditions.parse({name: {"contains": "1"}}, columns)
@@ -134,7 +134,9 @@ def test_secrets_are_not_askable():
 
 
 def test_the_filtered_rows_are_counted_and_read_as_any_others():
-    rows = asking.filtered(Booking.objects.order_by("-id"), conditions.parse({"nights": {"gt": 3}}, hostaway.BOOKINGS))
+    rows = database.filtered(
+        Booking.objects.order_by("-id"), conditions.parse({"nights": {"gt": 3}}, hostaway.BOOKINGS)
+    )
     assert rows.count() == Booking.objects.filter(nights__gt=3).count()
     assert rows[0].nights > 3
 
@@ -149,11 +151,11 @@ def test_too_many_groups_need_a_limit(monkeypatch: pytest.MonkeyPatch):
 
 def test_of_a_queryset_that_is_known_to_be_empty_nothing_is_asked():
     spec = aggregates.parse({"metrics": ["count", {"op": "sum", "field": "totalPrice"}]}, hostaway.BOOKINGS)
-    assert asking.aggregated(Booking.objects.none(), spec).rows == [{"count": 0, "sum_totalPrice": None}]
+    assert database.aggregated(Booking.objects.none(), spec).rows == [{"count": 0, "sum_totalPrice": None}]
 
 
 def test_a_condition_on_a_column_uses_its_index():
-    rows = asking.filtered(Booking.objects.order_by(), conditions.parse({"propertyId": 200359}, hostaway.BOOKINGS))
+    rows = database.filtered(Booking.objects.order_by(), conditions.parse({"propertyId": 200359}, hostaway.BOOKINGS))
     if connection.vendor == "sqlite":  # Postgres reads a small table whole
         assert "USING INDEX" in rows.explain()
 
@@ -161,7 +163,7 @@ def test_a_condition_on_a_column_uses_its_index():
 def test_a_converted_value_needs_a_column():
     columns = AskedColumns((AskedColumn("status", convert=str.upper),))
     with pytest.raises(TypeError, match="needs a column"):
-        asking.filtered(Booking.objects.all(), conditions.parse({"status": "NEW"}, columns))
+        database.filtered(Booking.objects.all(), conditions.parse({"status": "NEW"}, columns))
 
 
 # -- Odd rows ---------------------------------------------------------------------------------------
@@ -333,7 +335,7 @@ def test_the_database_says_what_memory_says(rows: list[dict[str, Any]], where: A
     check_same(where, spec, Booking, columns)
     asked = conditions.parse(where, columns)
     matching = {row["id"] for row in objects(Booking) if asked.match(row)}
-    assert set(asking.filtered(Booking.objects.all(), asked).values_list("id", flat=True)) == matching
+    assert set(database.filtered(Booking.objects.all(), asked).values_list("id", flat=True)) == matching
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -350,8 +352,8 @@ def test_any_json_value_is_answered_or_refused_by_design(where: Any, aggregate: 
 
 
 def test_upstreams_own_names_are_not_read_out_of_any_number_of_rows(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(asking, "MOST_READ", 100)
-    columns = asking.known_from(Booking, hostaway.BOOKINGS)
+    monkeypatch.setattr(database, "MOST_READ", 100)
+    columns = database.known_from(Booking, hostaway.BOOKINGS)
     for where, works in (
         ({"cleaningFee": {"gte": 1}}, False),
         ({"cleaningFee": {"gte": 1}, "id": {"lt": 43000050}}, True),
@@ -360,15 +362,15 @@ def test_upstreams_own_names_are_not_read_out_of_any_number_of_rows(monkeypatch:
     ):
         wanted = conditions.parse(where, columns)
         if works:
-            assert asking.filtered(Booking.objects.all(), wanted).count() >= 0
+            assert database.filtered(Booking.objects.all(), wanted).count() >= 0
         else:
             with pytest.raises(InvalidArgument, match="more than 100 rows"):
-                asking.filtered(Booking.objects.all(), wanted)
+                database.filtered(Booking.objects.all(), wanted)
     with monkeypatch.context() as patched:
-        patched.setattr(asking, "MOST_READ", Booking.objects.count())
-        assert asking.filtered(Booking.objects.all(), conditions.parse({"cleaningFee": {"gte": 1}}, columns)).exists()
+        patched.setattr(database, "MOST_READ", Booking.objects.count())
+        assert database.filtered(Booking.objects.all(), conditions.parse({"cleaningFee": {"gte": 1}}, columns)).exists()
     spec = aggregates.parse({"metrics": [{"op": "sum", "field": "cleaningFee"}]}, columns)
     with pytest.raises(InvalidArgument, match="more than 100 rows"):
-        asking.aggregated(Booking.objects.all(), spec)
+        database.aggregated(Booking.objects.all(), spec)
     few = Booking.objects.filter(id__lt=43000050)
-    assert asking.aggregated(few, spec).rows[0]["sum_cleaningFee"] > 0
+    assert database.aggregated(few, spec).rows[0]["sum_cleaningFee"] > 0

@@ -7,7 +7,7 @@ from glob import escape
 from itertools import chain, islice
 from typing import Any
 
-from context_protection.names import can_be_a_section, word_set, words
+from context_protection.proposing.names import can_be_a_section, word_set, words
 from context_protection.shapes import NOTHING, REST_OF_THE_RECORD, Section
 from context_protection.tokens import formula_of_length
 

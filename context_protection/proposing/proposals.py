@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from context_protection import groups
-from context_protection.names import can_be_a_section
-from context_protection.rankings import Candidate, Role, ranked
+from context_protection.proposing import groups
+from context_protection.proposing.names import can_be_a_section
+from context_protection.proposing.rankings import Candidate, Role, ranked
+from context_protection.proposing.specimens import Specimen
 from context_protection.shapes import Field, Shape
-from context_protection.specimens import Specimen
 
 ROW_FIELDS, ROW_CHARS = 8, 600  # of compact JSON, on average
 PREVIEW_FIELDS, PREVIEW_CHARS = 16, 2400

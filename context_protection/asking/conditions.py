@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from context_protection.columns import AskedColumn, AskedColumns, Scalar, Type, fold, read_as, storable
+from context_protection.asking.columns import AskedColumn, AskedColumns, Scalar, Type, fold, read_as, storable
 from context_protection.errors import InvalidArgument, nearest, shown
 
 PARAMETER = "where"

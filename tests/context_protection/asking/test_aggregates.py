@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_protection import aggregates
-from context_protection.aggregates import Groups
-from context_protection.columns import AskedColumn, AskedColumns, Type
+from context_protection.asking import aggregates
+from context_protection.asking.aggregates import Groups
+from context_protection.asking.columns import AskedColumn, AskedColumns, Type
 from context_protection.errors import CallError, InvalidArgument
 from context_protection.shapes import Shape
 from tests.properties.payloads import values

@@ -18,7 +18,7 @@ from functools import reduce, total_ordering
 from itertools import islice
 from typing import Any
 
-from context_protection.columns import (
+from context_protection.asking.columns import (
     EXACT,
     AskedColumn,
     AskedColumns,
@@ -29,7 +29,7 @@ from context_protection.columns import (
     storable,
     week,
 )
-from context_protection.conditions import read_object
+from context_protection.asking.conditions import read_object
 from context_protection.errors import InvalidArgument, nearest, shown
 
 PARAMETER = "aggregate"

@@ -1,0 +1,1 @@
+"""Fields and sections for records of a type that nobody declared."""
