@@ -82,6 +82,15 @@ class Origin:
         return cls(*orjson.loads(data))
 
 
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a new walk goes over: for whose call, what its source needs to go on (`plan`, JSON), and its content."""
+
+    origin: Origin
+    plan: Mapping[str, Any]
+    blocks: Sequence[bytes] = ()
+
+
 class WalkStore(Protocol):
     """Where walks are kept, shared by all processes. An expired walk is as good as absent."""
 
@@ -161,27 +170,20 @@ class Walks:
     store: WalkStore
     sealer: Sealer
 
-    def begin(
-        self,
-        operation: str,
-        caller: str,
-        arguments: Mapping[str, Any],
-        plan: Mapping[str, Any],
-        blocks: Sequence[bytes] = (),
-    ) -> Walk:
+    def begin(self, snapshot: Snapshot) -> Walk:
         """Stores a new walk; the first block of its snapshot travels with it, further ones are kept apart. The same
         call on the same content takes up the walk that is there already, if the store has lost nothing of it."""
-        walk_id = self._name(operation, caller, arguments, plan, blocks)
+        walk_id = self._name(snapshot)
         if (known := self.store.get(walk_id)) is not None and self._is_whole(known):
             return self._kept(known)
-        packed = [zlib.compress(block, 1) for block in blocks]
-        now = self.sealer.clock()
+        packed = [zlib.compress(block, 1) for block in snapshot.blocks]
+        origin, now = snapshot.origin, self.sealer.clock()
         walk = Walk(
             id=walk_id,
-            operation=operation,
-            caller=caller,
-            arguments=arguments,
-            plan={**plan, "blocks": len(blocks)},
+            operation=origin.operation,
+            caller=origin.caller,
+            arguments=origin.arguments,
+            plan={**snapshot.plan, "blocks": len(packed)},
             taken_at=now,
             expires_at=now + 2 * KEPT,
             snapshot=packed[0] if packed else b"",
@@ -191,20 +193,14 @@ class Walks:
         self.store.put(walk)
         return walk
 
-    def has_begun(
-        self,
-        operation: str,
-        caller: str,
-        arguments: Mapping[str, Any],
-        plan: Mapping[str, Any],
-        blocks: Sequence[bytes] = (),
-    ) -> bool:
+    def has_begun(self, snapshot: Snapshot) -> bool:
         """Whether `begin` with the same has been called, less than a walk's life ago."""
-        return self.store.get(self._name(operation, caller, arguments, plan, blocks)) is not None
+        return self.store.get(self._name(snapshot)) is not None
 
-    def _name(self, operation: str, caller: str, arguments: Any, plan: Any, blocks: Sequence[bytes]) -> str:
-        call = orjson.dumps([operation, caller, arguments, plan], option=orjson.OPT_SORT_KEYS)
-        return self.sealer.name(call, *blocks)
+    def _name(self, snapshot: Snapshot) -> str:
+        origin = snapshot.origin
+        call = [origin.operation, origin.caller, origin.arguments, snapshot.plan]
+        return self.sealer.name(orjson.dumps(call, option=orjson.OPT_SORT_KEYS), *snapshot.blocks)
 
     def resume(self, token: str, operation: str, caller: str, arguments: Mapping[str, Any]) -> tuple[Walk, Position]:
         """The walk that `token` points into. `arguments` are those that the caller sent again: each must be as it

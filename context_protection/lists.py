@@ -14,7 +14,7 @@ from typing import Any
 from context_protection import asked, summaries, tokens
 from context_protection.asking import questions
 from context_protection.budget import Body, render
-from context_protection.cursors import Walk, Walks
+from context_protection.cursors import Snapshot, Walk, Walks
 from context_protection.errors import InvalidArgument
 from context_protection.payloads import Ask, Envelope, Manner, Opening, Outcome, Page, Rows
 from context_protection.policy import Policy, Ruler
@@ -316,9 +316,9 @@ class _Pager:
         """The walk; a new one is stored at the first need, so that a list of one page costs none."""
         if self.place.walk is not None:
             return self.place.walk
-        opening, ask = self.place.opening, self.ask
+        opening = self.place.opening
         plan = {"total": opening.total, "source": opening.plan, "form": self.place.form}
-        return self.walks.begin(ask.operation, ask.caller, ask.arguments, plan, opening.blocks())
+        return self.walks.begin(Snapshot(self.ask.origin, plan, opening.blocks()))
 
     def original_tokens(self, count: int) -> int:
         """What these rows would have taken as upstream sends them, commas included."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from context_protection.cursors import Walk
+from context_protection.cursors import Origin, Walk
 from context_protection.plans import Cutting, KeptPlan, Making
 from context_protection.shapes import ANY, Shape
 
@@ -179,6 +179,10 @@ class Ask:
     result_operation: str | None = None  # the operation that reads part of a stored result, where the door has one
     record_operation: str | None = None  # the operation that opens one row of this list,
     record_arguments: Mapping[str, Any] = field(default_factory=dict)  # and with what, beside the row's id
+
+    @property
+    def origin(self) -> Origin:
+        return Origin(self.operation, self.caller, self.arguments)
 
     def again(self, **changes: Any) -> dict[str, Any]:
         """The hint for this same call with `changes`."""

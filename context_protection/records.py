@@ -9,7 +9,7 @@ import orjson
 
 from context_protection import asked, parts, summaries, tokens
 from context_protection.budget import Body, dumps, length, render
-from context_protection.cursors import Walk, Walks
+from context_protection.cursors import Snapshot, Walk, Walks
 from context_protection.errors import InvalidArgument, invalid_cursor
 from context_protection.payloads import Ask, Envelope, Outcome, Record
 from context_protection.policy import Policy
@@ -87,7 +87,7 @@ class _Answer:
     def baseline(self) -> int:
         """What an unprotected API would have sent: nothing more, where this follows a preview of the same record,
         which counted it all."""
-        told = self.record.follow_up or self.walks.has_begun(*self.whole_walk())
+        told = self.record.follow_up or self.walks.has_begun(self.whole_snapshot())
         return 0 if told else self.original
 
     # -- Preview ------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ class _Answer:
 
     def handle(self) -> dict[str, str]:
         """The handle to the record, of a walk that also tells follow-ups of this preview from calls of their own."""
-        walk = self.walks.begin(*self.whole_walk())
+        walk = self.walks.begin(self.whole_snapshot())
         return {"resultHandle": walk.id} if self.ask.result_operation else {}
 
     def preview_body(self, meta: dict[str, Any], summary: dict[str, Any], sections: dict[str, Any]) -> Body:
@@ -149,18 +149,18 @@ class _Answer:
     def first_part(self, value: dict[str, Any], note: dict[str, Any], whole: Body) -> Envelope:
         """Begins a walk over the value's parts; its snapshot keeps them parts of one thing."""
         baseline = self.baseline()
-        walk = self.walks.begin(*self.walk_over(value, self.ask.fields or asked.ALL, note, whole))
+        walk = self.walks.begin(self.snapshot(value, self.ask.fields or asked.ALL, note, whole))
         body = _part(value, walk, self.ask, self.policy, self.walks)
         return _envelope(body, self.original, paginated=True, oversized=True, baseline=baseline)
 
-    def whole_walk(self) -> tuple[Any, ...]:
-        return self.walk_over(self.value, asked.ALL, self.note, self.whole)
+    def whole_snapshot(self) -> Snapshot:
+        return self.snapshot(self.value, asked.ALL, self.note, self.whole)
 
-    def walk_over(self, value: Any, fields: str, note: Mapping[str, Any], whole: Body) -> tuple[Any, ...]:
-        """What `begin` takes for a walk over the parts of `value`, which would be `whole` in one piece."""
+    def snapshot(self, value: Any, fields: str, note: Mapping[str, Any], whole: Body) -> Snapshot:
+        """The parts of `value`, which would be `whole` in one piece."""
         density = round(whole.fill(self.policy) * self.policy.hard_cap / whole.chars, 3)
         plan = {"parts": True, "note": note, "fields": fields, "original": self.original, "density": density}
-        return self.ask.operation, self.ask.caller, self.ask.arguments, plan, [dumps(value)]
+        return Snapshot(self.ask.origin, plan, [dumps(value)])
 
 
 def _whole(value: Mapping[str, Any], meta: dict[str, Any], policy: Policy, **extra: Any) -> Body:

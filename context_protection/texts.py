@@ -14,7 +14,7 @@ from typing import Any
 from context_protection import chunks, records, tokens
 from context_protection.budget import Body, dumps, render
 from context_protection.chunks import Chunk, ChunkPlan, RangeError, TextForm
-from context_protection.cursors import Walk, Walks
+from context_protection.cursors import Origin, Snapshot, Walk, Walks
 from context_protection.errors import InvalidArgument, invalid_cursor
 from context_protection.payloads import Ask, Envelope, Outcome, Record, Text
 from context_protection.plans import Cutting, Excerpt, KeptPlan, Making, TextGone, chunk_start, indexing
@@ -196,7 +196,7 @@ def _first_chunk(
     chunk = plan.chunk(_read(text, run.version)(run.offset + start, run.offset + end), 0)
     if plan.chunks == 1 and not run.chunks:
         return _envelope(_body(chunk, run, {}, policy, _handle_beyond(chunk, text, run, ask, walks)), original)
-    walk = walks.begin(ask.operation, ask.caller, ask.arguments, run.plan(), [plan.to_bytes()])
+    walk = walks.begin(Snapshot(ask.origin, run.plan(), [plan.to_bytes()]))
     return _first_of_several(_body(chunk, run, _cursor(walk, chunk, walks), policy, _handle(walk, ask)), original, ask)
 
 
@@ -293,7 +293,7 @@ def _alone(text: Text, lead: int, start: int, end: int, first: int, ask: Ask, po
 
 
 def _first_kept_chunk(text: Text, plan: KeptPlan, kept: _Kept, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
-    walk = walks.begin(ask.operation, ask.caller, ask.arguments, kept.plan())
+    walk = walks.begin(Snapshot(ask.origin, kept.plan()))
     chunk = kept.chunk(plan, 0, text)
     original = tokens.formula_of_length(kept.excerpt.end - kept.excerpt.start)
     body = _body(chunk, kept, _cursor(walk, chunk, walks), policy, _handle(walk, ask))
@@ -347,7 +347,7 @@ def _handle_beyond(chunk: Chunk, text: Text, run: _Run, ask: Ask, walks: Walks) 
     if not ask.result_operation or chunk.end_line - chunk.start_line + 1 >= text.lines:
         return {}
     whole = {name: value for name, value in ask.arguments.items() if name not in ("startLine", "endLine")}
-    walk = walks.begin(ask.operation, ask.caller, whole, _Run(run.version, run.looks).plan())
+    walk = walks.begin(Snapshot(Origin(ask.operation, ask.caller, whole), _Run(run.version, run.looks).plan()))
     return {"resultHandle": walk.id}
 
 

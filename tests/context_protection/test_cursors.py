@@ -1,16 +1,18 @@
 """Cursors: sealed, bound, alive for ten minutes from their issue (FR-003, FR-007, FR-008, rulings 8 to 12)."""
 
 import base64
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet
 
-from context_protection.cursors import KEPT, LONGEST_TOKEN, TTL, Sealer, Walk, Walks
+from context_protection.cursors import KEPT, LONGEST_TOKEN, TTL, Origin, Sealer, Snapshot, Walk, Walks
 from context_protection.errors import InvalidCursor, InvalidHandle
 from tests.properties.desk import DictWalks
 
 KEY = "k" * 40
+ORIGIN = Origin("list_bookings", "key:1", {"status": "new", "order": "-id"})
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 
@@ -61,7 +63,7 @@ def walks(sealer: Sealer, clock: Clock) -> Walks:
 
 
 def begun(walks: Walks, blocks: tuple[bytes, ...] = ()) -> Walk:
-    return walks.begin("list_bookings", "key:1", {"status": "new", "order": "-id"}, {"total": 9}, blocks)
+    return walks.begin(Snapshot(ORIGIN, {"total": 9}, blocks))
 
 
 def refusal(walks: Walks, token: str, **changes: Any) -> InvalidCursor:
@@ -187,12 +189,13 @@ def test_the_same_call_on_the_same_content_is_the_same_walk(walks: Walks, clock:
     assert begun(walks, (b"first", b"second")) == walk, "taken when it was taken first"
     assert begun(walks, (b"first", b"other")).id != walk.id
     assert begun(walks, (b"firsts", b"econd")).id != walk.id
-    assert walks.begin("list_bookings", "key:2", walk.arguments, {"total": 9}, (b"first", b"second")).id != walk.id
+    assert walks.begin(Snapshot(replace(ORIGIN, caller="key:2"), {"total": 9}, (b"first", b"second"))).id != walk.id
 
 
 def test_the_order_of_arguments_makes_no_other_walk(walks: Walks):
     one, other = {"status": "new", "order": "-id"}, {"order": "-id", "status": "new"}
-    assert walks.begin("list", "key:1", one, {}).id == walks.begin("list", "key:1", other, {}).id
+    begun_with = [walks.begin(Snapshot(replace(ORIGIN, arguments=each), {})) for each in (one, other)]
+    assert begun_with[0].id == begun_with[1].id
 
 
 def test_the_same_call_keeps_its_walk_alive(walks: Walks, clock: Clock):

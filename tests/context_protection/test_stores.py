@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 import redis
 
-from context_protection.cursors import Sealer, Walk, Walks, WalkStore
+from context_protection.cursors import Origin, Sealer, Snapshot, Walk, Walks, WalkStore
 from context_protection.models import StoredWalk
 from context_protection.stores import PREFIX, RedisWalks, TableWalks
 from context_protection.tasks import purge_expired_walks
@@ -82,7 +82,7 @@ def test_putting_again_replaces(store: WalkStore):
 
 def test_a_whole_walk_goes_on_from_any_store(store: WalkStore):
     walks = Walks(store, Sealer(["k" * 40]))
-    begun = walks.begin("list", "key:1", {}, {}, [b"first", b"second"])
+    begun = walks.begin(Snapshot(Origin("list", "key:1", {}), {}, [b"first", b"second"]))
     got, position = walks.resume(walks.cursor(begun, 7), "list", "key:1", {})
     assert (position, walks.block(got, 0), walks.block(got, 1)) == (7, b"first", b"second")
 

@@ -34,7 +34,8 @@ def _get(arguments: Arguments, caller: Caller) -> Payload:
     if isinstance(stored, StoredText):
         if path is None and rows is None:
             return stored.text
-        raise _not_for(stored, "path" if path is not None else "rows", "startLine and endLine of the text's operation")
+        name, value = ("path", path) if path is not None else ("rows", rows)
+        raise _not_for(stored, name, value, "startLine and endLine of the text's operation")
     whole = stored.rows if isinstance(stored, StoredRows) else stored.value
     shape = stored.shape if isinstance(stored, StoredRows) and path is None else ANY
     return _payload(picking.pick(whole, path=path, rows=rows), shape, stored.note if path is None else {})
@@ -81,25 +82,26 @@ def _query(arguments: Arguments, caller: Caller) -> Payload:
 
     def load() -> Loaded:
         walks.opened(handle, caller.id)  # also where a database of it is at hand
-        selected = databases.select(f"{caller.id} {handle}", lambda: _database(opened(handle, caller)), sql)
+        selected = databases.select(f"{caller.id} {handle}", lambda: _database(opened(handle, caller), sql), sql)
         note = {"notes": ["The statement has more rows than these: add LIMIT, WHERE or GROUP BY."]}
         return Loaded(selected.rows, note if selected.more else {})
 
     return MemoryRows(load, manner=AS_FOUND)
 
 
-def _database(stored: Stored) -> RowsDatabase:
+def _database(stored: Stored, sql: str) -> RowsDatabase:
     if isinstance(stored, StoredRows):
         return RowsDatabase(stored.rows, stored.columns)
-    raise _not_for(stored, "sql", "a list's handle; a record is read with result_get, a text with result_search")
+    raise _not_for(stored, "sql", sql, "a list's handle; a record is read with result_get, a text with result_search")
 
 
-def _not_for(stored: Stored, parameter: str, instead: str) -> InvalidArgument:
+def _not_for(stored: Stored, parameter: str, value: Any, instead: str) -> InvalidArgument:
     kind = {StoredRows: "list", StoredValue: "record", StoredText: "text"}[type(stored)]
     return InvalidArgument(
         f"The result is a {kind}, which {parameter} does not apply to.",
         reason=f"invalid_{parameter}",
         parameter=parameter,
+        value=value,
         expected=instead,
         suggestion=f"Use {instead}.",
     )

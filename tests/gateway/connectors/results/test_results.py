@@ -276,3 +276,17 @@ def test_some_lines_of_a_text_carry_the_handle_to_all_of_it(doors: Doors):
     assert first == second
     answer = doors.mcp("result_search", {"handle": first, "regex": "."})
     assert (answer["meta"]["complete"], answer["meta"]["totalHits"]) == (True, 10_000)
+
+
+@pytest.mark.parametrize(
+    ("made_by", "operation", "more"),
+    [
+        (("get_booking", {"id": 43000003}), "result_query", {"sql": "SELECT 1"}),
+        (("read_document", {"id": "sync-2026-11.log"}), "result_query", {"sql": "SELECT 1"}),
+        (("read_document", {"id": "sync-2026-11.log"}), "result_get", {"rows": "5"}),
+    ],
+)
+def test_a_question_of_the_wrong_kind_repeats_what_was_asked(doors: Doors, made_by: Any, operation: str, more: Any):
+    error = doors.mcp(operation, {"handle": handle_of(doors.mcp(*made_by)), **more})["error"]
+    assert {error["data"]["parameter"]: error["data"]["value"]} == more
+    assert error["data"]["suggestion"].startswith("Use ")
