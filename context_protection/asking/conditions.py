@@ -4,6 +4,7 @@
 "or" one of the alternatives. A null matches `ne` and `isnull`, nothing else.
 """
 
+import json
 import math
 import operator
 import re
@@ -20,7 +21,7 @@ from context_protection.asking.columns import AskedColumn, AskedColumns, Scalar,
 from context_protection.errors import InvalidArgument, nearest, shown
 
 PARAMETER = "where"
-CONDITIONS, VALUES, TEXT_CHARS, JSON_CHARS = 20, 200, 200, 100_000
+CONDITIONS, VALUES, TEXT_CHARS, JSON_CHARS = 20, 200, 200, 4_000
 EITHER = "or"
 
 
@@ -130,6 +131,15 @@ def read_object(value: Any, parameter: str, expected: str) -> dict[str, Any]:
             value=value,
             expected=expected,
             suggestion=f"Send {parameter} as a JSON object.",
+        )
+    if len(json.dumps(document, ensure_ascii=False)) > JSON_CHARS:  # each page repeats it in its hints
+        raise InvalidArgument(
+            f"{parameter} is longer than {JSON_CHARS:,} characters.",
+            reason=f"invalid_{parameter}",
+            parameter=parameter,
+            value=value,
+            expected=f"at most {JSON_CHARS:,} characters of JSON",
+            suggestion="Ask for a range instead of many values, or in several calls.",
         )
     return document
 

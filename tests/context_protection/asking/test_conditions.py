@@ -226,3 +226,12 @@ def test_any_json_value_gives_conditions_or_a_designed_error(where: Any):
     else:
         assert len(asked) <= conditions.CONDITIONS
         assert all(asked.match(row) in (True, False) for row in ROWS)
+
+
+def test_a_long_where_is_refused_since_every_page_would_repeat_it():
+    columns = AskedColumns()
+    assert len(conditions.parse({"id": {"in": list(range(10_000_000, 10_000_200))}}, columns).every) == 1
+    for long in ({"name": {"in": ["x" * 100 + str(n) for n in range(60)]}}, '{"name":"' + "x" * 5000 + '"}'):
+        with pytest.raises(InvalidArgument) as refused:
+            conditions.parse(long, columns)
+        assert refused.value.reason == "invalid_where"
