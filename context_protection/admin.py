@@ -88,7 +88,10 @@ class TokenBudgetAdmin(SimpleHistoryAdmin):
         ("Previews", {"fields": ("summary_fields",)}),
         ("Pages (rows)", {"fields": ("default_page_size", "max_page_size")}),
         ("Long texts", {"fields": ("chunk_size", "chunk_tokens")}),
-        ("Switches", {"fields": ("pagination", "summarization", "chunking", "meta_on_small_lists")}),
+        (
+            "Switches",
+            {"fields": ("pagination", "summarization", "chunking", "meta_on_small_lists", "tables_when_smaller")},
+        ),
         ("What applies now", {"fields": ("effective",)}),
     )
 

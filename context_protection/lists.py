@@ -13,7 +13,7 @@ from typing import Any
 
 from context_protection import asked, summaries, tokens
 from context_protection.asking import questions
-from context_protection.budget import Body, render
+from context_protection.budget import Body, dumps, render
 from context_protection.cursors import Snapshot, Walk, Walks
 from context_protection.errors import InvalidArgument
 from context_protection.payloads import Ask, Envelope, Manner, Opening, Outcome, Page, Rows
@@ -151,21 +151,23 @@ def _forms(place: _Place, rows: Rows, ask: Ask, policy: Policy) -> list[_Form]:
     shape, fields = rows.shape, place.form["fields"]
     if fields is not None:
         form = _projected(place, asked.split(fields), shape, policy)
-        return _as_asked(form, place)
+        return _as_asked(form, place, policy)
     if not policy.summarization:
-        return _as_asked(_projected(place, [asked.ALL], shape, policy), place)
+        return _as_asked(_projected(place, [asked.ALL], shape, policy), place, policy)
     if not rows.manner.condensable:
-        return _as_asked(_whole(place, shape, policy), place)
-    condensed = _as_asked(_condensed(place, shape, ask, policy), place)
+        return _as_asked(_whole(place, shape, policy), place, policy)
+    condensed = _as_asked(_condensed(place, shape, ask, policy), place, policy)
     if tokens.formula_of_length(sum(place.page.chars)) > place.budget:
         return condensed
-    return [*_as_asked(_whole(place, shape, policy), place)[:1], *condensed]
+    return [*_as_asked(_whole(place, shape, policy), place, policy)[:1], *condensed]
 
 
-def _as_asked(form: _Form, place: _Place) -> list[_Form]:
-    """As items, then as a table; as the one of them that the caller chose."""
+def _as_asked(form: _Form, place: _Place, policy: Policy) -> list[_Form]:
+    """As items, then as a table; as the one of them that the caller chose, or that ops want where it is smaller."""
     chosen = place.form["format"]
     as_table = replace(form, table=True)
+    if chosen is None and policy.tables_when_smaller and len(dumps(table(form.rows))) < len(dumps(form.rows)):
+        chosen = TABLE
     return [as_table] if chosen == TABLE else [form] if chosen == ITEMS else [form, as_table]
 
 

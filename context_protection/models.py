@@ -68,6 +68,11 @@ class TokenBudget(models.Model):
     meta_on_small_lists = models.BooleanField(
         null=True, blank=True, help_text="Paging metadata even on a list that fits whole."
     )
+    tables_when_smaller = models.BooleanField(
+        null=True,
+        blank=True,
+        help_text="Lists come as tables wherever that is smaller, not only where items do not fit.",
+    )
     summary_fields = models.TextField(
         null=True,  # not set is not "none"
         blank=True,

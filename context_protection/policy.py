@@ -44,6 +44,7 @@ class Policy:
     summarization: bool = True
     chunking: bool = True
     meta_on_small_lists: bool = False
+    tables_when_smaller: bool = False
     summary_fields: str = ""  # names and paths separated by commas; empty: those that the type of record declares
 
 
@@ -64,6 +65,7 @@ CANONICAL_NAMES: Mapping[str, str] = {
     "summarization": "summarization",
     "chunking": "chunking",
     "meta_on_small_lists": "metaOnSmallLists",
+    "tables_when_smaller": "tablesWhenSmaller",
     "summary_fields": "summaryFields",
 }
 

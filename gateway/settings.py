@@ -152,6 +152,7 @@ _budget_settings = {
     "summarization": env.bool,
     "chunking": env.bool,
     "meta_on_small_lists": env.bool,
+    "tables_when_smaller": env.bool,
 }
 CONTEXT_PROTECTION = {name: read(name.upper(), default=None) for name, read in _budget_settings.items()}
 

@@ -7,6 +7,7 @@ import pytest
 
 from context_protection import tables
 from context_protection.asking import database
+from context_protection.models import TokenBudget
 from context_protection.stores import walks
 from gateway.connectors.hostaway.models import Booking
 from tests import crawler
@@ -285,3 +286,14 @@ def test_a_status_of_upstreams_own_is_asked_by_its_own_name(doors: Doors):
 @pytest.mark.parametrize("where", ['{"currency":"EUR"}', {"currency": "EUR"}])
 def test_an_object_may_come_as_the_text_of_one(doors: Doors, where: Any):
     assert doors.mcp(LIST, {"where": where})["meta"]["totalCount"] == Booking.objects.filter(currency="EUR").count()
+
+
+def test_ops_can_have_tables_wherever_they_are_smaller(doors: Doors, django_capture_on_commit_callbacks: Any):
+    items = doors.rest(LIST, {})
+    with django_capture_on_commit_callbacks(execute=True):
+        TokenBudget.objects.create(operation="", tables_when_smaller=True)
+    answer = doors.rest(LIST, {})
+    assert crawler.rows(answer) == items["items"]
+    assert answer["meta"]["estimatedTokens"] < 0.7 * items["meta"]["estimatedTokens"]
+    assert "items" in doors.rest(LIST, {"format": "items"}), "a caller's choice goes first"
+    assert "items" in doors.rest(LIST, {"limit": 1}), "a table of one row is no smaller"
