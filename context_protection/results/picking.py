@@ -1,4 +1,4 @@
-"""A part of a stored result: by path, by rows, by fields.
+"""A part of a stored result: by path, by rows.
 
 A path goes down by names and indexes: `guest.notes`, `items[0].name`, `items.0.name`; `items.*.name` is the list of all
 names, null where an element has none. Names that hold dots are found as well: the longest name that fits is taken.
@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from context_protection import asked, projection
+from context_protection import asked
 from context_protection.errors import InvalidArgument, nearest, shown
 
 MOST_PATH_CHARS = 500
@@ -18,18 +18,13 @@ _INDEX = re.compile(r"(?:\[(?P<in_brackets>\d{1,9}|\*)\]|(?P<plain>\d{1,9}|\*)(?
 _ROWS = re.compile(r"\s*(\d{1,9})\s*(?:(-)\s*(\d{1,9})\s*)?", re.ASCII)
 
 
-def pick(value: Any, *, path: str | None = None, rows: str | int | None = None, fields: str | None = None) -> Any:
+def pick(value: Any, *, path: str | None = None, rows: str | int | None = None) -> Any:
     """The asked part of `value`.
 
     Of a list, `rows` chooses first (from 0: "10-20" gives these rows, "5" that row itself) and `path` goes on in each;
-    of an object, `path` leads to the list that `rows` chooses from. `fields` are names and dotted paths of each row
-    that is left. Raises InvalidArgument for what is not there.
+    of an object, `path` leads to the list that `rows` chooses from. Raises InvalidArgument for what is not there.
     """
-    picked = _picked(value, path, None if rows is None else _Span.of(rows))
-    return picked if fields is None else _fields(picked, asked.split(fields))
-
-
-def _picked(value: Any, path: str | None, span: "_Span | None") -> Any:
+    span = None if rows is None else _Span.of(rows)
     if span is None:
         return _at(value, path)
     if not isinstance(value, list):
@@ -181,40 +176,6 @@ def _kind(value: Any) -> str:
             return "an object"
         case _:
             return "a list" if value else "an empty list"
-
-
-# -- Fields -----------------------------------------------------------------------------------------
-
-
-def _fields(value: Any, names: Sequence[str]) -> Any:
-    """These fields of an object, or of each in a list. Raises InvalidArgument for one that none has."""
-    if asked.ALL in names:
-        return value
-    rows = value if isinstance(value, list) else [value]
-    records = [row for row in rows if isinstance(row, dict)]
-    if rows and not records:
-        expected = "a path that leads to objects"
-        raise _wrong_fields(names[0], f"fields asks for names in {_kind(rows[0])}.", expected, "Leave fields out.")
-    for name in names:
-        if records and not any(projection.resolves(record, name) for record in records):
-            raise _unknown_field(name, records)
-    tree = projection.wanted(names)
-    chosen = [projection.project(row, tree) if isinstance(row, dict) else row for row in rows]
-    return chosen if isinstance(value, list) else chosen[0]
-
-
-def _unknown_field(name: str, records: Sequence[dict[str, Any]]) -> InvalidArgument:
-    names = dict.fromkeys(each for record in records for each in record)
-    close = nearest(name, names)
-    suggestion = f"Did you mean fields={shown(close)}?" if close else "Choose from those listed."
-    expected = f"any of: {_listed(names)}; below a name with dots, over a list with .*."
-    return _wrong_fields(name, f"fields names {shown(name)!r}, which does not exist here.", expected, suggestion)
-
-
-def _wrong_fields(name: str, message: str, expected: str, suggestion: str) -> InvalidArgument:
-    return InvalidArgument(
-        message, reason="unknown_field", parameter="fields", value=name, expected=expected, suggestion=suggestion
-    )
 
 
 def _listed(names: Collection[str]) -> str:

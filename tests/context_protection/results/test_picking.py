@@ -1,4 +1,4 @@
-"""A part of a stored result is had by path, rows and fields; what is not there is named."""
+"""A part of a stored result is had by path and rows; what is not there is named."""
 
 from typing import Any
 
@@ -79,9 +79,6 @@ def test_the_path_of_every_leaf_leads_to_it(value: Any):
         ({"rows": "1-2", "path": "guest.name"}, ["guest 1", "guest 2"]),
         ({"path": "[3].tags[1]"}, 9),
         ({"path": "*.id"}, [0, 1, 2, 3, 4]),
-        ({"rows": "0-0", "fields": "id, guest.name"}, [{"id": 0, "guest": {"name": "guest 0"}}]),
-        ({"rows": "1", "fields": "id"}, {"id": 1}),
-        ({"rows": "1", "fields": "all"}, ROWS[1]),
     ],
 )
 def test_rows_of_a_list_are_chosen_before_the_path_goes_on(asked: dict[str, Any], part: Any):
@@ -90,7 +87,6 @@ def test_rows_of_a_list_are_chosen_before_the_path_goes_on(asked: dict[str, Any]
 
 def test_rows_of_a_list_in_a_record_are_chosen_after_its_path():
     assert pick(RECORD, path="items", rows="0-1") == RECORD["items"][:2]
-    assert pick(RECORD, path="items", rows="0-2", fields="x") == [{"x": 1}, {}, {"x": None}]
 
 
 @pytest.mark.parametrize("rows", ["5", "0-5", "3-1", "-1", "x", "", "1-", "1.5", "99999999999", "٣"])
@@ -131,21 +127,9 @@ def test_a_path_that_is_empty_or_too_long_is_refused(path: str):
     assert refused(RECORD, path=path).parameter == "path"
 
 
-def test_an_unknown_field_names_the_nearest():
-    error = refused(ROWS, fields="id,gest")
-    assert (error.parameter, error.suggestion) == ("fields", "Did you mean fields=guest?")
-    assert "id, guest, tags" in error.expected
-
-
-def test_fields_of_what_has_none_are_refused():
-    assert refused(ROWS, rows="1", path="id", fields="name").message == "fields asks for names in a number."
-    assert pick([], fields="anything") == []
-
-
 def test_what_an_error_lists_is_bounded():
     wide = {f"a_rather_long_name_of_a_field_{number}": 1 for number in range(5000)}
-    for asked in ({"path": "nothing"}, {"fields": "nothing"}):
-        assert len(refused(wide, **asked).expected) < 1900
+    assert len(refused(wide, path="nothing").expected) < 1900
 
 
 @given(payloads.values, st.text(max_size=20) | st.sampled_from(["*", "[0]", "a.*", "*.*", "[*].a", "0.0"]))
