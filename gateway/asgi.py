@@ -10,6 +10,7 @@ import django
 django.setup()
 
 from channels.routing import ProtocolTypeRouter, URLRouter
+from django.conf import settings
 from django.urls import re_path
 
 from gateway.mcp.http import StreamableHTTP
@@ -22,7 +23,7 @@ from gateway.process.warmup import warm_up
 from telemetry import recorder
 
 server = build_server()
-streamable_http = StreamableHTTP(server)
+streamable_http = StreamableHTTP(server, stateless=not settings.MCP_STATEFUL)
 
 
 async def flush_telemetry() -> None:

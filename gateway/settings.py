@@ -49,6 +49,7 @@ if len(SECRET_KEY) < 32:
 
 MCP_TRANSPORT = env.str("MCP_TRANSPORT", default="stdio")
 MCP_PORT = env.int("MCP_PORT", default=None)
+MCP_STATEFUL = env.bool("MCP_STATEFUL", default=False)
 SLUICE_API_KEY = env.str("SLUICE_API_KEY", default="")
 
 # -- Applications -----------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-"""MCP over Streamable HTTP at /mcp, routed before Django; stateless, so that any process answers any request."""
+"""MCP over Streamable HTTP at /mcp, routed before Django; stateless, so that any process answers any request, unless
+`MCP_STATEFUL` is set: then a session lives in the process that began it."""
 
 import asyncio
 import contextvars
@@ -18,8 +19,10 @@ class StreamableHTTP:
     """The endpoint. Its session manager lives in a task of its own, one per event loop: started by the first
     request or by the process's lifespan, whichever comes first (not every ASGI server has a lifespan)."""
 
-    def __init__(self, server: SluiceServer) -> None:
+    def __init__(self, server: SluiceServer, **options: Any) -> None:
+        """`options` are the SDK's session manager's: stateless, event_store, retry_interval, …"""
         self.server = server
+        self.options = options
         self._managers: dict[asyncio.AbstractEventLoop, _Manager] = {}
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -37,7 +40,7 @@ class StreamableHTTP:
     async def start(self) -> StreamableHTTPSessionManager:
         loop = asyncio.get_running_loop()
         if loop not in self._managers:
-            self._managers[loop] = _Manager(self.server)
+            self._managers[loop] = _Manager(StreamableHTTPSessionManager(self.server, **self.options))
         return await self._managers[loop].started()
 
     async def stop(self) -> None:
@@ -49,8 +52,8 @@ class StreamableHTTP:
 class _Manager:
     """A session manager running in its own task, because its task group must end where it began."""
 
-    def __init__(self, server: SluiceServer) -> None:
-        self.manager = StreamableHTTPSessionManager(server, stateless=True)
+    def __init__(self, manager: StreamableHTTPSessionManager) -> None:
+        self.manager = manager
         self._ready = asyncio.Event()
         self._stop = asyncio.Event()
         self._task = asyncio.create_task(self._run(), context=contextvars.Context())
