@@ -1,4 +1,4 @@
-"""Every way into a web process. MCP and metrics are routed before Django, whose handler is the slow part."""
+"""Every way into a web process. MCP is routed before Django, whose handler is the slow part."""
 
 import os
 from typing import Any
@@ -9,38 +9,44 @@ import django
 
 django.setup()
 
-from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
-from django.urls import re_path
 
+from gateway.mcp.admission import Endpoint
+from gateway.mcp.changes import Changes
 from gateway.mcp.http import StreamableHTTP
-from gateway.mcp.server import build_server
-from gateway.mcp.websocket import MCPConsumer, deny
+from gateway.mcp.server import build_server, fingerprint
+from gateway.mcp.sessions import sessions
+from gateway.mcp.sse import MESSAGES, LegacySSE
+from gateway.mcp.websocket import WebSocketEndpoint, deny
 from gateway.process.bridge import run_sync
 from gateway.process.handler import PooledHandler
 from gateway.process.lifespan import Lifespan
 from gateway.process.warmup import warm_up
 from telemetry import recorder
 
-server = build_server()
-streamable_http = StreamableHTTP(server, stateless=not settings.MCP_STATEFUL)
+changes = Changes(sessions, fingerprint, stdio_peer=None)
+server = build_server(changes=changes)
+streamable_http = StreamableHTTP(server, sessions, stateless=not settings.MCP_STATEFUL)
+legacy_sse = LegacySSE(server, sessions)
 
 
 async def flush_telemetry() -> None:
     await run_sync(recorder.stop)
 
 
-def route(pattern: str, app: Any) -> Any:
-    """An ASGI application at a path; Channels takes Django's patterns for it."""
-    return re_path(pattern, app)
-
-
-application = ProtocolTypeRouter(
-    {
-        "http": URLRouter([route(r"^mcp/?$", streamable_http), route(r"", PooledHandler())]),
-        "websocket": URLRouter([route(r"^mcp/ws/?$", MCPConsumer.as_asgi(server=server)), route(r"", deny)]),
-        "lifespan": Lifespan(
-            startup=[warm_up, streamable_http.start], shutdown=[streamable_http.stop, flush_telemetry]
-        ),
-    }
+lifespan = Lifespan(
+    startup=[warm_up, streamable_http.start, changes.start],
+    shutdown=[changes.stop, streamable_http.stop, flush_telemetry],
 )
+rest_of_http: Endpoint = PooledHandler()
+HTTP: dict[str, Endpoint] = {"/mcp": streamable_http, "/mcp/sse": legacy_sse.stream, MESSAGES: legacy_sse.messages}
+WEBSOCKET: dict[str, Endpoint] = {"/mcp/ws": WebSocketEndpoint(server, sessions)}
+
+
+async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    if scope["type"] == "lifespan":
+        await lifespan(scope, receive, send)
+        return
+    path = scope["path"].rstrip("/")
+    endpoint: Endpoint = WEBSOCKET.get(path, deny) if scope["type"] == "websocket" else HTTP.get(path, rest_of_http)
+    await endpoint(scope, receive, send)

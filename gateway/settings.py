@@ -48,7 +48,7 @@ if len(SECRET_KEY) < 32:
     )
 
 MCP_TRANSPORT = env.str("MCP_TRANSPORT", default="stdio")
-MCP_PORT = env.int("MCP_PORT", default=None)
+MCP_PORT = env.str("MCP_PORT", default="")
 MCP_STATEFUL = env.bool("MCP_STATEFUL", default=False)
 SLUICE_API_KEY = env.str("SLUICE_API_KEY", default="")
 

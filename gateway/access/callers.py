@@ -45,12 +45,14 @@ def caller_of_key(key: str) -> Caller:
     return caller
 
 
-def confirm(caller: Caller) -> None:
-    """Whether the caller of a connection that is long open is still let in. Raises NotAuthenticated."""
-    if caller.id not in _live.get().ids:
+def confirm(caller: Caller) -> Caller:
+    """The caller of a connection that is long open, as it is now. Raises NotAuthenticated if it is no longer let in."""
+    current = _live.get().by_id.get(caller.id)
+    if current is None:
         raise _refused("The API key was revoked.")
-    if caller.expires_at is not None and caller.expires_at <= time.time():
+    if current.expires_at is not None and current.expires_at <= time.time():
         raise _refused("The API key has expired.")
+    return current
 
 
 def _refused(message: str) -> NotAuthenticated:
@@ -69,8 +71,8 @@ class Keys:
     by_digest: Mapping[str, Caller]
 
     @cached_property
-    def ids(self) -> frozenset[str]:
-        return frozenset(caller.id for caller in self.by_digest.values())
+    def by_id(self) -> Mapping[str, Caller]:
+        return {caller.id: caller for caller in self.by_digest.values()}
 
 
 def _load() -> Keys:

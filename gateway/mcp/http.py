@@ -5,36 +5,29 @@ import asyncio
 import contextvars
 from typing import Any
 
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from context_protection.errors import CallError
-from gateway.mcp.handshake import Handshake, refusal
-from gateway.mcp.peers import SCOPE_KEY, Peer
+from gateway.mcp.admission import admit
 from gateway.mcp.server import SluiceServer
+from gateway.mcp.sessions import Sessions
 
 
 class StreamableHTTP:
     """The endpoint. Its session manager lives in a task of its own, one per event loop: started by the first
     request or by the process's lifespan, whichever comes first (not every ASGI server has a lifespan)."""
 
-    def __init__(self, server: SluiceServer, **options: Any) -> None:
+    def __init__(self, server: SluiceServer, sessions: Sessions, **options: Any) -> None:
         """`options` are the SDK's session manager's: stateless, event_store, retry_interval, …"""
-        self.server = server
+        self.server = server.silent() if options.get("stateless") else server
+        self.sessions = sessions
         self.options = options
         self._managers: dict[asyncio.AbstractEventLoop, _Manager] = {}
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        try:
-            caller = await Handshake.of(scope).caller()
-        except CallError as error:
-            await _refuse(send, error)
-            return
+        await admit(self._serve, self.sessions, "http", scope, receive, send)
+
+    async def _serve(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         manager = await self.start()
-        token = AccessToken(token=caller.id, client_id=caller.id, scopes=[])  # binds a session to its caller
-        scope = {**scope, SCOPE_KEY: Peer(caller, "http"), "user": AuthenticatedUser(token)}
-        scope["headers"] = [(name, value.strip()) for name, value in scope["headers"]]
         await manager.handle_request(scope, receive, send)
 
     async def start(self) -> StreamableHTTPSessionManager:
@@ -74,9 +67,3 @@ class _Manager:
     async def stop(self) -> None:
         self._stop.set()
         await self._task
-
-
-async def _refuse(send: Any, error: CallError) -> None:
-    status, headers, body = refusal(error)
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

@@ -14,7 +14,7 @@ SCOPE_KEY = "sluice.peer"
 @dataclass(frozen=True, slots=True)
 class Peer:
     caller: Caller
-    door: str  # websocket | http | stdio
+    door: str  # websocket | http | sse | stdio
 
 
 def peer_of(ctx: ServerRequestContext[Any], stdio_peer: Peer | None) -> Peer:

@@ -4,6 +4,8 @@ Tools are the catalogue's operations. An answer is one text block, the envelope'
 structuredContent: clients drop the text where both are present, or pay for both.
 """
 
+import hashlib
+from copy import copy
 from itertools import accumulate
 from typing import Any
 
@@ -21,7 +23,9 @@ from context_protection.policy import Kind, Policy
 from context_protection.stores import walks
 from context_protection.tokens import claude
 from gateway import hints
+from gateway.access.callers import Caller
 from gateway.corridor import Call, serve
+from gateway.mcp.changes import Changes
 from gateway.mcp.peers import Peer, peer_of
 from gateway.operations import Operation, catalogue
 from gateway.process.bridge import run_sync
@@ -42,18 +46,27 @@ INSTRUCTIONS = (
 class SluiceServer(Server[Any]):
     """Says that its tool list can change, also to clients of Streamable HTTP, whose manager asks without options."""
 
+    announces = True  # that the tool list can change
+
+    def silent(self) -> "SluiceServer":
+        """The same server where there is no way to tell a client anything between its requests."""
+        server = copy(self)
+        server.announces = False
+        return server
+
     def create_initialization_options(
         self,
         notification_options: NotificationOptions | None = None,
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
-        options = notification_options or NotificationOptions(tools_changed=True)
+        options = notification_options or NotificationOptions(tools_changed=self.announces)
         return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 
-def build_server(stdio_peer: Peer | None = None) -> SluiceServer:
-    """The server. `stdio_peer` is who calls where the transport carries no credentials of its own."""
+def build_server(stdio_peer: Peer | None = None, changes: Changes | None = None) -> SluiceServer:
+    """The server. `stdio_peer` is who calls where the transport carries no credentials of its own; `changes` tells
+    clients of a changed tool list."""
 
     async def list_tools(
         ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
@@ -81,7 +94,7 @@ def build_server(stdio_peer: Peer | None = None) -> SluiceServer:
             return _result(dumps(error.document()), is_error=True)
         return _result(envelope.body)
 
-    return SluiceServer(
+    server = SluiceServer(
         "sluice",
         title="Sluice",
         version=VERSION,
@@ -90,11 +103,19 @@ def build_server(stdio_peer: Peer | None = None) -> SluiceServer:
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+    if changes is not None:
+        changes.register(server)
+    return server
 
 
 def tools() -> list[types.Tool]:
     """The operations as tools, in the catalogue's order, with their ranges as the policy has them now. Blocks."""
     return [_tool(operation, policy_for(operation.name)) for operation in catalogue]
+
+
+def fingerprint(caller: Caller) -> str:
+    """Tells one state of the caller's tool list from another. Blocks."""
+    return hashlib.sha256(repr(tools()).encode()).hexdigest()
 
 
 def page_of_tools(cursor: str | None) -> tuple[list[types.Tool], str | None]:

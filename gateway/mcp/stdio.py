@@ -3,12 +3,20 @@
 from mcp.server.stdio import stdio_server
 
 from gateway.access.callers import Caller
+from gateway.mcp.changes import Changes
 from gateway.mcp.peers import Peer
-from gateway.mcp.server import build_server
+from gateway.mcp.server import build_server, fingerprint
+from gateway.mcp.sessions import Sessions
 
 
 async def serve_stdio(caller: Caller) -> None:
     """Serves until stdin closes. Nothing but MCP is written to stdout."""
-    server = build_server(Peer(caller, "stdio"))
-    async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+    peer = Peer(caller, "stdio")
+    changes = Changes(Sessions(), fingerprint, peer)
+    server = build_server(peer, changes)
+    await changes.start()
+    try:
+        async with stdio_server() as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())
+    finally:
+        await changes.stop()

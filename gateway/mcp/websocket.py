@@ -1,35 +1,45 @@
 """MCP over WebSocket at /mcp/ws, subprotocol `mcp`: a text frame holds one JSON-RPC message.
 
-A Channels consumer between the socket and two memory streams that the SDK's Server reads and writes. Cancellation is
-MCP's own (`notifications/cancelled`); closing the socket cancels whatever still runs for it.
+The SDK's server reads and writes the socket itself, through two small streams: no queue, no task and no copy lies
+between, so that an idle socket costs little and a client that does not read holds up nobody but itself. Cancellation
+is MCP's own (`notifications/cancelled`); closing the socket cancels whatever still runs for it.
 """
 
-import asyncio
 import logging
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
-import anyio
-from channels.exceptions import StopConsumer
-from channels.generic.websocket import AsyncWebsocketConsumer
 from mcp.server import Server
-from mcp.shared._context_streams import create_context_streams
+from mcp.server.runner import _serve_legacy_stream, _serve_modern_stream
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
-from mcp.types import jsonrpc_message_adapter
+from mcp.types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    PROTOCOL_VERSION_META_KEY,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+    jsonrpc_message_adapter,
+)
 from pydantic import ValidationError
 
-from context_protection.budget import dumps
 from context_protection.errors import CallError, InvalidArgument
 from gateway.mcp.handshake import Handshake, refusal
 from gateway.mcp.peers import Peer
+from gateway.mcp.sessions import Ending, Sessions
 
 logger = logging.getLogger(__name__)
 
 SUBPROTOCOL = "mcp"
-PARSE_ERROR, INVALID_REQUEST = -32700, -32600
-UNSUPPORTED_DATA, INTERNAL_ERROR, TRY_AGAIN_LATER = 1003, 1011, 1013
-QUEUED_MESSAGES = 64  # in each direction
-FULL_SECONDS = 30.0  # how long a session may leave its queue full
-GOODBYE_SECONDS = 5.0  # for handlers to end when the peer has gone
+MOST_IN_FLIGHT = 256  # requests of one socket that wait for their answers
+SERVER_BUSY = -32000
+NOT_TEXT = Ending(1003, "MCP messages are text frames.")
+FAILED = Ending(1011, "The session failed; connect again.")
+STREAMS = frozenset({"subscriptions/listen"})  # requests that stay open by design
 
 
 async def deny(scope: Any, receive: Any, send: Any) -> None:
@@ -38,109 +48,201 @@ async def deny(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "websocket.close"})
 
 
-class MCPConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
-    channel_layer_alias = "none"  # a session belongs to its socket alone
-
-    def __init__(self, server: Server[Any]) -> None:
-        super().__init__()
+class WebSocketEndpoint:
+    def __init__(self, server: Server[Any], sessions: Sessions) -> None:
         self.server = server
-        self.session: asyncio.Task[None] | None = None
-        self.left = False  # the peer has gone
+        self.sessions = sessions
 
-    async def dispatch(self, message: dict[str, Any]) -> None:
-        """Without the base class's database clean-up, a hop into one shared thread for every frame."""
-        handlers = {
-            "websocket.connect": self.websocket_connect,
-            "websocket.receive": self.websocket_receive,
-            "websocket.disconnect": self.websocket_disconnect,
-        }
-        await handlers[message["type"]](message)
-
-    async def connect(self) -> None:
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        await receive()
         try:
-            caller = await Handshake.of(self.scope).caller()
-            self._check_subprotocol()
+            caller = await Handshake.of(scope).caller()
+            _check_subprotocol(scope)
         except CallError as error:
-            await self._refuse(error)
+            await _refuse(scope, send, error)
             return
-        self.peer = Peer(caller, "websocket")
-        self.to_server, incoming = create_context_streams[SessionMessage | Exception](QUEUED_MESSAGES)
-        outgoing, self.from_server = create_context_streams[SessionMessage](QUEUED_MESSAGES)
-        await self.accept(subprotocol=SUBPROTOCOL)
-        self.session = asyncio.create_task(self._serve(incoming, outgoing))
+        await send({"type": "websocket.accept", "subprotocol": SUBPROTOCOL})
+        scope.clear()  # it would be kept for as long as the socket is open
+        socket = Socket(receive, send, Peer(caller, "websocket"), self.sessions)
+        with self.sessions.opened(socket):
+            await socket.serve(self.server)
 
-    def _check_subprotocol(self) -> None:
-        offered = self.scope.get("subprotocols", [])
-        if SUBPROTOCOL not in offered:
-            raise InvalidArgument(
-                "The connection does not offer the subprotocol mcp.",
-                reason="invalid_subprotocol",
-                parameter="Sec-WebSocket-Protocol",
-                value=", ".join(offered),
-                expected=SUBPROTOCOL,
-                suggestion="Offer the WebSocket subprotocol mcp.",
-            )
 
-    async def _refuse(self, error: CallError) -> None:
-        """Denies the handshake: with status and body where the server can, else with a bare 403."""
-        if "websocket.http.response" not in self.scope.get("extensions", {}):
-            await self.close()
-            return
-        status, headers, body = refusal(error)
-        await self.base_send({"type": "websocket.http.response.start", "status": status, "headers": headers})
-        await self.base_send({"type": "websocket.http.response.body", "body": body})
+def _check_subprotocol(scope: dict[str, Any]) -> None:
+    offered = scope.get("subprotocols", [])
+    if SUBPROTOCOL not in offered:
+        raise InvalidArgument(
+            "The connection does not offer the subprotocol mcp.",
+            reason="invalid_subprotocol",
+            parameter="Sec-WebSocket-Protocol",
+            value=", ".join(offered),
+            expected=SUBPROTOCOL,
+            suggestion="Offer the WebSocket subprotocol mcp.",
+        )
 
-    async def _serve(self, incoming: Any, outgoing: Any) -> None:
-        pump = asyncio.create_task(self._pump())
+
+async def _refuse(scope: dict[str, Any], send: Any, error: CallError) -> None:
+    """Denies the handshake: with status and body where the server can, else with a bare 403."""
+    if "websocket.http.response" not in scope.get("extensions", {}):
+        await send({"type": "websocket.close"})
+        return
+    status, headers, body = refusal(error)
+    await send({"type": "websocket.http.response.start", "status": status, "headers": headers})
+    await send({"type": "websocket.http.response.body", "body": body})
+
+
+class Socket:
+    """One session: what the SDK reads from and writes to, in both directions the same object."""
+
+    __slots__ = ("__weakref__", "_closed", "_in_flight", "_metadata", "_opening", "_receive", "_send", "_sessions",
+                 "peer")  # fmt: skip
+
+    def __init__(self, receive: Any, send: Any, peer: Peer, sessions: Sessions) -> None:
+        self.peer = peer
+        self._receive = receive
+        self._send = send
+        self._sessions = sessions
+        self._metadata = ServerMessageMetadata(request_context=peer)
+        self._in_flight: set[RequestId] = set()
+        self._opening: SessionMessage | None = None
+        self._closed = False
+
+    @property
+    def answering(self) -> int:
+        return len(self._in_flight)
+
+    async def end(self, ending: Ending) -> None:
+        if not self._closed:
+            self._closed = True
+            await self._emit({"type": "websocket.close", "code": ending.code, "reason": ending.reason})
+
+    async def serve(self, server: Server[Any]) -> None:
+        """Serves until the socket is closed. Its era is that of the first request, for good. (The SDK's own
+        `serve_dual_era_loop` chooses likewise, at the price of one more stream and task for every socket.)"""
         try:
-            await self.server.run(incoming, outgoing, self.server.create_initialization_options())
+            opening = await self._first_request()
+            if opening is None:
+                return
+            async with server.lifespan(server) as state:
+                if opening.method != "initialize" and _is_enveloped(opening):
+                    await _serve_modern_stream(server, self, self, lifespan_state=state, raise_exceptions=False)
+                else:
+                    await _serve_legacy_stream(
+                        server,
+                        self,
+                        self,
+                        lifespan_state=state,
+                        session_id=None,
+                        init_options=None,
+                        raise_exceptions=False,
+                    )
         except Exception:
             logger.exception("session failed")
-        finally:
-            await outgoing.aclose()
-            await pump
-            if not self.left:
-                await self.close(INTERNAL_ERROR)
+            await self.end(FAILED)
 
-    async def _pump(self) -> None:
-        """From the server to the socket; goes on draining when the peer has left."""
-        gone = False
-        async for message in self.from_server:
-            if gone:
-                continue
-            try:
-                await self.send(text_data=message.message.model_dump_json(by_alias=True, exclude_unset=True))
-            except (OSError, RuntimeError):
-                gone = True
+    async def _first_request(self) -> JSONRPCRequest | None:
+        """The first request, which is read once more by the SDK; what comes before it has no meaning. None: the
+        socket was closed."""
+        async for item in self:
+            if isinstance(item.message, JSONRPCRequest):
+                self._opening = item
+                return item.message
+        return None
 
-    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        if text_data is None:
-            await self.close(UNSUPPORTED_DATA, "MCP messages are text frames.")
-            return
+    # -- What the SDK reads -------------------------------------------------------------------------
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage:
+        if self._opening is not None:
+            opening, self._opening = self._opening, None
+            return opening
+        while True:
+            event = await self._receive()
+            if event["type"] == "websocket.disconnect":
+                self._closed = True
+                raise StopAsyncIteration
+            message = await self._understood(event)
+            if message is not None:
+                return SessionMessage(message, metadata=self._metadata)
+
+    receive = __anext__
+
+    async def _understood(self, event: dict[str, Any]) -> JSONRPCMessage | None:
+        """The message of a frame; None where the frame has been answered here."""
+        text = event.get("text")
+        if text is None:
+            await self.end(NOT_TEXT)
+            return None
         try:
-            message = jsonrpc_message_adapter.validate_json(text_data, by_name=False)
+            message: JSONRPCMessage = jsonrpc_message_adapter.validate_json(text, by_name=False)
         except ValidationError as error:
             await self._answer_garbage(error)
-            return
-        metadata = ServerMessageMetadata(request_context=self.peer)
-        try:
-            await asyncio.wait_for(self.to_server.send(SessionMessage(message, metadata=metadata)), FULL_SECONDS)
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            return  # the session has ended; the socket is being closed
-        except TimeoutError:
-            await self.close(TRY_AGAIN_LATER, "Too many messages are waiting to be answered.")
+            return None
+        if isinstance(message, JSONRPCRequest):
+            return await self._admitted(message)
+        if isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
+            self._forget((message.params or {}).get("requestId"))
+        return message
+
+    async def _admitted(self, request: JSONRPCRequest) -> JSONRPCRequest | None:
+        """The request, unless there is a reason to refuse it at the door."""
+        refused = self._refusal(request)
+        if refused is not None:
+            await self.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=request.id, error=refused)))
+            return None
+        if request.method not in STREAMS:
+            self._in_flight.add(request.id)
+        return request
+
+    def _refusal(self, request: JSONRPCRequest) -> ErrorData | None:
+        if self._sessions.draining:
+            return ErrorData(code=SERVER_BUSY, message="The server restarts; connect again and repeat the request.")
+        if len(self._in_flight) >= MOST_IN_FLIGHT:
+            message = f"{MOST_IN_FLIGHT} requests of this connection wait to be answered: wait for an answer first."
+            return ErrorData(code=SERVER_BUSY, message=message)
+        return None
 
     async def _answer_garbage(self, error: ValidationError) -> None:
         """What the SDK drops silently: the sender learns that it was not understood."""
         unparsable = any(problem["type"] == "json_invalid" for problem in error.errors(include_input=False))
         code, words = (PARSE_ERROR, "Parse error") if unparsable else (INVALID_REQUEST, "Invalid Request")
-        answer = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": words}}
-        await self.send(text_data=dumps(answer).decode())
+        answer = JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=words))
+        await self.send(SessionMessage(answer))
 
-    async def websocket_disconnect(self, message: dict[str, Any]) -> None:
-        self.left = True
-        if self.session is not None:
-            await self.to_server.aclose()
-            await asyncio.wait([self.session], timeout=GOODBYE_SECONDS)
-            self.session.cancel()
-        raise StopConsumer
+    # -- What the SDK writes ------------------------------------------------------------------------
+
+    async def send(self, item: SessionMessage) -> None:
+        message = item.message
+        await self._emit({"type": "websocket.send", "text": message.model_dump_json(by_alias=True, exclude_unset=True)})
+        if isinstance(message, (JSONRPCResponse, JSONRPCError)):
+            self._forget(message.id)
+
+    def _forget(self, request_id: Any) -> None:
+        if isinstance(request_id, (str, int)):
+            self._in_flight.discard(request_id)
+
+    async def _emit(self, event: dict[str, Any]) -> None:
+        """Waits for as long as the other end does not read. When it has gone, there is nobody left to tell."""
+        try:
+            await self._send(event)
+        except (OSError, RuntimeError):
+            self._closed = True
+
+    async def aclose(self) -> None:
+        """The SDK closes its streams when the session has ended: with it the socket, in `serve`."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+
+def _is_enveloped(request: JSONRPCRequest) -> bool:
+    """Whether the request is of the 2026 era, each of whose requests names its protocol version."""
+    meta = (request.params or {}).get("_meta")
+    return isinstance(meta, dict) and PROTOCOL_VERSION_META_KEY in meta

@@ -21,6 +21,7 @@ class Serving:
     password: str
     welcome: str
     environment: dict[str, str]
+    pid: int
 
     @property
     def websocket(self) -> str:
@@ -40,9 +41,9 @@ class Serving:
 
 
 @contextmanager
-def serving(data_dir: Path) -> Iterator[Serving]:
-    """Starts it on any free port, and stops it as a supervisor does."""
-    environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(data_dir), "PYTHONUNBUFFERED": "1"}
+def serving(data_dir: Path, **variables: str) -> Iterator[Serving]:
+    """Starts it on any free port, and stops it as a supervisor does. `variables` of the environment."""
+    environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(data_dir), "PYTHONUNBUFFERED": "1", **variables}
     process = subprocess.Popen(
         [sys.executable, "manage.py", "serve", "--port", "0"],
         cwd=ROOT,
@@ -73,4 +74,4 @@ def _welcomed(process: "subprocess.Popen[str]", environment: dict[str, str]) -> 
     assert base is not None, welcome
     assert key is not None, welcome
     assert password is not None, welcome
-    return Serving(base[1], key[1], password[1], welcome, environment)
+    return Serving(base[1], key[1], password[1], welcome, environment, process.pid)

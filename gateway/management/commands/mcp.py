@@ -1,7 +1,8 @@
-"""manage.py mcp: MCP for clients that start their server: stdio, or a port of its own."""
+"""manage.py mcp: MCP alone, over the transport that MCP_TRANSPORT names: stdio, or a port of its own."""
 
 import asyncio
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -12,34 +13,59 @@ from django.db.migrations.executor import MigrationExecutor
 from context_protection.errors import NotAuthenticated
 from gateway.access.callers import Caller, caller_of_key
 from gateway.mcp.stdio import serve_stdio
+from gateway.mcp.transports import InvalidTransport, Transport, TransportConfig
+from gateway.process import web
 from telemetry import recorder
+
+PATHS = {Transport.HTTP_SSE: ("http", "/mcp"), Transport.WEBSOCKET: ("ws", "/mcp/ws")}
 
 
 class Command(BaseCommand):
     help = (
-        "Serves MCP over stdio, for clients such as Claude Desktop. The key is read from SLUICE_API_KEY; "
-        "make one with: manage.py apikey create NAME"
+        "Serves MCP over MCP_TRANSPORT: stdio (the default, for clients such as Claude Desktop that start their "
+        "server; the key is read from SLUICE_API_KEY), http-sse (Streamable HTTP at /mcp and legacy SSE at /mcp/sse) "
+        "or websocket (/mcp/ws), both on MCP_PORT with a key in every connection. Make a key with: "
+        "manage.py apikey create NAME"
     )
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if settings.MCP_TRANSPORT != "stdio":
-            raise CommandError(
-                f"MCP_TRANSPORT is {settings.MCP_TRANSPORT!r}; expected stdio. "
-                "WebSocket (/mcp/ws) and Streamable HTTP (/mcp) are served by: manage.py serve"
-            )
-        caller = self._caller()
         try:
-            asyncio.run(serve_stdio(caller))
+            config = TransportConfig.of(settings.MCP_TRANSPORT, settings.MCP_PORT)
+        except InvalidTransport as error:
+            raise CommandError(str(error)) from None
+        self._check_database()
+        if config.port is None:
+            caller = self._caller()
+            self._until_interrupted(lambda: asyncio.run(serve_stdio(caller)))
+        else:
+            self._serve(config.transport, config.port)
+
+    def _serve(self, transport: Transport, port: int) -> None:
+        try:
+            listener = web.listen(settings.HOST, port, variable="MCP_PORT")
+        except web.CannotListen as error:
+            raise CommandError(str(error)) from None
+        scheme, path = PATHS[transport]
+        base = web.address(settings.HOST, listener).replace("http", scheme, 1)
+        self.stdout.write(f"MCP listens on {base}{path} (Ctrl-C stops it).")
+        self.stdout.flush()
+        self._until_interrupted(lambda: web.run(listener))
+
+    def _until_interrupted(self, serve: Callable[[], None]) -> None:
+        try:
+            serve()
         except KeyboardInterrupt:
             sys.exit(130)
         finally:
             recorder.stop()
 
-    def _caller(self) -> Caller:
+    def _check_database(self) -> None:
         executor = MigrationExecutor(connection)
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):
             raise CommandError("The database is not set up. Start Sluice once with `make run`, or: manage.py migrate")
+
+    def _caller(self) -> Caller:
         if not settings.SLUICE_API_KEY:
             raise CommandError(
                 "SLUICE_API_KEY is not set. Make a key with `manage.py apikey create NAME`, and put it into the "

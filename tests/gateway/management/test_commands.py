@@ -210,7 +210,15 @@ def test_loading_again_gives_the_same_account():
     [
         ({"SLUICE_API_KEY": ""}, "SLUICE_API_KEY is not set. Make a key with"),
         ({"SLUICE_API_KEY": "slc_wrong"}, "SLUICE_API_KEY: The API key is unknown or was revoked."),
-        ({"MCP_TRANSPORT": "carrier-pigeon"}, "carrier-pigeon"),
+        (
+            {"MCP_TRANSPORT": "carrier-pigeon"},
+            "Invalid MCP_TRANSPORT: carrier-pigeon. Valid values: stdio, http-sse, websocket",
+        ),
+        ({"MCP_TRANSPORT": "websocket"}, "MCP_PORT environment variable required for websocket transport"),
+        ({"MCP_TRANSPORT": "HTTP-SSE"}, "MCP_PORT environment variable required for http-sse transport"),
+        ({"MCP_TRANSPORT": "http-sse", "MCP_PORT": "80"}, "Port must be between 1024 and 65535, got 80"),
+        ({"MCP_TRANSPORT": "websocket", "MCP_PORT": "65536"}, "Port must be between 1024 and 65535, got 65536"),
+        ({"MCP_TRANSPORT": "websocket", "MCP_PORT": "ninety"}, "Port must be between 1024 and 65535, got ninety"),
     ],
 )
 def test_mcp_without_what_it_needs_says_what_to_do(settings: LazySettings, values: dict[str, str], words: str):

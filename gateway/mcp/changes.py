@@ -1,0 +1,131 @@
+"""Clients that want to hear of a changed tool list, in both eras, and when to tell them.
+
+A change of configuration, in whatever process it was made, moves the revision that every process follows. Each then
+compares, for the callers that are connected to it, the list of tools with the one before.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import mcp.types as types
+from mcp.server import Server, ServerRequestContext
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
+
+from context_protection.errors import NotAuthenticated
+from context_protection.revisions import revisions
+from gateway.access.callers import Caller, confirm
+from gateway.mcp.peers import Peer, peer_of
+from gateway.mcp.sessions import REFUSED, Ending, Sessions
+from gateway.process.bridge import run_sync
+
+logger = logging.getLogger(__name__)
+LOOK_SECONDS = 1.0
+
+Tell = Callable[[], Awaitable[None]]
+
+
+class Listeners:
+    """Of one caller: the sessions of the handshake era, and the subscriptions of the one after."""
+
+    def __init__(self, caller: Caller, known: str) -> None:
+        self.caller = caller
+        self.known = known  # the fingerprint of the list that they know
+        self.sessions: dict[object, Tell] = {}
+        self.bus = InMemorySubscriptionBus()
+        self.subscriptions = ListenHandler(self.bus)
+
+    async def tell(self) -> None:
+        await self.bus.publish(ToolsListChanged())
+        await asyncio.gather(*(tell() for tell in self.sessions.values()), return_exceptions=True)
+
+
+class Changes:
+    """`fingerprint` tells one state of a caller's tool list from another; it blocks."""
+
+    def __init__(self, sessions: Sessions, fingerprint: Callable[[Caller], str], stdio_peer: Peer | None) -> None:
+        self.sessions = sessions
+        self.fingerprint = fingerprint
+        self.stdio_peer = stdio_peer
+        self._listeners: dict[str, Listeners] = {}
+        self._revision = 0
+        self._watching: asyncio.Task[None] | None = None
+
+    def register(self, server: Server[Any]) -> None:
+        server.add_notification_handler("notifications/initialized", types.NotificationParams, self._initialized)
+        server.add_request_handler("subscriptions/listen", types.SubscriptionsListenRequestParams, self._listen)
+
+    async def _initialized(self, ctx: ServerRequestContext[Any], params: Any) -> None:
+        connection = ctx.session._connection  # the SDK gives handlers no other way to a connection's end
+        if not connection.has_standalone_channel:
+            return  # a request of stateless HTTP: there is no way to tell it anything later
+        listeners = await self._of(ctx)
+        key = object()
+        listeners.sessions[key] = connection.send_tool_list_changed
+        connection.exit_stack.callback(listeners.sessions.pop, key, None)
+
+    async def _listen(
+        self, ctx: ServerRequestContext[Any], params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        listeners = await self._of(ctx)
+        return await listeners.subscriptions(ctx, params)
+
+    async def _of(self, ctx: ServerRequestContext[Any]) -> Listeners:
+        caller = peer_of(ctx, self.stdio_peer).caller
+        if caller.id not in self._listeners:
+            known = await run_sync(self.fingerprint, caller)
+            self._listeners.setdefault(caller.id, Listeners(caller, known))
+        return self._listeners[caller.id]
+
+    def end_subscriptions(self) -> None:
+        for listeners in self._listeners.values():
+            listeners.subscriptions.close()
+
+    # -- Watching -----------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        self._watching = asyncio.create_task(self._watch())
+
+    async def stop(self) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+
+    async def _watch(self) -> None:
+        """Looks for as long as the process lives. What fails once is looked at again a second later."""
+        while True:
+            try:
+                await self.look()
+            except Exception:
+                logger.exception("connections not checked")
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def look(self) -> None:
+        """Ends the connections of refused keys, and tells of changed lists, if there is a reason to look."""
+        revision = await run_sync(revisions.current)
+        callers = {*self.sessions.callers(), *(listeners.caller for listeners in self._listeners.values())}
+        if revision == self._revision and not any(_has_expired(caller) for caller in callers):
+            return
+        for caller in callers:
+            try:
+                current = await run_sync(confirm, caller)
+            except NotAuthenticated as error:
+                self._listeners.pop(caller.id, None)
+                await self.sessions.end(caller, Ending(REFUSED, error.message))
+            else:
+                await self._compare(current)
+        self._revision = revision
+
+    async def _compare(self, caller: Caller) -> None:
+        listeners = self._listeners.get(caller.id)
+        if listeners is None:
+            return
+        fingerprint = await run_sync(self.fingerprint, caller)
+        if fingerprint != listeners.known:
+            listeners.known = fingerprint
+            await listeners.tell()
+
+
+def _has_expired(caller: Caller) -> bool:
+    return caller.expires_at is not None and caller.expires_at <= time.time()

@@ -1,0 +1,76 @@
+"""The MCP connections that are open in this process: ended when their key is refused, and before a restart."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from gateway.access.callers import Caller
+from gateway.mcp.peers import Peer
+
+POLL_SECONDS = 0.05  # how often a drain looks whether the last answer has left
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why a connection is ended: a WebSocket close code, and a sentence for the other end."""
+
+    code: int
+    reason: str
+
+
+RESTART = Ending(1012, "The server restarts; connect again.")
+REFUSED = 1008
+
+
+class Session(Protocol):
+    """One open connection, whatever its transport."""
+
+    @property
+    def peer(self) -> Peer: ...
+
+    @property
+    def answering(self) -> int:
+        """How many requests wait for their answers."""
+        ...
+
+    async def end(self, ending: Ending) -> None: ...
+
+
+class Sessions:
+    def __init__(self) -> None:
+        self._open: set[Session] = set()
+        self.draining = False
+
+    @contextmanager
+    def opened(self, session: Session) -> Iterator[None]:
+        self._open.add(session)
+        try:
+            yield
+        finally:
+            self._open.discard(session)
+
+    def callers(self) -> set[Caller]:
+        return {session.peer.caller for session in self._open}
+
+    async def end(self, caller: Caller, ending: Ending) -> None:
+        """Ends every connection of a caller."""
+        await self._end([session for session in self._open if session.peer.caller == caller], ending)
+
+    async def drain(self, seconds: float) -> None:
+        """Begins no more calls, lets those in flight finish for so long, and ends every connection."""
+        self.draining = True
+        deadline = time.monotonic() + seconds
+        while True:
+            if not any(session.answering for session in self._open) or time.monotonic() >= deadline:
+                break
+            await asyncio.sleep(POLL_SECONDS)
+        await self._end(list(self._open), RESTART)
+
+    async def _end(self, sessions: list[Session], ending: Ending) -> None:
+        await asyncio.gather(*(session.end(ending) for session in sessions), return_exceptions=True)
+
+
+sessions = Sessions()

@@ -1,0 +1,45 @@
+"""Which transport `manage.py mcp` serves, as the environment says it (MCP_TRANSPORT, MCP_PORT)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+
+class Transport(StrEnum):
+    STDIO = "stdio"
+    HTTP_SSE = "http-sse"
+    WEBSOCKET = "websocket"
+
+
+PORTS = (1024, 65535)
+
+
+class InvalidTransport(ValueError):
+    """A sentence that names the variable, its value, and what is expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransportConfig:
+    """`port` is None for stdio, which has none."""
+
+    transport: Transport
+    port: int | None = None
+
+    @classmethod
+    def of(cls, transport: str, port: str) -> Self:
+        """From the variables' texts. Raises InvalidTransport."""
+        try:
+            chosen = Transport(transport.strip().lower())
+        except ValueError:
+            valid = ", ".join(Transport)
+            raise InvalidTransport(f"Invalid MCP_TRANSPORT: {transport}. Valid values: {valid}") from None
+        return cls(chosen) if chosen is Transport.STDIO else cls(chosen, _port(chosen, port))
+
+
+def _port(transport: Transport, text: str) -> int:
+    if not text:
+        raise InvalidTransport(f"MCP_PORT environment variable required for {transport} transport")
+    low, high = PORTS
+    if not text.isdecimal() or not low <= int(text) <= high:
+        raise InvalidTransport(f"Port must be between {low} and {high}, got {text}")
+    return int(text)

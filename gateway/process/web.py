@@ -1,0 +1,107 @@
+"""The web server of a process: uvicorn, with what MCP asks of it.
+
+Calls in flight end before their connections do; an idle socket is small; whoever does not read is dropped.
+"""
+
+import asyncio
+import errno
+import signal
+import socket
+import sys
+from typing import Any
+
+import uvicorn
+from django.conf import settings
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from gateway.mcp.sessions import sessions
+
+DRAIN_SECONDS = 8.0  # for the calls in flight when the process is told to stop
+GOODBYE_SECONDS = 2  # for connections to close after that
+UNREAD_SECONDS = 20  # after which a connection is cut whose other end takes nothing any more
+LINGER_SECONDS = 2.0  # for a client to have read why its message was refused
+BACKLOG = 2048  # connections that wait to be accepted
+LARGEST_MESSAGE = 4 * 1024 * 1024  # bytes of a WebSocket message; more is closed with 1009
+
+
+class CannotListen(Exception):
+    """A sentence for people."""
+
+
+def listen(host: str, port: int, *, variable: str = "PORT") -> socket.socket:
+    """A listening socket, of the port that `variable` of the environment sets. Raises CannotListen that says what is
+    in the way."""
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; its connections inherit it
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_SECONDS * 1000)
+    try:
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        if getattr(error, "errno", None) == errno.EADDRINUSE:
+            problem = (
+                f"Port {port} on {host} is taken. Stop what listens there, or choose another: {variable}={port + 1}"
+            )
+            raise CannotListen(problem) from None
+        raise CannotListen(f"Cannot listen on {host} port {port}: {error}. Set HOST and {variable}.") from None
+    return listener
+
+
+def address(host: str, listener: socket.socket) -> str:
+    """http://host:port"""
+    return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
+
+
+def run(listener: socket.socket, application: str = "gateway.asgi:application") -> None:
+    """Serves until SIGINT or SIGTERM."""
+    # uvicorn raises the signal again when it has stopped; without a handler, nothing after it would run.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    config = uvicorn.Config(
+        application,
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=GOODBYE_SECONDS,
+        ws=SmallWebSocket,
+        ws_max_size=LARGEST_MESSAGE,
+        ws_per_message_deflate=False,  # 50 KB a socket, and time that a local network does not pay back
+        server_header=False,
+        proxy_headers=settings.SECURE_PROXY_SSL_HEADER is not None,
+    )
+    DrainingServer(config).run(sockets=[listener])
+
+
+class DrainingServer(uvicorn.Server):
+    """Stops accepting, lets MCP's calls in flight finish, and only then closes connections."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for server in self.servers:
+            server.close()
+        drained = asyncio.create_task(sessions.drain(DRAIN_SECONDS))
+        while not (drained.done() or self.force_exit):
+            await asyncio.wait([drained], timeout=0.1)
+        await super().shutdown(sockets)
+
+
+class SmallWebSocket(WebSocketsSansIOProtocol):
+    """Forgets the handshake when it is over, which is a fifth of an idle socket's memory; and lets a client that is
+    refused in the middle of a message read why."""
+
+    def start_keepalive(self) -> None:
+        self.request: Any = None
+        self.response: Any = None
+        super().start_keepalive()
+
+    def handle_parser_exception(self) -> None:
+        """Sends the reason (1009: too big), and goes on taking what is under way: closing with unread bytes would
+        reset the connection, and the reason with it."""
+        if self.close_sent:
+            return
+        self.close_sent = True
+        close = self.conn.close_sent
+        assert close is not None
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": close.code, "reason": close.reason})
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        self.close_timer = self.loop.call_later(LINGER_SECONDS, self.transport.close)

@@ -1,0 +1,210 @@
+"""How a socket behaves when something is wrong, or ends: bytes on the wire, without an SDK that would smooth them."""
+
+import contextlib
+import json
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+import websockets
+from websockets.asyncio.client import ClientConnection
+
+from tests.e2e.serving import Serving, serving
+
+INITIALIZE = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "tests", "version": "1"},
+}
+PATIENCE = 20  # seconds, for what comes within one
+
+
+@pytest.fixture(scope="module")
+def sluice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    with serving(tmp_path_factory.mktemp("sluice")) as running:
+        yield running
+
+
+@asynccontextmanager
+async def connected(sluice: Serving, key: str = "") -> AsyncIterator[ClientConnection]:
+    """A socket whose session has been initialized."""
+    headers = {"Authorization": f"Bearer {key or sluice.key}"}
+    async with websockets.connect(
+        sluice.websocket, subprotocols=["mcp"], additional_headers=headers, max_size=None
+    ) as socket:
+        await ask(socket, "initialize", INITIALIZE)
+        await socket.send(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+        yield socket
+
+
+def request(method: str, params: dict[str, Any], number: int = 1) -> str:
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+
+
+async def ask(socket: ClientConnection, method: str, params: dict[str, Any], number: int = 1) -> dict[str, Any]:
+    await socket.send(request(method, params, number))
+    return await heard(socket)
+
+
+async def heard(socket: ClientConnection) -> dict[str, Any]:
+    with anyio.fail_after(PATIENCE):
+        message: dict[str, Any] = json.loads(await socket.recv())
+    return message
+
+
+async def closed(socket: ClientConnection) -> tuple[int, str]:
+    """The code and reason with which the server closes; what it says before is passed over."""
+    with anyio.fail_after(PATIENCE), contextlib.suppress(websockets.ConnectionClosed):
+        while True:
+            await socket.recv()
+    assert socket.close_code is not None
+    return socket.close_code, socket.close_reason or ""
+
+
+@pytest.mark.parametrize(
+    ("frame", "code"),
+    [("{nope", -32700), ("", -32700), ("[]", -32600), ("7", -32600), ('{"jsonrpc":"2.0"}', -32600)],
+)
+def test_what_is_not_a_message_is_answered_and_the_session_goes_on(sluice: Serving, frame: str, code: int):
+    async def talk() -> tuple[dict[str, Any], dict[str, Any]]:
+        async with connected(sluice) as socket:
+            await socket.send(frame)
+            return await heard(socket), await ask(socket, "ping", {}, 7)
+
+    answer, pong = anyio.run(talk)
+    assert (answer["id"], answer["error"]["code"]) == (None, code)
+    assert pong == {"jsonrpc": "2.0", "id": 7, "result": {}}
+
+
+def test_a_cancellation_of_nonsense_is_passed_over(sluice: Serving):
+    async def talk() -> dict[str, Any]:
+        async with connected(sluice) as socket:
+            for nonsense in ([], {}, None, "never", 99):
+                params = {"requestId": nonsense}
+                await socket.send(json.dumps({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}))
+            return await ask(socket, "ping", {})
+
+    assert anyio.run(talk)["result"] == {}
+
+
+def test_binary_frames_are_refused(sluice: Serving):
+    async def talk() -> tuple[int, str]:
+        async with connected(sluice) as socket:
+            await socket.send(b"{}")
+            return await closed(socket)
+
+    assert anyio.run(talk) == (1003, "MCP messages are text frames.")
+
+
+def test_a_message_that_is_too_big_is_refused_with_the_limit(sluice: Serving):
+    async def talk() -> tuple[int, str]:
+        async with connected(sluice) as socket, anyio.create_task_group() as tasks:
+            tasks.start_soon(send_in_vain, socket, "x" * (5 << 20))
+            return await closed(socket)
+
+    code, reason = anyio.run(talk)
+    assert code == 1009
+    assert "5242880 bytes exceeds limit of 4194304 bytes" in reason
+
+
+async def send_in_vain(socket: ClientConnection, frame: str) -> None:
+    """The server may close before it has taken all."""
+    try:
+        await socket.send(frame)
+    except websockets.ConnectionClosed:
+        return
+
+
+def test_the_era_of_the_first_request_is_that_of_the_connection(sluice: Serving):
+    async def talk() -> dict[str, Any]:
+        async with connected(sluice) as socket:
+            meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
+            return await ask(socket, "tools/list", {"_meta": meta})
+
+    assert anyio.run(talk)["error"]["code"] == -32600
+
+
+def test_too_many_requests_at_once_are_refused_one_by_one(sluice: Serving):
+    """400 at once: each is answered once, most of them with a result, and afterwards all is well again."""
+
+    async def talk() -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        async with connected(sluice) as socket:
+            for number in range(400):
+                arguments = {"limit": 1 + number % 200}
+                await socket.send(request("tools/call", {"name": "list_bookings", "arguments": arguments}, number))
+            answers = [await heard(socket) for _ in range(400)]
+            return answers, await ask(socket, "ping", {}, 1000)
+
+    answers, pong = anyio.run(talk)
+    assert sorted(answer["id"] for answer in answers) == list(range(400))
+    refused = [answer["error"] for answer in answers if "error" in answer]
+    assert len(refused) <= 144
+    assert all(error["code"] == -32000 and "256 requests" in error["message"] for error in refused)
+    assert pong["result"] == {}
+
+
+def test_a_changed_tool_list_is_told_to_an_open_socket(sluice: Serving):
+    async def talk() -> dict[str, Any]:
+        async with connected(sluice) as socket:
+            await ask(socket, "ping", {})
+            await anyio.to_thread.run_sync(change_a_budget, sluice)
+            return await heard(socket)
+
+    assert anyio.run(talk) == {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+
+
+def change_a_budget(sluice: Serving) -> None:
+    """In another process. The threshold of a record's preview is part of its tool's description."""
+    code = (
+        "from context_protection.models import TokenBudget;"
+        "TokenBudget.objects.create(operation='get_booking', token_budget_threshold=1234)"
+    )
+    done = sluice.manage("shell", "-c", code)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_revoked_key_closes_its_sockets_and_no_others(sluice: Serving):
+    key = sluice.manage("apikey", "create", "leaver").stdout.strip()
+
+    async def talk() -> tuple[tuple[int, str], dict[str, Any]]:
+        async with connected(sluice, key) as leaver, connected(sluice) as other:
+            await anyio.to_thread.run_sync(lambda: sluice.manage("apikey", "revoke", "leaver"))
+            return await closed(leaver), await ask(other, "ping", {})
+
+    ending, pong = anyio.run(talk)
+    assert ending == (1008, "The API key was revoked.")
+    assert pong["result"] == {}
+
+
+SLOW_SQL = "SELECT count(*) AS n FROM rows a, rows b, rows c WHERE a.id < b.id"
+
+
+def test_a_restart_lets_calls_in_flight_finish_and_says_why_it_closes(tmp_path: Path):
+    with serving(tmp_path) as sluice:
+        answer, endings, late = anyio.run(call_into_a_restart, sluice)
+    assert json.loads(answer["result"]["content"][0]["text"])["items"] == [{"n": 62_375_000}]
+    assert endings == [(1012, "The server restarts; connect again.")] * 2
+    assert "connect again" in late["error"]["message"]
+
+
+async def call_into_a_restart(sluice: Serving) -> tuple[dict[str, Any], list[tuple[int, str]], dict[str, Any]]:
+    async with connected(sluice) as busy, connected(sluice) as idle:
+        listed = await ask(busy, "tools/call", {"name": "list_bookings", "arguments": {}})
+        handle = json.loads(listed["result"]["content"][0]["text"])["meta"]["resultHandle"]
+        await busy.send(
+            request("tools/call", {"name": "result_query", "arguments": {"handle": handle, "sql": SLOW_SQL}}, 2)
+        )
+        assert (await ask(busy, "ping", {}, 3))["id"] == 3  # the call before it has been read
+        os.kill(sluice.pid, signal.SIGTERM)
+        late: dict[str, Any] = {}
+        number = 10
+        while "error" not in late:  # the signal takes a moment to arrive
+            number += 1
+            late = await ask(busy, "ping", {}, number)
+        answer = await heard(busy)
+        return answer, [await closed(busy), await closed(idle)], late

@@ -1,0 +1,115 @@
+"""`manage.py mcp` on a port of its own, and the transport of 2024-11-05, with the official client."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.sse import sse_client
+
+from tests.e2e.serving import ROOT, STOP_SECONDS, Serving, serving
+from tests.e2e.test_clients import over_http, over_websocket
+
+
+@pytest.fixture(scope="module")
+def sluice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    with serving(tmp_path_factory.mktemp("sluice")) as running:
+        yield running
+
+
+@contextmanager
+def mcp_alone(sluice: Serving, transport: str) -> Iterator[str]:
+    """The address that it says it listens on. The port is one that was free a moment ago."""
+    port = httpx2.URL(sluice.base).port
+    assert port is not None
+    environment = {**sluice.environment, "MCP_TRANSPORT": transport, "MCP_PORT": str(1024 + (port + 4321) % 60000)}
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "mcp"], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    try:
+        said = re.search(r"MCP listens on (\S+)", process.stdout.readline())
+        assert said is not None
+        yield said[1]
+    finally:
+        os.kill(process.pid, signal.SIGTERM)
+        assert process.wait(STOP_SECONDS) == 0
+        process.stdout.close()
+
+
+@pytest.mark.parametrize(
+    ("transport", "address", "connect"),
+    [
+        ("websocket", r"ws://127\.0\.0\.1:\d+/mcp/ws", over_websocket),
+        ("http-sse", r"http://127\.0\.0\.1:\d+/mcp", over_http),
+    ],
+)
+def test_a_transport_of_the_environment_is_served_on_its_port(
+    sluice: Serving, transport: str, address: str, connect: object
+):
+    async def total() -> int:
+        there = replace(sluice, base=re.sub(r"^ws|/mcp.*", lambda part: "http" if part[0] == "ws" else "", said))
+        async with Client(connect(there)) as client:  # type: ignore[operator]
+            result = await client.call_tool("list_bookings", {})
+        count: int = json.loads(result.content[0].text)["meta"]["totalCount"]
+        return count
+
+    with mcp_alone(sluice, transport) as said:
+        assert re.fullmatch(address, said)
+        assert anyio.run(total) == 500
+
+
+def test_a_client_of_2024_is_served_over_server_sent_events(sluice: Serving):
+    async def talk() -> tuple[str, int]:
+        headers = {"Authorization": f"Bearer {sluice.key}"}
+        async with Client(sse_client(f"{sluice.base}/mcp/sse", headers=headers), mode="legacy") as client:
+            result = await client.call_tool("list_bookings", {"limit": 3})
+            return client.session.protocol_version or "", len(json.loads(result.content[0].text)["items"])
+
+    version, rows = anyio.run(talk)
+    assert version in {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
+    assert rows == 3
+
+
+def test_a_session_of_events_belongs_to_its_caller(sluice: Serving):
+    """With another key, the session does not exist; without one, nothing does."""
+    other = sluice.manage("apikey", "create", "another").stdout.strip()
+
+    with httpx2.stream(
+        "GET", f"{sluice.base}/mcp/sse", headers={"Authorization": f"Bearer {sluice.key}"}, timeout=20
+    ) as stream:
+        lines = stream.iter_lines()  # kept: when it goes, so does the stream
+        endpoint = next(line for line in lines if line.startswith("data:")).removeprefix("data:").strip()
+        ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        statuses = [
+            httpx2.post(sluice.base + endpoint, json=ping, headers=headers).status_code
+            for headers in (
+                {"Authorization": f"Bearer {other}"},
+                {},
+                {"Authorization": f"Bearer {sluice.key}", "Origin": "https://evil.example"},
+                {"Authorization": f"Bearer {sluice.key}"},
+            )
+        ]
+    assert endpoint.startswith("/mcp/sse/messages?session_id=")
+    assert statuses == [404, 401, 403, 202]
+
+
+def test_a_restart_does_not_wait_for_streams(tmp_path: Path):
+    with serving(tmp_path) as sluice:
+        headers = {"Authorization": f"Bearer {sluice.key}"}
+        with httpx2.stream("GET", f"{sluice.base}/mcp/sse", headers=headers, timeout=20) as stream:
+            lines = stream.iter_lines()
+            assert "endpoint" in next(lines)
+            os.kill(sluice.pid, signal.SIGTERM)
+            rest = list(lines)  # it ends as a response does: a reset would be raised here
+    assert not [line for line in rest if line.startswith("event")]
