@@ -126,6 +126,13 @@ class NotAuthenticated(CallError):
     status = 401
 
 
+class TooSlow(CallError):
+    """The call has taken longer than its policy lets it."""
+
+    code = UPSTREAM
+    status = 504
+
+
 class InternalError(CallError):
     """Ours. The details are in the log under the request id; none of them leave."""
 

@@ -33,6 +33,12 @@ class Live(Generic[T]):
                 held = self._held = self._reloaded(revision, held)
             return held[1]
 
+    @property
+    def held(self) -> T | None:
+        """The value as it was loaded last, if it was: without a look at the revision, or at the database."""
+        held = self._held
+        return None if held is None else held[1]
+
     def _reloaded(self, revision: int, held: tuple[int, T] | None) -> tuple[int, T]:
         """The new value; while it cannot be loaded the last one, under its own revision, so that the next call tries
         again."""

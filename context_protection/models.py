@@ -73,6 +73,11 @@ class TokenBudget(models.Model):
         blank=True,
         help_text="Lists come as tables wherever that is smaller, not only where items do not fit.",
     )
+    timeout_seconds = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="Seconds after which a call is given up, and what it waits for is stopped.",
+    )
     summary_fields = models.TextField(
         null=True,  # not set is not "none"
         blank=True,
@@ -109,17 +114,17 @@ class TokenBudget(models.Model):
 
 
 class RevisionManager(models.Manager["Revision"]):
-    def number(self) -> int:
-        return self.values_list("number", flat=True).filter(pk=1).first() or 0
+    def number(self, of: int) -> int:
+        return self.values_list("number", flat=True).filter(pk=of).first() or 0
 
-    def advance(self) -> int:
-        if not self.filter(pk=1).update(number=F("number") + 1):
-            self.get_or_create(pk=1, defaults={"number": 1})
-        return self.number()
+    def advance(self, of: int) -> int:
+        if not self.filter(pk=of).update(number=F("number") + 1):
+            self.get_or_create(pk=of, defaults={"number": 1})
+        return self.number(of)
 
 
 class Revision(models.Model):
-    """One row: how often configuration has changed."""
+    """How often something has changed: a row each for configuration (1) and for stored contents (2)."""
 
     number = models.PositiveBigIntegerField(default=0)
     objects = RevisionManager()

@@ -2,7 +2,7 @@
 
 from context_protection.live import Live
 from context_protection.models import TokenBudget
-from context_protection.policy import Policy
+from context_protection.policy import DEFAULTS, Policy
 
 _live = Live(TokenBudget.objects.budgets)
 
@@ -10,3 +10,9 @@ _live = Live(TokenBudget.objects.budgets)
 def policy_for(operation: str) -> Policy:
     """The policy that applies now. The same object until ops change something."""
     return _live.get().policy(operation)
+
+
+def last_policy_for(operation: str) -> Policy:
+    """The policy as it was loaded last: what may be read where nothing may block."""
+    held = _live.held
+    return DEFAULTS if held is None else held.policy(operation)

@@ -45,6 +45,7 @@ class Policy:
     chunking: bool = True
     meta_on_small_lists: bool = False
     tables_when_smaller: bool = False
+    timeout_seconds: int = 60  # for a call from its beginning to its answer
     summary_fields: str = ""  # names and paths separated by commas; empty: those that the type of record declares
 
 
@@ -66,6 +67,7 @@ CANONICAL_NAMES: Mapping[str, str] = {
     "chunking": "chunking",
     "meta_on_small_lists": "metaOnSmallLists",
     "tables_when_smaller": "tablesWhenSmaller",
+    "timeout_seconds": "timeoutSeconds",
     "summary_fields": "summaryFields",
 }
 
@@ -77,6 +79,7 @@ RANGES: Mapping[str, tuple[int, int]] = {
     "hard_cap": (1000, 25000),
     "chunk_size": (1, 10000),
     "chunk_tokens": (100, 20000),
+    "timeout_seconds": (1, 600),
 }
 
 

@@ -1,4 +1,5 @@
-"""A number that moves when configuration changes, seen by every process without asking the database in a call.
+"""Numbers that move when configuration or stored contents change, seen by every process without asking the database
+in a call.
 
 Embedded: the time of a file beside the database, which a stat of a microsecond reads, so that even another
 process's very next call obeys. Production: a row in the database, announced over Redis. Whoever saved is answered
@@ -11,6 +12,7 @@ import logging
 import os
 import threading
 import time
+from enum import IntEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
@@ -26,6 +28,13 @@ from context_protection.models import Revision
 logger = logging.getLogger(__name__)
 ANNOUNCE_SECONDS = 0.3
 POLL_SECONDS = 1.0
+
+
+class Of(IntEnum):
+    """What a revision is of, and its row in the database."""
+
+    CONFIGURATION = 1
+    CONTENTS = 2
 
 
 class Revisions(Protocol):
@@ -53,8 +62,9 @@ class FileRevisions:
 class SharedRevisions:
     """Kept up to date by one listening thread per process."""
 
-    def __init__(self, redis_url: str) -> None:
+    def __init__(self, redis_url: str, of: Of = Of.CONFIGURATION) -> None:
         self.redis_url = redis_url
+        self.of = of
         self._number = 0
         self._listening_in: int | None = None
         self._lock = threading.Lock()
@@ -65,7 +75,7 @@ class SharedRevisions:
         return self._number
 
     def bump(self) -> None:
-        self._number = Revision.objects.advance()
+        self._number = Revision.objects.advance(self.of)
         if self.redis_url:
             try:
                 self._announce(self._number)
@@ -118,9 +128,8 @@ class SharedRevisions:
         finally:
             close_old_connections()
 
-    @staticmethod
-    def _read() -> int:
-        return Revision.objects.number()
+    def _read(self) -> int:
+        return Revision.objects.number(self.of)
 
     @cached_property
     def _redis(self) -> redis.Redis:
@@ -130,15 +139,18 @@ class SharedRevisions:
     def channel(self) -> str:
         """This deployment's own: channels span all databases of a Redis server."""
         deployment = f"{settings.SECRET_KEY}{settings.DATABASES['default']['NAME']}"
-        return f"sluice:revision:{hashlib.sha256(deployment.encode()).hexdigest()[:16]}"
+        return f"sluice:revision:{self.of}:{hashlib.sha256(deployment.encode()).hexdigest()[:16]}"
 
 
-def _chosen() -> Revisions:
-    shared: bool = getattr(settings, "SHARED_REVISIONS", False)
-    return SharedRevisions(settings.REDIS_URL) if shared else FileRevisions(Path(settings.REVISION_FILE))
+def _chosen(of: Of) -> Revisions:
+    if getattr(settings, "SHARED_REVISIONS", False):
+        return SharedRevisions(settings.REDIS_URL, of)
+    path = Path(settings.REVISION_FILE)
+    return FileRevisions(path if of is Of.CONFIGURATION else path.with_name(of.name.lower()))
 
 
-revisions = _chosen()
+revisions = _chosen(Of.CONFIGURATION)
+contents = _chosen(Of.CONTENTS)
 
 
 def bump_when_changed(model: type[Model]) -> None:
@@ -149,3 +161,8 @@ def bump_when_changed(model: type[Model]) -> None:
 
 def bump_on_commit(**_: object) -> None:
     transaction.on_commit(revisions.bump, using=connection.alias)
+
+
+def contents_changed() -> None:
+    """What answers are made from has changed, in the transaction that this is called in."""
+    transaction.on_commit(contents.bump, using=connection.alias)

@@ -1,28 +1,39 @@
 """serve(): the one way of a call, whatever the door (design: the way of one call)."""
 
+import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from functools import cached_property
+from typing import Any, ParamSpec, TypeVar, cast
 from uuid import uuid4
 
-from context_protection.errors import CallError, InternalError
+from asgiref.sync import async_to_sync
+
+from context_protection.errors import CallError, InternalError, TooSlow
 from context_protection.lists import page_span
-from context_protection.payloads import Ask, Envelope
+from context_protection.payloads import Ask, Envelope, Payload
 from context_protection.pipeline import needs_no_fetch, protect
-from context_protection.policies import policy_for
+from context_protection.policies import last_policy_for, policy_for
 from context_protection.policy import Kind, Policy
 from context_protection.stores import walks
 from gateway import audit
 from gateway.access.callers import Caller, confirm
+from gateway.answers import KEPT_SECONDS, Kept, Key, answers, canonical, state_of
 from gateway.arguments import validated
 from gateway.hints import Hints
-from gateway.operations import FORM_NAMES, Operation, catalogue
-from gateway.process.bridge import run_sync
+from gateway.operations import FORM_NAMES, Fetch, FetchAsync, Operation, catalogue
+from gateway.process.bridge import LANE_WIDTH, Stopped, check_wanted, run_sync
+from gateway.process.lanes import Lanes
 from telemetry import recorder
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+lanes = Lanes(LANE_WIDTH)
 logger = logging.getLogger(__name__)
 
 
@@ -35,8 +46,19 @@ class Call:
     caller: Caller
     door: str
     hints: Hints
+    lane: Hashable = None  # with whose calls it shares threads; None: the caller's
     id: str = field(default_factory=lambda: uuid4().hex)
     started: float = field(default_factory=time.perf_counter)
+
+    @cached_property
+    def key(self) -> Key | None:
+        """What an equal call has in common with it. None: its answer is not kept (a page of a walk is read once)."""
+        if "cursor" in self.arguments:
+            return None
+        try:
+            return self.operation, self.caller.id, self.hints, canonical(self.arguments)
+        except TypeError:
+            return None
 
     @property
     def milliseconds(self) -> float:
@@ -45,36 +67,124 @@ class Call:
 
 async def serve(call: Call) -> Envelope:
     """Answers a call from the loop. Its connection may be open for long, so that the caller is looked at again.
-    Raises CallError, and nothing else."""
-    return await run_sync(serve_blocking, call, caller_is_fresh=False)
-
-
-def serve_blocking(call: Call, *, caller_is_fresh: bool = True) -> Envelope:
-    """Answers a call on a thread that may block. Raises CallError, and nothing else."""
+    Cancelling it stops what it waits for. Raises CallError, and nothing else."""
+    again = _again(call)
+    if again is not None:
+        return again
+    seconds = last_policy_for(call.operation).timeout_seconds
     try:
-        if not caller_is_fresh:
-            confirm(call.caller)
-        operation = catalogue.get(call.operation)
-        policy = policy_for(operation.name)
-        envelope = _answer(call, operation, policy)
+        async with asyncio.timeout(seconds):
+            operation = catalogue.find(call.operation)
+            if operation is not None and operation.is_async:
+                return await _serve_async(call)
+            return await _on_thread(call, _serve_on_thread, call, caller_is_fresh=False)
+    except TimeoutError:
+        error = _too_slow(call, seconds)
+        _record_error(call, error)
+        raise error from None
+    except asyncio.CancelledError:
+        _note(call, catalogue.find(call.operation), outcome="error", error_reason="cancelled")
+        raise
+
+
+def serve_blocking(call: Call) -> Envelope:
+    """Answers a call on a thread that may block, of a caller who has just been let in. Raises CallError, and nothing
+    else."""
+    again = _again(call)
+    if again is not None:
+        return again
+    operation = catalogue.find(call.operation)
+    if operation is not None and operation.is_async:
+        return async_to_sync(serve)(call)
+    return _serve_on_thread(call, caller_is_fresh=True)
+
+
+def _serve_on_thread(call: Call, *, caller_is_fresh: bool) -> Envelope:
+    with _failures(call):
+        begun = _begin(call, caller_is_fresh=caller_is_fresh)
+        fetch = cast(Fetch, begun.operation.fetch)
+        payload = fetch(begun.ask.arguments, call.caller) if begun.needs_fetch else None
+        return _end(call, begun, payload)
+
+
+async def _serve_async(call: Call) -> Envelope:
+    with _failures(call):
+        begun = await _on_thread(call, _begin, call, caller_is_fresh=False)
+        fetch = cast(FetchAsync, begun.operation.fetch)
+        payload = await fetch(begun.ask.arguments, call.caller) if begun.needs_fetch else None
+        return await _on_thread(call, _end, call, begun, payload)
+
+
+async def _on_thread(call: Call, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async with lanes.in_lane(call.lane or call.caller.id):
+        return await run_sync(function, *args, **kwargs)
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A call that is valid: what it asks of which operation, under which policy; and the state of what its answer
+    will be made from."""
+
+    operation: Operation
+    policy: Policy
+    ask: Ask
+    state: Hashable
+
+    @property
+    def needs_fetch(self) -> bool:
+        return not needs_no_fetch(self.ask.walk)
+
+
+def _begin(call: Call, *, caller_is_fresh: bool) -> Begun:
+    if not caller_is_fresh:
+        confirm(call.caller)
+    operation = catalogue.get(call.operation)
+    policy, state = policy_for(operation.name), state_of(operation)
+    given = validated(operation, call.arguments)
+    own = {name: value for name, value in given.items() if name not in FORM_NAMES}
+    return Begun(operation, policy, _ask(call, operation, given, own), state)
+
+
+def _end(call: Call, begun: Begun, payload: Payload | None) -> Envelope:
+    check_wanted()
+    envelope = protect(payload, begun.ask, begun.policy, walks)
+    check_wanted()
+    kept = Kept(envelope, begun.policy.token_budget_threshold, begun.state, time.monotonic() + KEPT_SECONDS)
+    if call.key is not None and begun.state is not None:
+        answers.keep(call.key, kept)
+    _record(call, begun.operation, kept)
+    audit.consider(call.id, begun.operation.name, envelope)
+    return envelope
+
+
+def _again(call: Call) -> Envelope | None:
+    """The answer that an equal call got, if it still stands. Waits for nothing."""
+    operation = catalogue.find(call.operation)
+    if operation is None or call.key is None or call.caller.has_expired:
+        return None
+    kept = answers.find(call.key, operation)
+    if kept is None:
+        return None
+    _record(call, operation, kept)
+    return kept.envelope
+
+
+@contextmanager
+def _failures(call: Call) -> Iterator[None]:
+    """What goes wrong leaves as a CallError, and is recorded."""
+    try:
+        yield
     except CallError as error:
         _record_error(call, error)
         raise
+    except Stopped:
+        raise
     except Exception:
+        check_wanted()  # a query that was stopped fails
         logger.exception("call failed", extra={"request_id": call.id, "operation": call.operation})
         failure = _failure(call)
         _record_error(call, failure)
         raise failure from None
-    _record(call, operation, policy, envelope)
-    return envelope
-
-
-def _answer(call: Call, operation: Operation, policy: Policy) -> Envelope:
-    given = validated(operation, call.arguments)
-    own = {name: value for name, value in given.items() if name not in FORM_NAMES}
-    ask = _ask(call, operation, given, own)
-    payload = None if needs_no_fetch(ask.walk) else operation.fetch(ask.arguments, call.caller)
-    return protect(payload, ask, policy, walks)
 
 
 def _ask(call: Call, operation: Operation, given: Mapping[str, Any], own: Mapping[str, Any]) -> Ask:
@@ -115,14 +225,25 @@ def _failure(call: Call) -> InternalError:
     )
 
 
+def _too_slow(call: Call, seconds: int) -> TooSlow:
+    return TooSlow(
+        f"The call was stopped after {seconds} seconds.",
+        reason="timeout",
+        suggestion="Ask for less at once (where, aggregate, a smaller limit), or try again. Ops can raise "
+        "timeoutSeconds in the operation's budget.",
+        retry_after=5,
+    )
+
+
 # -- Telemetry --------------------------------------------------------------------------------------
 
 
-def _record(call: Call, operation: Operation, policy: Policy, envelope: Envelope) -> None:
+def _record(call: Call, operation: Operation, kept: Kept) -> None:
+    envelope = kept.envelope
     _note(
         call,
         operation,
-        threshold=policy.token_budget_threshold,
+        threshold=kept.threshold,
         estimated_tokens=envelope.estimated_tokens,
         claude_tokens=envelope.claude_tokens,
         original_tokens=envelope.original_tokens,
@@ -136,7 +257,6 @@ def _record(call: Call, operation: Operation, policy: Policy, envelope: Envelope
         oversized=envelope.oversized,
         missing_fields=", ".join(envelope.missing_fields),
     )
-    audit.consider(call.id, operation.name, envelope)
 
 
 def _record_error(call: Call, error: CallError) -> None:

@@ -1,6 +1,7 @@
 """The catalogue: every operation that can be called, whatever the door."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import inspect
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,25 +12,33 @@ from context_protection.payloads import Payload
 from context_protection.policy import Kind, Policy
 from gateway.access.callers import Caller
 
+Fetch = Callable[[Mapping[str, Any], Caller], Payload]
+FetchAsync = Callable[[Mapping[str, Any], Caller], Awaitable[Payload]]
+
 
 @dataclass(frozen=True, eq=False)
 class Operation:
     """One callable thing. `parameters` are the JSON Schemas of its own arguments, by name; those of protection
-    (limit, cursor, fields, …) are added by its kind. `fetch` blocks; it gets valid arguments with defaults, and who
-    asks."""
+    (limit, cursor, fields, …) are added by its kind. `fetch` gets valid arguments with defaults, and who asks. It
+    blocks, on a thread, or is a coroutine function, on the loop: then cancelling the call cancels it."""
 
     name: str
     title: str
     description: str
     kind: Kind
     parameters: Mapping[str, Mapping[str, Any]]
-    fetch: Callable[[Mapping[str, Any], Caller], Payload]
+    fetch: Fetch | FetchAsync
     endpoint: str
     required: tuple[str, ...] = ()
     form: tuple[str, ...] | None = None  # those of its kind's own arguments that it takes; None: all
     quiet: frozenset[str] = frozenset()  # arguments that a tool list leaves out: `where` says the same
     record_operation: str | None = None
     field_names: tuple[str, ...] = field(default=(), repr=False)  # examples for `fields`
+    version: Callable[[], Hashable] | None = None  # of all that answers are made from; None: not known, keep none
+
+    @cached_property
+    def is_async(self) -> bool:
+        return inspect.iscoroutinefunction(self.fetch)
 
     @cached_property
     def defaults(self) -> dict[str, Any]:

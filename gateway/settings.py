@@ -154,8 +154,11 @@ _budget_settings = {
     "chunking": env.bool,
     "meta_on_small_lists": env.bool,
     "tables_when_smaller": env.bool,
+    "timeout_seconds": env.int,
 }
 CONTEXT_PROTECTION = {name: read(name.upper(), default=None) for name, read in _budget_settings.items()}
+
+ANSWER_CACHE_MB = env.int("ANSWER_CACHE_MB", default=32)  # of each process; 0: no answer is given twice
 
 # -- Tasks ------------------------------------------------------------------------------------------
 

@@ -20,6 +20,10 @@ class Caller:
     expires_at: float | None = None
 
     @property
+    def has_expired(self) -> bool:
+        return self.expires_at is not None and self.expires_at <= time.time()
+
+    @property
     def is_authenticated(self) -> bool:
         """What Django REST framework asks of a user."""
         return True
@@ -40,7 +44,7 @@ def caller_of_key(key: str) -> Caller:
     caller = _live.get().by_digest.get(digest(key))
     if caller is None:
         raise _refused("The API key is unknown or was revoked.")
-    if caller.expires_at is not None and caller.expires_at <= time.time():
+    if caller.has_expired:
         raise _refused("The API key has expired.")
     return caller
 
@@ -50,7 +54,7 @@ def confirm(caller: Caller) -> Caller:
     current = _live.get().by_id.get(caller.id)
     if current is None:
         raise _refused("The API key was revoked.")
-    if current.expires_at is not None and current.expires_at <= time.time():
+    if current.has_expired:
         raise _refused("The API key has expired.")
     return current
 

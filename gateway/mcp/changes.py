@@ -6,7 +6,6 @@ compares, for the callers that are connected to it, the list of tools with the o
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -105,7 +104,7 @@ class Changes:
         """Ends the connections of refused keys, and tells of changed lists, if there is a reason to look."""
         revision = await run_sync(revisions.current)
         callers = {*self.sessions.callers(), *(listeners.caller for listeners in self._listeners.values())}
-        if revision == self._revision and not any(_has_expired(caller) for caller in callers):
+        if revision == self._revision and not any(caller.has_expired for caller in callers):
             return
         for caller in callers:
             try:
@@ -125,7 +124,3 @@ class Changes:
         if fingerprint != listeners.known:
             listeners.known = fingerprint
             await listeners.tell()
-
-
-def _has_expired(caller: Caller) -> bool:
-    return caller.expires_at is not None and caller.expires_at <= time.time()

@@ -1,5 +1,6 @@
 """Who is at the other end of an MCP connection, as its transport has authenticated them."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,12 @@ SCOPE_KEY = "sluice.peer"
 class Peer:
     caller: Caller
     door: str  # websocket | http | sse | stdio
+    session: Hashable = None  # of a connection that carries many calls; None: a connection of this one request
+
+    @property
+    def lane(self) -> Hashable:
+        """Whose calls wait for each other where threads are few."""
+        return self.session or self.caller.id
 
 
 def peer_of(ctx: ServerRequestContext[Any], stdio_peer: Peer | None) -> Peer:

@@ -27,6 +27,7 @@ from gateway.access.callers import Caller
 from gateway.corridor import Call, serve
 from gateway.mcp.changes import Changes
 from gateway.mcp.peers import Peer, peer_of
+from gateway.mcp.progress import reported
 from gateway.operations import Operation, catalogue
 from gateway.process.bridge import run_sync
 from gateway.version import VERSION
@@ -87,9 +88,11 @@ def build_server(stdio_peer: Peer | None = None, changes: Changes | None = None)
             caller=peer.caller,
             door=peer.door,
             hints=hints.mcp,
+            lane=peer.lane,
         )
         try:
-            envelope = await serve(call)
+            with reported(ctx, params.name[:80]):
+                envelope = await serve(call)
         except CallError as error:
             return _result(dumps(error.document()), is_error=True)
         return _result(envelope.body)

@@ -11,7 +11,7 @@ from gateway.mcp.sessions import Sessions
 
 async def serve_stdio(caller: Caller) -> None:
     """Serves until stdin closes. Nothing but MCP is written to stdout."""
-    peer = Peer(caller, "stdio")
+    peer = Peer(caller, "stdio", session="stdio")
     changes = Changes(Sessions(), fingerprint, peer)
     server = build_server(peer, changes)
     await changes.start()

@@ -63,7 +63,7 @@ class WebSocketEndpoint:
             return
         await send({"type": "websocket.accept", "subprotocol": SUBPROTOCOL})
         scope.clear()  # it would be kept for as long as the socket is open
-        socket = Socket(receive, send, Peer(caller, "websocket"), self.sessions)
+        socket = Socket(receive, send, Peer(caller, "websocket", session=object()), self.sessions)
         with self.sessions.opened(socket):
             await socket.serve(self.server)
 

@@ -1,31 +1,95 @@
 """The one bridge from async code to blocking code (the ORM, and all that reads it).
 
-A bounded pool of threads: asgiref's own default is a single thread per process, on which one slow query
-would hold up every socket.
+A bounded pool of threads: asgiref's own default is a single thread per process, on which one slow query would hold up
+every socket. Whoever stops waiting, because a call was cancelled or took too long, also stops the query.
 """
 
+import asyncio
 import contextvars
+import logging
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import ParamSpec, TypeVar
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
 
 from asgiref.sync import sync_to_async
-from channels.db import database_sync_to_async
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, close_old_connections, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+logger = logging.getLogger(__name__)
+
 POOL_SIZE = 8
+LANE_WIDTH = 4  # threads that one session or caller uses at once
+STOP_SECONDS = 5.0  # for the database to take a request to stop a query
 _pool = ThreadPoolExecutor(POOL_SIZE, thread_name_prefix="sluice")
+_stopping = ThreadPoolExecutor(1, thread_name_prefix="stopping")
 
 # Tests set this: their transaction lives on one thread, which a pool's threads could not see.
 on_callers_thread = contextvars.ContextVar("on_callers_thread", default=False)
+_running: contextvars.ContextVar["Running | None"] = contextvars.ContextVar("running", default=None)
+
+
+class Stopped(Exception):
+    """Nobody waits for this any more."""
+
+
+class Running:
+    """A function on a thread of the pool, whose query can be stopped from outside."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+        self._lock = threading.Lock()
+        self._database: BaseDatabaseWrapper | None = None
+
+    def run(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        if self.stopped:
+            raise Stopped
+        _running.set(self)
+        close_old_connections()
+        self._database = connections[DEFAULT_DB_ALIAS]
+        try:
+            return function(*args, **kwargs)
+        finally:
+            with self._lock:  # a query of whoever has the connection next is not stopped
+                self._database = None
+            close_old_connections()
+
+    def stop(self) -> None:
+        """Blocks for a moment: the database is told on a connection of its own."""
+        self.stopped = True
+        with self._lock:
+            raw = self._database.connection if self._database is not None else None
+            try:
+                if raw is None:
+                    return
+                if hasattr(raw, "interrupt"):  # SQLite
+                    raw.interrupt()
+                else:
+                    raw.cancel_safe(timeout=STOP_SECONDS)
+            except (DatabaseError, OSError) as error:
+                logger.warning("query not stopped", extra={"error": str(error)})
+
+
+def check_wanted() -> None:
+    """Between the steps of long work on a thread. Raises Stopped when nobody waits for it any more."""
+    running = _running.get()
+    if running is not None and running.stopped:
+        raise Stopped
 
 
 async def run_sync(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Runs blocking `function` off the loop; its database connection is returned afterwards."""
+    """Runs blocking `function` off the loop; its database connection is returned afterwards. When this is cancelled,
+    so is its query."""
     if on_callers_thread.get():
         return await sync_to_async(function, thread_sensitive=True)(*args, **kwargs)
-    bridged = database_sync_to_async(function, thread_sensitive=False, executor=_pool)
-    result: T = await bridged(*args, **kwargs)
-    return result
+    running = Running()
+    work = partial(contextvars.copy_context().run, partial(running.run, function, *args, **kwargs))
+    try:
+        return await asyncio.get_running_loop().run_in_executor(_pool, work)
+    except asyncio.CancelledError:
+        _stopping.submit(running.stop)
+        raise

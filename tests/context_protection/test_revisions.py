@@ -67,9 +67,9 @@ def test_a_change_is_announced_when_it_is_committed_and_not_before():
 
 @pytest.mark.django_db
 def test_the_row_counts_every_change():
-    assert Revision.objects.number() == 0
-    assert [Revision.objects.advance() for _ in range(3)] == [1, 2, 3]
-    assert Revision.objects.number() == 3
+    assert Revision.objects.number(1) == 0
+    assert [Revision.objects.advance(1) for _ in range(3)] == [1, 2, 3]
+    assert Revision.objects.number(1) == 3
 
 
 # -- Several processes around one Postgres and one Redis --------------------------------------------

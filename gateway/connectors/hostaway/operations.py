@@ -15,6 +15,7 @@ from context_protection.memory import MemoryRows
 from context_protection.payloads import Payload, Record
 from context_protection.policy import Kind
 from context_protection.querysets import ColumnRows, Columns
+from context_protection.revisions import contents
 from context_protection.shapes import Shape
 from gateway.access.callers import Caller
 from gateway.connectors.hostaway import asking, shapes, statuses
@@ -396,6 +397,7 @@ def operations() -> list[Operation]:
             parameters=LISTING_PARAMETERS,
             quiet=LISTING_QUIET,
             fetch=LISTINGS.list,
+            version=contents.current,
             endpoint="/api/v1/listings",
             record_operation="get_listing",
             field_names=_names(shapes.LISTING),
@@ -408,6 +410,7 @@ def operations() -> list[Operation]:
             parameters={"id": _id("listing")},
             required=("id",),
             fetch=LISTINGS.record,
+            version=contents.current,
             endpoint="/api/v1/listings/{id}",
             field_names=tuple(shapes.LISTING.section_names),
         ),
@@ -419,6 +422,7 @@ def operations() -> list[Operation]:
             parameters=BOOKING_PARAMETERS,
             quiet=BOOKING_QUIET,
             fetch=BOOKINGS.list,
+            version=contents.current,
             endpoint="/api/v1/bookings",
             record_operation="get_booking",
             field_names=_names(shapes.BOOKING),
@@ -431,6 +435,7 @@ def operations() -> list[Operation]:
             parameters={"id": _id("booking")},
             required=("id",),
             fetch=BOOKINGS.record,
+            version=contents.current,
             endpoint="/api/v1/bookings/{id}",
             field_names=tuple(shapes.BOOKING.section_names),
         ),
@@ -442,6 +447,7 @@ def operations() -> list[Operation]:
             parameters=TRANSACTION_PARAMETERS,
             quiet=TRANSACTION_QUIET,
             fetch=TRANSACTIONS.list,
+            version=contents.current,
             endpoint="/api/v1/transactions",
             record_operation="get_transaction",
             field_names=_names(shapes.TRANSACTION),
@@ -454,6 +460,7 @@ def operations() -> list[Operation]:
             parameters={"id": _id("transaction")},
             required=("id",),
             fetch=TRANSACTIONS.record,
+            version=contents.current,
             endpoint="/api/v1/transactions/{id}",
             field_names=tuple(shapes.TRANSACTION.section_names),
         ),
@@ -465,6 +472,7 @@ def operations() -> list[Operation]:
             parameters={"title": _text("Part of the title."), "order": _order(DOCUMENT_ORDERS)},
             form=("where", "aggregate", "limit", "cursor", "fields"),
             fetch=_fetch_documents,
+            version=contents.current,
             endpoint="/api/v1/documents",
             record_operation="read_document",
             field_names=_names(shapes.DOCUMENT),
@@ -477,6 +485,7 @@ def operations() -> list[Operation]:
             parameters={"id": _text("The document's id.")},
             required=("id",),
             fetch=_fetch_document,
+            version=contents.current,
             endpoint="/api/v1/documents/{id}",
         ),
     ]

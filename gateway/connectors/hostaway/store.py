@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from context_protection import tokens
 from context_protection.policies import policy_for
+from context_protection.revisions import contents_changed
 from context_protection.shapes import Shape
 from context_protection.texts import AT_ONCE, whole_cutting
 from gateway.connectors.hostaway import kept_plans, pieces, shapes
@@ -122,6 +123,7 @@ def _write(model: type[UpstreamObject], rows: list[UpstreamObject]) -> None:
     with transaction.atomic():
         _take_turns()
         model._default_manager.bulk_create(rows, update_conflicts=True, unique_fields=["id"], update_fields=changing)
+        contents_changed()
 
 
 def _take_turns() -> None:
@@ -200,6 +202,7 @@ def put_document(prepared: PreparedDocument) -> None:
             id=prepared.name, defaults=columns, create_defaults={**columns, "inserted_on": now}
         )
         _mark_unused(now)
+        contents_changed()
 
 
 def order_plans() -> None:
@@ -215,6 +218,7 @@ def clear() -> None:
     for model in (Booking, Transaction, Listing, Document):
         model._default_manager.all().delete()
     _mark_unused(timezone.now())
+    contents_changed()
 
 
 def _mark_unused(now: datetime) -> None:

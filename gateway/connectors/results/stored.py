@@ -19,7 +19,7 @@ from context_protection.results.tabulation import Column
 from context_protection.shapes import Shape, withheld_note
 from context_protection.stores import walks
 from gateway.access.callers import Caller
-from gateway.operations import catalogue
+from gateway.operations import Fetch, catalogue
 
 MOST_ROWS = 50_000
 MOST_BYTES = 64 * 2**20
@@ -58,7 +58,8 @@ def opened(handle: str, caller: Caller) -> Stored:
     walk = walks.opened(handle, caller.id)
     if needs_no_fetch(walk):
         return StoredValue(kept_value(walk, walks), walk.plan["note"])
-    payload = catalogue.get(walk.operation).fetch(walk.arguments, caller)
+    fetch = cast(Fetch, catalogue.get(walk.operation).fetch)
+    payload = fetch(walk.arguments, caller)
     if isinstance(payload, Rows):
         return _stored_rows(questions.taken_up(payload, walk.arguments), walk)
     assert not isinstance(payload, Record), "a record's walk keeps the record"

@@ -1,0 +1,82 @@
+"""Answers that can be given again: an equal call of the same caller at the same door, while nothing has changed that
+the answer rests on. It then costs no thread, no query and no protection, and is byte for byte the same."""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import orjson
+from django.conf import settings
+
+from context_protection.payloads import Envelope
+from context_protection.revisions import revisions
+from gateway.operations import Operation
+
+KEPT_SECONDS = 60.0  # cursors in an answer lose no more than this of their ten minutes
+OVERHEAD = 1000  # bytes of an entry beside its body
+
+Key = tuple[Hashable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """`state`: of configuration and contents, as the answer was made from them."""
+
+    envelope: Envelope
+    threshold: int
+    state: Hashable
+    until: float  # time.monotonic()
+
+    @property
+    def bytes(self) -> int:
+        return len(self.envelope.body) + OVERHEAD
+
+
+class Answers:
+    """Never more than `most_bytes`; the longest unused go first."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.most_bytes = most_bytes
+        self._kept: OrderedDict[Key, Kept] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def find(self, key: Key, operation: Operation) -> Kept | None:
+        with self._lock:
+            kept = self._kept.get(key)
+            if kept is None:
+                return None
+            if kept.until < time.monotonic() or kept.state != state_of(operation):
+                self._drop(key)
+                return None
+            self._kept.move_to_end(key)
+            return kept
+
+    def keep(self, key: Key, kept: Kept) -> None:
+        with self._lock:
+            self._drop(key)
+            self._kept[key] = kept
+            self._bytes += kept.bytes
+            while self._bytes > self.most_bytes:
+                self._drop(next(iter(self._kept)))
+
+    def _drop(self, key: Key) -> None:
+        kept = self._kept.pop(key, None)
+        if kept is not None:
+            self._bytes -= kept.bytes
+
+
+def state_of(operation: Operation) -> Hashable:
+    """What an answer made now would rest on. None: answers of this operation are not kept."""
+    version = operation.version
+    return None if version is None else (revisions.current(), version())
+
+
+def canonical(arguments: object) -> bytes:
+    """Equal for equal arguments. Raises TypeError for what is no JSON."""
+    return orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS)
+
+
+answers = Answers(settings.ANSWER_CACHE_MB * 1024 * 1024)
