@@ -1,16 +1,18 @@
 # The commands for people and for CI. Every one of them makes the .venv it needs.
-#   make run      start Sluice: web, worker and beat in one process, on 127.0.0.1:8000
-#   make test     run the tests
-#   make check    lint, formatting, types, import directions, migrations, Django's own checks
-#   make bench    measure the hot path
-#   make cluster  the production topology as local processes (needs Postgres and Redis)
+#   make run          start Sluice: web, worker and beat in one process, on 127.0.0.1:8000
+#   make test         run the tests
+#   make check        lint, formatting, types, import directions, migrations, Django's own checks
+#   make bench        measure the hot path
+#   make conformance  the official MCP conformance suites and the Inspector against every door (needs npm)
+#   make cluster      the production topology as local processes (needs Postgres and Redis)
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+SUITES := tests/conformance
 
-.PHONY: run test check bench cluster lock clean
+.PHONY: run test check bench conformance cluster lock clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.run
@@ -31,6 +33,9 @@ check: $(VENV)/.dev
 bench: $(VENV)/.dev
 	@$(BIN)/python -m benchmarks $(ARGS)
 
+conformance: $(VENV)/.dev $(SUITES)/node_modules/.installed
+	@$(BIN)/python -m tests.conformance $(ARGS)
+
 cluster: $(VENV)/.run
 	@exec $(BIN)/python manage.py cluster $(ARGS)
 
@@ -50,6 +55,13 @@ $(VENV)/.run: $(VENV)/.python requirements.lock requirements-ctok.lock
 $(VENV)/.dev: $(VENV)/.run requirements-dev.lock
 	@echo "Installing what the tests need …"
 	@$(PIP) --require-hashes -r requirements-dev.lock
+	@touch $@
+
+# The suites come with the Node that they need; the scripts of packages are not run.
+$(SUITES)/node_modules/.installed: $(SUITES)/package.json $(SUITES)/package-lock.json
+	@command -v npm >/dev/null || { echo "The conformance suites need npm. On Debian and Ubuntu: apt install npm" >&2; exit 1; }
+	@echo "Installing the conformance suites (half a minute, once) …"
+	@cd $(SUITES) && npm ci --ignore-scripts --no-fund --no-audit --loglevel=error
 	@touch $@
 
 # Locks carry hashes and no addresses; needs `pip install uv`.

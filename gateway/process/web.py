@@ -54,8 +54,8 @@ def address(host: str, listener: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
 
 
-def run(listener: socket.socket, application: str = "gateway.asgi:application") -> None:
-    """Serves until SIGINT or SIGTERM."""
+def run(listener: socket.socket, application: Any = "gateway.asgi:application") -> None:
+    """Serves an ASGI application, or the one of that name, until SIGINT or SIGTERM."""
     # uvicorn raises the signal again when it has stopped; without a handler, nothing after it would run.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     config = uvicorn.Config(
@@ -93,6 +93,11 @@ class SmallWebSocket(WebSocketsSansIOProtocol):
         self.request: Any = None
         self.response: Any = None
         super().start_keepalive()
+
+    async def send(self, message: Any) -> None:
+        await super().send(message)
+        if message["type"] == "websocket.http.response.body":
+            self.handshake_complete = True  # by a refusal; else it is logged as an application that failed
 
     def handle_parser_exception(self) -> None:
         """Sends the reason (1009: too big), and goes on taking what is under way: closing with unread bytes would
