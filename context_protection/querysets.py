@@ -40,12 +40,13 @@ class QuerySetRows(ABC):
         self._opened = array("q")
 
     def open(self) -> Opening:
-        if self.order[0] == f"-{self.created}" and not self.queryset.query.where:
-            found = self.queryset.order_by().aggregate(total=Count("pk"), last=Max("pk"))
-            if found["total"] > SNAPSHOT_ROWS:
-                return Opening(found["total"], {"watermark": found["last"]})
         keys = self.queryset.order_by(*self.order).values_list("pk", flat=True)
-        every = self._opened = array("q", keys.iterator(chunk_size=SNAPSHOT_ROWS))
+        by_key = self.order[0] == f"-{self.created}" and not self.queryset.query.where
+        every = array("q", (keys[: SNAPSHOT_ROWS + 1] if by_key else keys).iterator(chunk_size=SNAPSHOT_ROWS))
+        if by_key and len(every) > SNAPSHOT_ROWS:
+            found = self.queryset.order_by().aggregate(total=Count("pk"), last=Max("pk"))
+            return Opening(found["total"], {"watermark": found["last"]})
+        self._opened = every
         return Opening(len(every), {"keys": len(every)}, lambda: _blocks(every))
 
     def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> Page:
