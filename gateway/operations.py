@@ -127,6 +127,10 @@ class Catalogue:
             self._operations[operation.name] = operation
             budgets.declare(operation.name, operation.kind)
 
+    def withdraw(self, name: str) -> None:
+        del self._operations[name]
+        budgets.kinds.pop(name, None)
+
     def __iter__(self) -> Iterator[Operation]:
         return iter(self._operations.values())
 

@@ -20,6 +20,7 @@ class Door(models.TextChoices):
     REST = "rest", "REST"
     WEBSOCKET = "websocket", "WebSocket"
     HTTP = "http", "HTTP"
+    SSE = "sse", "SSE"
     STDIO = "stdio", "stdio"
 
 

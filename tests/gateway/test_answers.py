@@ -1,0 +1,192 @@
+"""An equal call gets the answer that stands, and never one that does not."""
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from pytest_django import DjangoAssertNumQueries
+
+from context_protection.errors import NotAuthenticated
+from context_protection.models import TokenBudget
+from context_protection.payloads import Envelope
+from context_protection.revisions import contents, revisions
+from gateway import answers as module
+from gateway import hints
+from gateway.access.callers import Caller, caller_of_key
+from gateway.access.models import ApiKey
+from gateway.answers import OVERHEAD, Answers, Kept, answers, canonical
+from gateway.connectors.hostaway import store
+from gateway.connectors.hostaway.models import Booking
+from gateway.corridor import Call, serve, serve_blocking
+from gateway.operations import catalogue
+from telemetry import recorder
+from telemetry.models import TelemetryRecord
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in production; the tests of everything else have no such memory."""
+    monkeypatch.setattr(answers, "most_bytes", 1 << 20)
+
+
+def body(caller: Caller, operation: str = "list_bookings", door: Any = hints.rest, **arguments: Any) -> bytes:
+    return serve_blocking(Call(operation, arguments, caller, "rest", door)).body
+
+
+def test_an_equal_call_costs_no_query_and_is_the_same_bytes(
+    caller: Caller, django_assert_num_queries: DjangoAssertNumQueries
+):
+    first = body(caller, status="confirmed", limit=5)
+    with django_assert_num_queries(0):
+        assert body(caller, limit=5, status="confirmed") == first
+
+
+def test_each_call_is_recorded_whoever_answered_it(caller: Caller):
+    body(caller, limit=5)
+    body(caller, limit=5)
+    recorder.drain()
+    rows = list(
+        TelemetryRecord.objects.values("outcome", "estimated_tokens", "claude_tokens", "threshold", "item_count")
+    )
+    assert len(rows) == 2
+    assert rows[0] == rows[1]
+
+
+async def test_the_loop_answers_again_without_a_thread(api_key: str, django_assert_num_queries: DjangoAssertNumQueries):
+    caller = await sync_to_async(caller_of_key)(api_key)
+    call = Call("list_bookings", {}, caller, "websocket", hints.mcp)
+    first = await serve(call)
+    assert await serve(dataclasses.replace(call)) is first
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"limit": 6},
+        {"limit": 5, "status": "cancelled"},
+        {"limit": 5, "door": hints.mcp},
+        {"limit": 5, "operation": "list_listings"},
+    ],
+)
+def test_another_call_gets_another_answer(caller: Caller, other: dict[str, Any]):
+    assert body(caller, limit=5) != body(caller, **other)
+
+
+def test_another_key_gets_no_cursor_of_this_one(caller: Caller):
+    assert body(caller, limit=5) != body(dataclasses.replace(caller, id="key:9"), limit=5)
+
+
+def test_a_changed_row_is_seen_by_the_next_call(caller: Caller, django_capture_on_commit_callbacks: Any):
+    before = body(caller, limit=1)
+    newest = Booking.objects.order_by("-inserted_on", "-id")[0]
+    changed = {**json.loads(newest.data), "guestName": "Somebody Else"}
+    with django_capture_on_commit_callbacks(execute=True):
+        assert list(store.save(store.BOOKINGS, [changed])) == [1]
+    after = body(caller, limit=1)
+    assert b"Somebody Else" in after
+    assert b"Somebody Else" not in before
+
+
+def test_an_emptied_account_is_seen_by_the_next_call(caller: Caller, django_capture_on_commit_callbacks: Any):
+    body(caller, "list_documents")
+    with django_capture_on_commit_callbacks(execute=True):
+        store.clear()
+    assert b'"items":[]' in body(caller, "list_documents")
+
+
+def test_a_changed_budget_is_obeyed_by_the_next_call(caller: Caller):
+    before = body(caller)
+    TokenBudget.objects.create(operation="list_bookings", default_page_size=3)
+    revisions.bump()
+    assert body(caller) != before
+
+
+async def test_a_revoked_key_gets_nothing_any_more(api_key: str):
+    caller = await sync_to_async(caller_of_key)(api_key)
+    call = Call("list_bookings", {}, caller, "websocket", hints.mcp)
+    await serve(call)
+    await ApiKey.objects.aupdate(revoked_at="2026-01-01T00:00:00Z")
+    revisions.bump()
+    with pytest.raises(NotAuthenticated):
+        await serve(dataclasses.replace(call))
+
+
+async def test_a_key_that_expires_meanwhile_gets_nothing_any_more(caller: Caller):
+    body_ = Envelope(b"{}", "plain", 1, 1, 1)
+    operation = catalogue.get("list_bookings")
+    expired = dataclasses.replace(caller, expires_at=1.0)
+    call = Call("list_bookings", {}, expired, "websocket", hints.mcp)
+    state = module.state_of(operation)
+    assert call.key is not None
+    answers.keep(call.key, Kept(body_, 4000, state, float("inf")))
+    with pytest.raises(NotAuthenticated):
+        await serve(call)
+
+
+def test_pages_of_a_walk_are_not_kept(caller: Caller):
+    """A cursor that has expired must not be answered."""
+    assert Call("list_bookings", {"cursor": "x"}, caller, "rest", hints.rest).key is None
+
+
+def test_results_of_other_answers_are_not_kept():
+    """What a handle opens is looked at anew: it may have expired."""
+    for name in ("result_get", "result_search", "result_query"):
+        assert catalogue.get(name).version is None
+
+
+def test_arguments_that_are_no_json_are_not_kept(caller: Caller):
+    assert Call("list_bookings", {"name": "\ud800"}, caller, "rest", hints.rest).key is None
+
+
+# -- The memory itself ------------------------------------------------------------------------------
+
+
+def entry(size: int, until: float = float("inf")) -> Kept:
+    state = module.state_of(catalogue.get("list_bookings"))
+    return Kept(Envelope(b"x" * size, "plain", 1, 1, 1), 4000, state, until)
+
+
+def test_it_holds_so_many_bytes_and_forgets_the_longest_unused():
+    operation = catalogue.get("list_bookings")
+    memory = Answers(3 * (1000 + OVERHEAD))
+    for name in ("a", "b", "c"):
+        memory.keep((name,), entry(1000))
+    assert memory.find(("a",), operation) is not None
+    memory.keep(("d",), entry(1000))
+    found = {name for name in "abcd" if memory.find((name,), operation)}
+    assert found == {"a", "c", "d"}
+    memory.keep(("huge",), entry(10_000))
+    assert not any(memory.find((name,), operation) for name in (*"abcd", "huge"))
+    memory.keep(("e",), entry(1000))
+    assert memory.find(("e",), operation) is not None
+
+
+def test_the_same_call_again_takes_no_more_room():
+    memory = Answers(3 * (1000 + OVERHEAD))
+    for _ in range(10):
+        memory.keep(("a",), entry(1000))
+    memory.keep(("b",), entry(1000))
+    assert memory.find(("a",), catalogue.get("list_bookings")) is not None
+
+
+@pytest.mark.parametrize("what", [revisions, contents])
+def test_what_rests_on_an_earlier_state_is_dropped(what: Any):
+    memory = Answers(1 << 20)
+    memory.keep(("a",), entry(10))
+    what.bump()
+    assert memory.find(("a",), catalogue.get("list_bookings")) is None
+
+
+def test_what_is_too_old_is_dropped():
+    memory = Answers(1 << 20)
+    memory.keep(("a",), entry(10, until=0))
+    assert memory.find(("a",), catalogue.get("list_bookings")) is None
+
+
+def test_equal_arguments_are_equal_in_any_order():
+    assert canonical({"a": 1, "b": {"c": 2, "d": 3}}) == canonical({"b": {"d": 3, "c": 2}, "a": 1})
+    assert canonical({"a": 1}) != canonical({"a": "1"})
