@@ -17,6 +17,7 @@ from io import StringIO
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
 os.environ["DATA_DIR"] = tempfile.mkdtemp(prefix="sluice-bench-")
 os.environ["SHARED_REVISIONS"] = "false"
+os.environ["ANSWER_CACHE_MB"] = "0"  # in this process every answer is made anew
 os.environ["LOG_LEVEL"] = "WARNING"
 
 import django
@@ -26,7 +27,7 @@ django.setup()
 import orjson
 from django.core.management import call_command
 
-from benchmarks import overhead, protection
+from benchmarks import overhead, protection, sockets
 from benchmarks.measuring import in_turn, milliseconds
 from context_protection import tokens
 from context_protection.stores import walks
@@ -97,6 +98,8 @@ def main() -> None:
     parser = argparse.ArgumentParser("make bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--bookings", type=int, default=5000, help="how many bookings to page through (default 5000)")
     parser.add_argument("--runs", type=int, default=100, help="runs of each measurement (default 100)")
+    parser.add_argument("--sockets", type=int, default=2000, help="how many idle sockets to hold (default 2000)")
+    parser.add_argument("--cycles", type=int, default=2000, help="how many connections to cut (default 2000)")
     options = parser.parse_args()
 
     call_command("migrate", verbosity=0)
@@ -116,6 +119,8 @@ def main() -> None:
     overhead.compare(options.runs)
     print("Rulers:")
     rulers(options.runs)
+    print("MCP over WebSocket, the server in a process of its own:")
+    sockets.measure(options.runs, options.sockets, options.cycles)
 
 
 main()

@@ -1,0 +1,205 @@
+"""MCP over WebSocket, against a server of its own process: what a call costs it, and how it bears many clients."""
+
+import asyncio
+import itertools
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import websockets
+from websockets.asyncio.client import ClientConnection
+
+from tests.e2e.serving import ROOT, STOP_SECONDS, Serving, serving
+
+INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
+CALLS_A_SECOND = 60  # of all clients together
+SECONDS = 5.0  # of one round of load
+ROUNDS = 3
+Ask = Callable[[str, dict[str, Any]], Awaitable[str]]
+
+
+def measure(runs: int, sockets: int, cycles: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="sluice-bench-") as directory:
+        with serving(Path(directory), LOG_LEVEL="WARNING") as server:
+            asyncio.run(_measure(server, runs, sockets, cycles))
+        print(f"  {'serve, start to ready':36} {_seconds_to_ready(server):7.2f} s")
+        print(f"  {'mcp over stdio, start to first result':36} {asyncio.run(_seconds_to_first_result(server)):7.2f} s")
+
+
+async def _measure(server: Serving, runs: int, sockets: int, cycles: int) -> None:
+    await _costs(server, runs)
+    await _clients(server)
+    await _idle(server, sockets)
+    await _cycles(server, cycles)
+
+
+@asynccontextmanager
+async def _connected(server: Serving) -> AsyncIterator[Ask]:
+    socket = await _socket(server)
+    numbers = itertools.count(1)
+
+    async def ask(method: str, params: dict[str, Any]) -> str:
+        await socket.send(json.dumps({"jsonrpc": "2.0", "id": next(numbers), "method": method, "params": params}))
+        return str(await socket.recv())
+
+    try:
+        yield ask
+    finally:
+        await socket.close()
+
+
+async def _socket(server: Serving) -> ClientConnection:
+    """Initialized."""
+    headers = {"Authorization": f"Bearer {server.key}"}
+    socket = await websockets.connect(
+        server.websocket, subprotocols=["mcp"], additional_headers=headers, compression=None, max_size=None,
+        open_timeout=60, ping_interval=None,
+    )  # fmt: skip
+    await socket.send(json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": INITIALIZE}))
+    await socket.recv()
+    await socket.send(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+    return socket
+
+
+def _call(name: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
+    return "tools/call", {"name": name, "arguments": arguments}
+
+
+async def _costs(server: Serving, runs: int) -> None:
+    """The server's own CPU for a call, of the median of five blocks."""
+    fresh = itertools.count(1)
+    works: dict[str, Callable[[], tuple[str, dict[str, Any]]]] = {
+        "ping": lambda: ("ping", {}),
+        "list call, each another": lambda: _call("list_bookings", minTotalPrice=-next(fresh)),
+        "list call, again": lambda: _call("list_bookings"),
+        "record call, again": lambda: _call("get_transaction", id=81000001),
+        "tools/list": lambda: ("tools/list", {}),
+    }
+    async with _connected(server) as ask:
+        for words, work in works.items():
+            size = len(await ask(*work()))
+            blocks = []
+            for _ in range(5):
+                before = _cpu_seconds(server.pid)
+                for _ in range(runs):
+                    await ask(*work())
+                blocks.append((_cpu_seconds(server.pid) - before) / runs * 1000)
+            print(f"  {words:36} {statistics.median(blocks):7.2f} ms CPU {size:8,} bytes")
+
+
+async def _clients(server: Serving) -> None:
+    """The p95 with few and with many clients at the same total rate, in turn."""
+    times: dict[int, list[float]] = {5: [], 50: []}
+    for _ in range(ROUNDS):
+        for clients, taken in times.items():
+            await asyncio.gather(*(_client(server, number, clients, taken) for number in range(clients)))
+    few, many = (statistics.quantiles(taken, n=20)[-1] for taken in times.values())
+    words = f"{CALLS_A_SECOND} calls a second, p95"
+    print(f"  {words:36} {few:7.2f} ms with 5 clients, {many:.2f} ms with 50: {many / few:.2f}")
+
+
+async def _client(server: Serving, number: int, clients: int, taken: list[float]) -> None:
+    pause, chance = clients / CALLS_A_SECOND, random.Random(number)  # noqa: S311
+    async with _connected(server) as ask:
+        await asyncio.sleep(chance.random() * pause)
+        until = time.perf_counter() + SECONDS
+        while (began := time.perf_counter()) < until:
+            answer = await ask(*_call("list_bookings", limit=chance.randint(1, 100), minTotalPrice=chance.random()))
+            assert '"isError":false' in answer, answer
+            taken.append((time.perf_counter() - began) * 1000)
+            await asyncio.sleep(max(0.0, began + pause - time.perf_counter()))
+
+
+async def _idle(server: Serving, count: int) -> None:
+    held = [await _socket(server) for _ in range(100)]  # what the first ones cost is the process's
+    before = _resident_kb(server.pid)
+    for _ in range(count // 50):
+        held += await asyncio.gather(*(_socket(server) for _ in range(50)))
+    print(f"  {f'{count:,} idle sockets':36} {(_resident_kb(server.pid) - before) / count:7.1f} KB each")
+    async with asyncio.TaskGroup() as closing:
+        for socket in held:
+            closing.create_task(socket.close())
+
+
+async def _cycles(server: Serving, count: int) -> None:
+    """Connections that call, and are closed or cut."""
+    await _some_cycles(server, count // 10)
+    before = _resident_kb(server.pid)
+    await _some_cycles(server, count)
+    growth = _resident_kb(server.pid) - before
+    print(f"  {f'{count:,} connects and aborts':36} {before / 1024:7.1f} MB, then {growth / 1024:+.1f} MB")
+
+
+async def _some_cycles(server: Serving, count: int) -> None:
+    numbers = iter(range(count))
+
+    async def connect_and_leave() -> None:
+        for number in numbers:
+            socket = await _socket(server)
+            await socket.send(
+                json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": _call("list_bookings")[1]})
+            )
+            if number % 3:
+                socket.transport.abort()
+            else:
+                await socket.close()
+
+    await asyncio.gather(*(connect_and_leave() for _ in range(20)))
+
+
+def _seconds_to_ready(server: Serving) -> float:
+    """Of `manage.py serve`, where the account is there already."""
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "serve", "--port", "0"],
+        cwd=ROOT, env=server.environment, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    base = process.stdout.readline().split()[3]
+    assert httpx2.get(f"{base}/readyz", timeout=60).status_code == 200
+    taken = time.perf_counter() - began
+    process.terminate()
+    process.wait(STOP_SECONDS)
+    process.stdout.close()
+    return taken
+
+
+async def _seconds_to_first_result(server: Serving) -> float:
+    """Of `manage.py mcp`: the handshake, and a list."""
+    began = time.perf_counter()
+    environment = {**server.environment, "SLUICE_API_KEY": server.key}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "manage.py", "mcp", cwd=ROOT, env=environment, limit=1 << 24,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    method, params = _call("list_bookings")
+    for number, (what, given) in enumerate([("initialize", INITIALIZE), (method, params)]):
+        request = {"jsonrpc": "2.0", "id": number, "method": what, "params": given}
+        process.stdin.write(json.dumps(request).encode() + b"\n")
+        await process.stdout.readline()
+    taken = time.perf_counter() - began
+    process.stdin.close()
+    await process.wait()
+    return taken
+
+
+def _cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _resident_kb(pid: int) -> int:
+    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1])
