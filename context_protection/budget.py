@@ -19,8 +19,9 @@ MARGIN = 1.03
 GUARD = 1.12 * MARGIN
 # Or it may be this far too high; above cap * BEYOND no full count would bring the body back under the cap.
 BEYOND = 1.25
-# Claude's clients put longer results aside, whatever their tokens.
+# Claude's clients put longer results aside, whatever their tokens, unless the tool declares more.
 MOST_CHARS = 49_000
+CHARS_A_TOKEN = 4  # of a body that fills a hard cap above the default
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,16 @@ class Body:
 
     def fill(self, policy: Policy) -> float:
         """How much of the hard cap is used; above 1 the body must not leave."""
-        return max(self.claude_tokens * MARGIN / policy.hard_cap, self.chars / MOST_CHARS)
+        return max(self.claude_tokens * MARGIN / policy.hard_cap, self.chars / most_chars(policy))
 
     def within_threshold(self, policy: Policy) -> bool:
         measured = self.claude_tokens if policy.ruler is Ruler.CLAUDE else self.estimated_tokens
         return measured <= policy.token_budget_threshold
+
+
+def most_chars(policy: Policy) -> int:
+    """Characters that an answer may have. Whoever raises the hard cap wants longer answers: their tools declare it."""
+    return max(MOST_CHARS, policy.hard_cap * CHARS_A_TOKEN)
 
 
 def dumps(value: Any) -> bytes:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from context_protection import tokens
-from context_protection.budget import GUARD, MARGIN, MOST_CHARS, dumps, length
+from context_protection.budget import GUARD, MARGIN, dumps, length, most_chars
 from context_protection.chunks import LINE_CONTENT, Chunk, ChunkPlan, Limits, TextForm, utf8_length
 from context_protection.errors import UPSTREAM, CallError
 from context_protection.policy import Policy
@@ -35,7 +35,7 @@ class Cutting:
             lines=policy.chunk_size if bounded and by_lines else UNBOUNDED,
             tokens=policy.chunk_tokens if bounded and not by_lines else UNBOUNDED,
             cap=policy.hard_cap - AROUND - _cost(beside),
-            chars=MOST_CHARS - AROUND * 4 - length(beside),
+            chars=most_chars(policy) - AROUND * 4 - length(beside),
         )
 
     @property

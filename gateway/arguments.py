@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Mapping
+from datetime import date
 from functools import lru_cache
 from typing import Any
 
@@ -35,11 +36,9 @@ DEEPEST = 20
 
 def validated(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments as given, with whole numbers as such. Raises InvalidArgument for the first that is wrong."""
-    schemas = operation.schema(DEFAULTS)["properties"]
+    structured = _structured(operation)
     given = {
-        name: _parsed(value) if schemas.get(name, {}).get("type") in {"object", "array"} else value
-        for name, value in arguments.items()
-        if value is not None
+        name: _parsed(value) if name in structured else value for name, value in arguments.items() if value is not None
     }
     for name, value in given.items():
         _check_storable(name, value)
@@ -49,6 +48,13 @@ def validated(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, A
     return {
         name: int(value) if isinstance(value, float) and value.is_integer() else value for name, value in given.items()
     }
+
+
+@lru_cache(maxsize=1024)
+def _structured(operation: Operation) -> frozenset[str]:
+    """The arguments that are objects or lists."""
+    properties = operation.schema(DEFAULTS)["properties"]
+    return frozenset(name for name, schema in properties.items() if schema.get("type") in {"object", "array"})
 
 
 def _parsed(value: Any) -> Any:
@@ -177,15 +183,54 @@ def _suggestion(name: str, value: Any, schema: Mapping[str, Any], *, required: b
     """A value that would pass, as near to the given one as can be told."""
     if choices := _choices(schema):
         return f"Set {name} to {nearest(str(value), choices, cutoff=0.4) or choices[0]}."
+    if (repaired := _repaired(value, schema)) is not None:
+        return f"Set {name} to {repaired}."
     if "default" in schema:
         return f"Set {name} to {schema['default']}, or leave it out."
     if required:
         return f"Call again with {name} as {_expected(schema)}."
-    if schema.get("type") == "integer" and isinstance(value, (int, float)) and "minimum" in schema:
-        return f"Set {name} to {schema['minimum']}."
     if "format" in schema:
         return f"Set {name} to a value such as {_EXAMPLES[schema['format']]}."
     return f"Correct {name}, or leave it out."
+
+
+def _repaired(value: Any, schema: Mapping[str, Any]) -> str | None:
+    """The value as the schema would have it, where that can be told: "10" for a number, 20.11.2026 for a date."""
+    kind = schema.get("type")
+    if schema.get("format") == "date" and isinstance(value, str):
+        return _as_date(value)
+    if kind == "boolean" and str(value).lower() in {"true", "yes", "1", "false", "no", "0"}:
+        return "true" if str(value).lower() in {"true", "yes", "1"} else "false"
+    if kind in {"integer", "number"} and not isinstance(value, bool):
+        return _as_number(value, schema, whole=kind == "integer")
+    return None
+
+
+def _as_number(value: Any, schema: Mapping[str, Any], *, whole: bool) -> str | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if not math.isfinite(number):
+        return None
+    number = min(max(number, schema.get("minimum", number)), schema.get("maximum", number))
+    return str(round(number)) if whole or number.is_integer() else str(number)
+
+
+def _as_date(text: str) -> str | None:
+    """2026/11/20, 20.11.2026, 20261120, 2026-11-20T09:30: where day and month could be taken for each other, none."""
+    numbers = [int(part) for part in re.findall(r"\d+", text[:10] if len(text) > 10 else text)]
+    if len(numbers) == 1 and len(text.strip()) == 8:
+        numbers = [numbers[0] // 10000, numbers[0] // 100 % 100, numbers[0] % 100]
+    if len(numbers) == 3 and numbers[2] > 31:
+        first, second, year = numbers
+        numbers = [year, second, first] if first > 12 or "." in text else [year, first, second]
+        if first <= 12 and second <= 12 and first != second and "." not in text:
+            return None
+    try:
+        return date(*numbers).isoformat()
+    except (TypeError, ValueError):
+        return None
 
 
 def _snake(name: str) -> str:
