@@ -6,8 +6,12 @@ class GatewayConfig(AppConfig):
 
     def ready(self) -> None:
         from gateway.connectors.hostaway import operations as hostaway
+        from gateway.connectors.hostaway.completing import IDENTIFIERS
+        from gateway.connectors.hostaway.prompts import prompts as hostaway_prompts
         from gateway.connectors.results import operations as results
         from gateway.operations import catalogue
+        from gateway.prompts import prompts
 
         catalogue.offer(hostaway.operations())
         catalogue.offer(results.operations())
+        prompts.offer(hostaway_prompts(), IDENTIFIERS)

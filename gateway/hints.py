@@ -5,9 +5,12 @@ from typing import Any
 from urllib.parse import quote
 
 from context_protection.budget import dumps
+from context_protection.policy import Kind
 from gateway.operations import Operation
 
 Hints = Callable[[Operation, Mapping[str, Any]], dict[str, Any]]
+SCHEME = "sluice"
+_REST = "/api/v1/"
 
 
 def rest(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -28,3 +31,26 @@ def _in_query(value: Any) -> Any:
 def mcp(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """{"tool": "get_booking", "arguments": {"id": 7, "fields": "all"}}"""
     return {"tool": operation.name, "arguments": dict(arguments)}
+
+
+def resource(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """{"resource": "sluice://bookings/7?fields=all"}; of what is no resource, the tool's call."""
+    address = resource_address(operation)
+    if not address:
+        return mcp(operation, arguments)
+    values = {name: _expanded(name, value) for name, value in arguments.items()}
+    in_path = [name for name in values if f"{{{name}}}" in address]
+    query = "&".join(f"{name}={value}" for name, value in values.items() if name not in in_path)
+    return {"resource": address.format(**{name: values[name] for name in in_path}) + (query and f"?{query}")}
+
+
+def resource_address(operation: Operation) -> str:
+    """sluice://bookings/{id}: of what only reads, one at a time. Empty of everything else."""
+    is_one = operation.kind in {Kind.RECORD, Kind.TEXT} and "{id}" in operation.endpoint
+    return f"{SCHEME}://{operation.endpoint.removeprefix(_REST)}" if is_one else ""
+
+
+def _expanded(name: str, value: Any) -> str:
+    """A value as RFC 6570 expands it. The placeholder of a hint that is for many stays one: the hint is a template."""
+    text = value if isinstance(value, str) else dumps(value).decode()
+    return text if text == f"{{{name}}}" else quote(text, safe="")

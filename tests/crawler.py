@@ -5,6 +5,7 @@ It knows nothing of the server but the documented shapes; `call(operation, argum
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+from urllib.parse import parse_qsl, unquote
 
 from context_protection import parts, tables
 
@@ -96,11 +97,18 @@ def is_preview(answer: Mapping[str, Any]) -> bool:
 
 
 def details(more: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The call that `detailsAvailable` spells out, in either door's form."""
+    """The call that `detailsAvailable` spells out, in any door's form."""
     if "tool" in more:
         return more["tool"], dict(more["arguments"])
-    from tests.doors import ADDRESSES
+    from tests.doors import ADDRESSES, TEMPLATES
 
+    if "resource" in more:
+        address, _, query = more["resource"].partition("?")
+        for operation, template in TEMPLATES.items():
+            prefix = template.partition("{id}")[0]
+            if address.startswith(prefix):
+                return operation, {"id": unquote(address.removeprefix(prefix)), **dict(parse_qsl(query))}
+        raise AssertionError(f"nothing answers at {more['resource']}")
     for operation, address in ADDRESSES.items():
         prefix, identifier, _ = address.partition("{id}")
         if identifier and more["endpoint"].startswith(prefix):

@@ -1,20 +1,32 @@
 """The doors of one process, called as clients call them: what comes back is the parsed body."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from asgiref.sync import async_to_sync
 from django.test import Client as HttpClient
-from mcp import Client
+from mcp import Client, MCPError
+from mcp.shared.uri_template import UriTemplate
 
 from gateway.access.callers import caller_of_key
 from gateway.mcp.peers import Peer
+from gateway.mcp.resources import by_template
 from gateway.mcp.server import build_server
 from gateway.operations import catalogue
 
 ADDRESSES = {operation.name: operation.endpoint for operation in catalogue}
+
+
+TEMPLATES = {operation.name: template for template, operation in by_template().items()}
+
+
+def uri_of(operation: str, arguments: Mapping[str, Any]) -> str:
+    """As a client makes it of the published template (RFC 6570)."""
+    texts = {name: each if isinstance(each, str) else json.dumps(each) for name, each in arguments.items()}
+    return UriTemplate.parse(TEMPLATES[operation]).expand(texts)
 
 
 @dataclass(frozen=True)
@@ -51,11 +63,48 @@ class Doors:
         """Over the SDK's own client, in this process."""
         return async_to_sync(self.mcp_async)(operation, arguments)
 
-    async def mcp_async(self, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def resource(self, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """By the URI that the operation's template makes of the arguments."""
+        return self.read(uri_of(operation, arguments))
+
+    def read(self, uri: str, mode: str = "auto") -> dict[str, Any]:
+        """A resource; a refusal in the form that the other doors have, though without its reason."""
+        try:
+            result = self.ask(lambda client: client.read_resource(uri), mode)
+        except MCPError as refused:
+            error = refused.error
+            return {"error": {"code": error.code, "message": error.message, "data": error.data}}
+        (content,) = result.contents
+        assert (content.uri, content.mime_type) == (uri, "application/json")
+        document: dict[str, Any] = json.loads(content.text)
+        return document
+
+    def ask(self, request: Callable[[Client], Awaitable[Any]], mode: str = "auto") -> Any:
+        """What a request of the SDK's own client gives. Raises MCPError."""
+
+        async def asked() -> Any:
+            async with self.client(mode) as client:
+                try:
+                    return await request(client)
+                except MCPError as refused:  # out of the client's task group, which would wrap it
+                    return refused
+
+        answer = async_to_sync(asked)()
+        if isinstance(answer, MCPError):
+            raise answer
+        return answer
+
+    @asynccontextmanager
+    async def client(self, mode: str = "auto") -> AsyncIterator[Client]:
+        """The SDK's own client of this process; `mode` is the era of the protocol that it speaks."""
         from gateway.process.bridge import run_sync
 
         caller = await run_sync(caller_of_key, self.key)
-        async with Client(build_server(Peer(caller, "stdio"))) as client:
+        async with Client(build_server(Peer(caller, "stdio")), mode=mode) as client:
+            yield client
+
+    async def mcp_async(self, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        async with self.client() as client:
             result = await client.call_tool(operation, dict(arguments))
         assert len(result.content) == 1, "an answer is one text block"
         assert result.structured_content is None

@@ -12,7 +12,7 @@ from typing import Any
 import mcp.types as types
 from mcp import MCPError
 from mcp.server import NotificationOptions, Server, ServerRequestContext
-from mcp.server.caching import CacheHint
+from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.models import InitializationOptions
 
 from context_protection import budget
@@ -26,13 +26,18 @@ from gateway import hints
 from gateway.access.callers import Caller
 from gateway.corridor import Call, serve
 from gateway.mcp.changes import Changes
+from gateway.mcp.completion import completion_handlers
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.progress import reported
+from gateway.mcp.prompts import prompt_handlers
+from gateway.mcp.resources import resource_handlers
 from gateway.operations import Operation, catalogue
 from gateway.process.bridge import run_sync
 from gateway.version import VERSION
 
 LISTED = "tools"
+# What is offered. What is read is not: it is subject to budgets, which the very next answer obeys.
+CACHED: tuple[CacheableMethod, ...] = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
 INSTRUCTIONS = (
     "Answers are kept small and nothing in them is lost. Ask instead of paging: where chooses rows, aggregate gives "
     "counts, sums, averages, percentiles by group or month (groupBy, metrics, orderBy, limit). An answer that was made "
@@ -102,9 +107,12 @@ def build_server(stdio_peer: Peer | None = None, changes: Changes | None = None)
         title="Sluice",
         version=VERSION,
         instructions=INSTRUCTIONS,
-        cache_hints={"tools/list": CacheHint(ttl_ms=5000, scope="private")},
+        cache_hints=dict.fromkeys(CACHED, CacheHint(ttl_ms=5000, scope="private")),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        **resource_handlers(stdio_peer),
+        **prompt_handlers(stdio_peer),
+        **completion_handlers(stdio_peer),
     )
     if changes is not None:
         changes.register(server)

@@ -41,6 +41,24 @@ def test_an_id_is_quoted_in_an_address_and_a_placeholder_stays():
     assert hints.rest(document, {"id": "{id}"})["endpoint"] == "/api/v1/documents/{id}"
 
 
+def test_a_resource_is_a_uri_and_what_is_none_stays_a_tool():
+    booking = catalogue.get("get_booking")
+    assert hints.resource(booking, {"id": 7, "fields": "all"}) == {"resource": "sluice://bookings/7?fields=all"}
+    assert hints.resource(booking, {"id": 7}) == {"resource": "sluice://bookings/7"}
+    listing = catalogue.get("list_bookings")
+    assert hints.resource(listing, {"fields": "all"}) == hints.mcp(listing, {"fields": "all"})
+
+
+def test_whatever_a_value_holds_its_uri_is_percent_encoded_and_a_placeholder_stays():
+    document = catalogue.get("read_document")
+    uri = hints.resource(document, {"id": "a b/ü?#{x}+.md", "startLine": 3})["resource"]
+    assert uri == "sluice://documents/a%20b%2F%C3%BC%3F%23%7Bx%7D%2B.md?startLine=3"
+    each = hints.resource(catalogue.get("get_booking"), {"id": "{id}", "fields": "id,a&b=c"})["resource"]
+    assert each == "sluice://bookings/{id}?fields=id%2Ca%26b%3Dc"
+    asked = hints.resource(document, {"id": "x", "where": {"a": [1, True, None]}})["resource"]
+    assert asked == "sluice://documents/x?where=%7B%22a%22%3A%5B1%2Ctrue%2Cnull%5D%7D"
+
+
 @pytest.mark.django_db
 class TestAtTheirDoors:
     def test_each_door_speaks_its_own_language(self, doors: Doors):

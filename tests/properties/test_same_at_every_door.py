@@ -2,6 +2,7 @@
 differs."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from context_protection.policy import DEFAULTS
-from gateway.operations import catalogue
+from gateway.operations import Operation, catalogue
 from tests import crawler
-from tests.doors import Doors
+from tests.doors import TEMPLATES, Doors
 
 pytestmark = pytest.mark.django_db
 
@@ -40,10 +41,19 @@ QUESTIONS: dict[str, list[Any]] = {
 DOCUMENTS = ["sync-2026-11.log", "house-manual.md", "check-in-guide.md", "no-such.txt"]
 
 
+def any_operation(operation: Operation) -> bool:
+    return True
+
+
+def one_at_a_time(operation: Operation) -> bool:
+    """What resources are."""
+    return operation.name in TEMPLATES
+
+
 @st.composite
-def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
+def calls(draw: st.DrawFn, which: Callable[[Operation], bool] = any_operation) -> tuple[str, dict[str, Any]]:
     """An operation with arguments that may be right or wrong."""
-    operation = draw(st.sampled_from(list(catalogue)))
+    operation = draw(st.sampled_from([each for each in catalogue if which(each)]))
     schema = operation.schema(DEFAULTS)["properties"]
     arguments: dict[str, Any] = {}
     if "id" in schema:
@@ -80,6 +90,27 @@ def test_rest_and_mcp_give_the_same_envelope(doors: Doors, call: tuple[str, dict
     assert comparable(by_address) == comparable(by_tool) == comparable(by_post)
 
 
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(call=calls(one_at_a_time))
+def test_a_resource_is_the_same_envelope_as_its_tools_answer(doors: Doors, call: tuple[str, dict[str, Any]]):
+    operation, arguments = call
+    by_tool = doors.mcp(operation, arguments)
+    by_uri = doors.resource(operation, arguments)
+    if "error" in by_tool:
+        by_tool["error"].pop("reason")  # a protocol error has no place for it
+        by_uri["error"]["data"].pop("uri", None)  # said of what is missing
+    assert comparable(by_uri) == comparable(by_tool)
+
+
+def test_a_text_that_began_as_a_tools_answer_goes_on_as_a_resource(doors: Doors):
+    document = {"id": "house-manual.md"}
+    first = doors.mcp("read_document", document)
+    second = doors.resource("read_document", {**document, "cursor": first["nextCursor"]})
+    third = doors.mcp("read_document", {**document, "cursor": second["nextCursor"]})
+    texts = list(crawler.pages(doors.rest, "read_document", document))
+    assert [each["content"] for each in (first, second, third)] == [each["content"] for each in texts[:3]]
+
+
 def test_a_walk_that_began_at_one_door_goes_on_at_another(doors: Doors):
     first = doors.mcp("list_bookings", {"status": "confirmed"})
     second = doors.rest("list_bookings", {"cursor": first["nextCursor"]})
@@ -91,7 +122,9 @@ def test_a_walk_that_began_at_one_door_goes_on_at_another(doors: Doors):
 def test_the_preview_of_either_door_leads_to_the_same_record(doors: Doors):
     by_rest = crawler.record(doors.rest, "get_booking", {"id": 43000003})
     by_tool = crawler.record(doors.mcp, "get_booking", {"id": 43000003})
-    assert by_rest == by_tool == crawler.by_sections(doors.mcp, "get_booking", {"id": 43000003})
+    by_uri = crawler.record(doors.resource, "get_booking", {"id": 43000003})
+    assert by_rest == by_tool == by_uri == crawler.by_sections(doors.mcp, "get_booking", {"id": 43000003})
+    assert by_uri == crawler.by_sections(doors.resource, "get_booking", {"id": 43000003})
 
 
 def comparable(answer: dict[str, Any]) -> dict[str, Any]:

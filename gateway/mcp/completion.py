@@ -1,0 +1,85 @@
+"""Completion: values of the account for the arguments of prompts and the variables of resource templates."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import mcp.types as types
+from mcp.server import ServerRequestContext
+
+from context_protection.budget import dumps
+from context_protection.errors import InvalidArgument, nearest
+from context_protection.policy import DEFAULTS
+from gateway.access.callers import Caller, confirm
+from gateway.mcp.pages import fitting
+from gateway.mcp.peers import Peer, peer_of
+from gateway.mcp.refusals import refusals
+from gateway.mcp.resources import by_template
+from gateway.operations import Operation
+from gateway.process.bridge import run_sync
+from gateway.prompts import LONGEST_ARGUMENT, MOST_COUNTED, Complete, is_storable, prompts
+
+MOST_VALUES = 100  # the protocol's
+
+
+def completion_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
+    """The SDK server's handler of completion. `stdio_peer` is who calls where the transport carries no credentials."""
+
+    async def complete(ctx: ServerRequestContext[Any], params: types.CompleteRequestParams) -> types.CompleteResult:
+        with refusals(ctx.protocol_version):
+            completion = await run_sync(_completion, params, peer_of(ctx, stdio_peer).caller)
+        return types.CompleteResult(completion=completion)
+
+    return {"on_completion": complete}
+
+
+def _completion(params: types.CompleteRequestParams, caller: Caller) -> types.Completion:
+    """Raises InvalidArgument where nothing has such a name; an argument that takes any value has no completion."""
+    confirm(caller)
+    complete = _completer(params.ref, params.argument.name)
+    text, typed = params.argument.value, (params.context and params.context.arguments) or {}
+    is_plausible = len(text) <= LONGEST_ARGUMENT and is_storable(text)
+    found = complete(text, typed) if complete is not None and is_plausible else []
+    shown = list(found[:MOST_VALUES])
+    shown = shown[: fitting([dumps(value).decode() for value in shown])]
+    total = len(found) if len(found) <= MOST_COUNTED else None
+    return types.Completion(values=shown, total=total, has_more=len(shown) < len(found))
+
+
+def _completer(ref: types.ResourceTemplateReference | types.PromptReference, argument: str) -> Complete | None:
+    if isinstance(ref, types.PromptReference):
+        return prompts.get(ref.name).argument(argument).complete
+    operation = _operation(ref.uri)
+    if argument == "id":
+        return prompts.identifiers_of(operation.name)
+    names = list(operation.schema(DEFAULTS)["properties"])
+    if argument not in names:
+        raise _unknown("argument", argument, names)
+    return _sections(operation) if argument == "fields" else None
+
+
+def _operation(template: str) -> Operation:
+    templates = by_template()
+    if template not in templates:
+        raise _unknown("ref", template, list(templates))
+    return templates[template]
+
+
+def _sections(operation: Operation) -> Complete:
+    names = ("all", *operation.field_names)
+
+    def complete(text: str, typed: Mapping[str, str]) -> Sequence[str]:
+        return [name for name in names if name.startswith(text)]
+
+    return complete
+
+
+def _unknown(parameter: str, name: str, names: Sequence[str]) -> InvalidArgument:
+    close = nearest(name, names, cutoff=0.4)
+    return InvalidArgument(
+        f"There is nothing to complete for {name[:80]!r}.",
+        reason=f"unknown_{parameter}",
+        parameter=parameter,
+        value=name,
+        expected=f"one of: {', '.join(names)}",
+        suggestion=f"Did you mean {close}?" if close else "Take it from the list of resource templates.",
+    )

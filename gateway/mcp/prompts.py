@@ -1,0 +1,62 @@
+"""Prompts over MCP: a list, and one message of the user's for each."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import mcp.types as types
+from mcp.server import ServerRequestContext
+
+from gateway.access.callers import Caller, confirm
+from gateway.mcp.pages import page
+from gateway.mcp.peers import Peer, peer_of
+from gateway.mcp.refusals import refusals
+from gateway.process.bridge import run_sync
+from gateway.prompts import Prompt, prompts
+
+LISTED = "prompts"
+
+
+def prompt_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
+    """The SDK server's handlers of prompts. `stdio_peer` is who calls where the transport carries no credentials."""
+
+    async def list_prompts(
+        ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
+        with refusals(ctx.protocol_version):
+            listed = [_listed(prompt) for prompt in prompts]
+            found, following = await run_sync(page, LISTED, listed, params.cursor if params else None)
+        return types.ListPromptsResult(prompts=found, next_cursor=following)
+
+    async def get_prompt(ctx: ServerRequestContext[Any], params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        with refusals(ctx.protocol_version):
+            prompt = prompts.get(params.name)
+            message = await run_sync(_message, prompt, params.arguments or {}, peer_of(ctx, stdio_peer).caller)
+        content = types.TextContent(type="text", text=message)
+        return types.GetPromptResult(
+            description=prompt.description, messages=[types.PromptMessage(role="user", content=content)]
+        )
+
+    return {"on_list_prompts": list_prompts, "on_get_prompt": get_prompt}
+
+
+def _listed(prompt: Prompt) -> types.Prompt:
+    return types.Prompt(
+        name=prompt.name,
+        title=prompt.title,
+        description=prompt.description,
+        arguments=[
+            types.PromptArgument(
+                name=argument.name,
+                title=argument.title,
+                description=argument.description,
+                required=argument.is_required,
+            )
+            for argument in prompt.arguments
+        ],
+    )
+
+
+def _message(prompt: Prompt, given: Mapping[str, str], caller: Caller) -> str:
+    """A message may name what is in the account: the caller is looked at again, as at every call."""
+    confirm(caller)
+    return prompt.message(given)

@@ -1,0 +1,210 @@
+"""Resources: what can be read one at a time (documents, records), by URI.
+
+Reading one is a call of its operation, through the corridor like every other; its answer is the same envelope, whose
+hints are URIs. So a long document comes as a chunk with its cursor, and a large record as a preview.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+import mcp.types as types
+import orjson
+from mcp.server import ServerRequestContext
+
+from context_protection import tables
+from context_protection.errors import InvalidArgument, NotFound, nearest
+from context_protection.policy import DEFAULTS
+from gateway import hints
+from gateway.api.query import from_query
+from gateway.corridor import Call, serve
+from gateway.mcp.pages import fitting, page, written
+from gateway.mcp.peers import Peer, peer_of
+from gateway.mcp.progress import reported
+from gateway.mcp.refusals import refusals
+from gateway.operations import Operation, catalogue
+from gateway.process.bridge import run_sync
+
+LISTED = "resource templates"
+DOCUMENTS = "list_documents"
+FACTS = "id,title,mediaType,lines,bytes,estimatedTokens"
+# What a read gives is an envelope, whatever the document is: a client that chose its viewer by the document's own type
+# would be wrong, so that this is named in the description.
+MIME_TYPE = "application/json"
+LONGEST_URI = 16_384  # characters; a query with `where` and a cursor has a tenth
+SHORTENED_NAME = 40  # characters
+
+
+def resource_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
+    """The SDK server's handlers of resources. `stdio_peer` is who calls where the transport carries no credentials."""
+
+    async def list_resources(
+        ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        with refusals(ctx.protocol_version):
+            return await _listed(peer_of(ctx, stdio_peer), params.cursor if params else None)
+
+    async def list_resource_templates(
+        ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        with refusals(ctx.protocol_version):
+            cursor = params.cursor if params else None
+            found, following = await run_sync(page, LISTED, resource_templates(), cursor)
+        return types.ListResourceTemplatesResult(resource_templates=found, next_cursor=following)
+
+    async def read_resource(
+        ctx: ServerRequestContext[Any], params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        with refusals(ctx.protocol_version, uri=params.uri):
+            operation, arguments = called(params.uri)
+            with reported(ctx, operation.name):
+                envelope = await serve(_call(operation, arguments, peer_of(ctx, stdio_peer)))
+        text = types.TextResourceContents(uri=params.uri, mime_type=MIME_TYPE, text=envelope.body.decode())
+        return types.ReadResourceResult(contents=[text])
+
+    return {
+        "on_list_resources": list_resources,
+        "on_list_resource_templates": list_resource_templates,
+        "on_read_resource": read_resource,
+    }
+
+
+def _call(operation: Operation, arguments: Mapping[str, Any], peer: Peer) -> Call:
+    return Call(operation.name, arguments, peer.caller, peer.door, hints.resource, lane=peer.lane)
+
+
+# -- What there is ----------------------------------------------------------------------------------
+
+
+async def _listed(peer: Peer, cursor: str | None) -> types.ListResourcesResult:
+    """A page of documents, as the operation that lists them pages: its cursor is the list's."""
+    listing = catalogue.get(DOCUMENTS)
+    arguments = {"fields": FACTS, **({"cursor": cursor} if cursor is not None else {})}
+    found = await _page_of_documents(listing, arguments, peer)
+    room = await run_sync(fitting, [written(each) for each in found.resources])
+    if room < len(found.resources):  # a resource says a little more than a row: ask for so many that they fit
+        found = await _page_of_documents(listing, {**arguments, "limit": max(1, room)}, peer)
+    if not room:
+        found.resources = [_bare(each) for each in found.resources]
+    return found
+
+
+async def _page_of_documents(listing: Operation, arguments: Mapping[str, Any], peer: Peer) -> types.ListResourcesResult:
+    answer = orjson.loads((await serve(_call(listing, arguments, peer))).body)
+    rows = tables.rows(answer["table"]) if "table" in answer else answer["items"]
+    opens = catalogue.get(listing.record_operation or "")
+    return types.ListResourcesResult(
+        resources=[_document(row, opens) for row in rows], next_cursor=answer.get("nextCursor")
+    )
+
+
+def _document(row: Mapping[str, Any], opens: Operation) -> types.Resource:
+    return types.Resource(
+        uri=hints.resource(opens, {"id": row["id"]})["resource"],
+        name=row["id"],
+        title=row["title"],
+        description=_described(row),
+        mime_type=MIME_TYPE,
+        size=row["bytes"],
+    )
+
+
+def _described(row: Mapping[str, Any]) -> str:
+    """text/markdown, 996 lines, 52,826 bytes, about 15,601 tokens"""
+    facts = [row["mediaType"]]
+    if row["lines"] is not None:
+        facts.append(f"{row['lines']:,} lines")
+    facts.append(f"{row['bytes']:,} bytes")
+    if row["estimatedTokens"] is not None:
+        facts.append(f"about {row['estimatedTokens']:,} tokens")
+    return ", ".join(facts)
+
+
+def _bare(entry: types.Resource) -> types.Resource:
+    """An entry that alone is over the cap: where it is, and the beginning of its name."""
+    return types.Resource(uri=entry.uri, name=entry.name[:SHORTENED_NAME])
+
+
+def resource_templates() -> list[types.ResourceTemplate]:
+    """One for each operation that reads one thing at a time, in the catalogue's order."""
+    return [
+        types.ResourceTemplate(
+            uri_template=template,
+            name=operation.name,
+            title=operation.title,
+            description=operation.description,
+            mime_type=MIME_TYPE,
+        )
+        for template, operation in by_template().items()
+    ]
+
+
+def by_template() -> dict[str, Operation]:
+    """Operations by the RFC 6570 template of their URIs: sluice://bookings/{id}{?fields,cursor}"""
+    return {
+        f"{address}{{?{','.join(_in_query(operation))}}}": operation
+        for operation in catalogue
+        if (address := hints.resource_address(operation))
+    }
+
+
+def _in_query(operation: Operation) -> list[str]:
+    return [name for name in operation.schema(DEFAULTS)["properties"] if f"{{{name}}}" not in operation.endpoint]
+
+
+# -- From a URI to a call ---------------------------------------------------------------------------
+
+
+def called(uri: str) -> tuple[Operation, dict[str, Any]]:
+    """The operation and the arguments that a URI stands for; what it asks for is not yet validated. Raises NotFound
+    where no operation has such URIs, InvalidArgument for a query that names something twice."""
+    address, _, query = uri.partition("?")
+    scheme, _, path = address.partition("://")
+    if scheme.lower() != hints.SCHEME or len(uri) > LONGEST_URI:
+        raise _unknown(uri, f"Resources of this server begin with {hints.SCHEME}://")
+    for operation in by_template().values():
+        match = _pattern(hints.resource_address(operation)).fullmatch(f"{hints.SCHEME}://{path}")
+        if match is not None:
+            in_path = {name: unquote(value) for name, value in match.groupdict().items()}
+            return operation, from_query(operation, {**in_path, **_read_query(query, in_path)})
+    raise _unknown(uri, "No resource has such an address.")
+
+
+@lru_cache(maxsize=1024)
+def _pattern(address: str) -> re.Pattern[str]:
+    """What fits sluice://bookings/{id}: a value of the path holds no delimiter that is not encoded."""
+    return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/?#]+)", re.escape(address)))
+
+
+def _read_query(query: str, in_path: Mapping[str, str]) -> dict[str, str]:
+    """Values by name. As in RFC 6570, a blank is %20 and a plus is a plus."""
+    pairs = parse_qsl(query.replace("+", "%2B"), keep_blank_values=True)
+    for name, times in Counter([*in_path, *(name for name, _ in pairs)]).items():
+        if times > 1:
+            raise InvalidArgument(
+                f"{name[:80]} is there {times} times.",
+                reason="repeated_argument",
+                parameter=name,
+                value=query,
+                expected=f"{name[:80]} once",
+                suggestion=f"Leave all but one {name[:80]} out.",
+            )
+    return dict(pairs)
+
+
+def _unknown(uri: str, message: str) -> NotFound:
+    templates = list(by_template())
+    path = uri.partition("?")[0].partition("://")[2]
+    close = nearest(path.partition("/")[0], [each.partition("://")[2].partition("/")[0] for each in templates])
+    meant = f"{hints.SCHEME}://{close}/{{id}}" if close else ""
+    return NotFound(
+        message,
+        reason="unknown_resource",
+        parameter="uri",
+        value=uri,
+        expected=f"one of: {', '.join(templates)}",
+        suggestion=f"Did you mean {meant}?" if meant else "Take a URI from resources/list, or fill in a template.",
+    )
