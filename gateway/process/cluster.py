@@ -16,7 +16,7 @@ import httpx2
 from django.conf import settings
 
 READY_SECONDS = 60
-STOP_SECONDS = 5.0  # for webs and beat, then for the worker; what then still runs is killed
+STOP_SECONDS = 12.0  # for webs, which let calls finish, and beat; then for the worker; what still runs is killed
 POLL_SECONDS = 0.05
 LONGEST_LINE = 16 * 1024 * 1024  # bytes of a child's log line
 
