@@ -1,5 +1,6 @@
 """Sluice as production runs it: two webs, a worker and beat around one Postgres and one Redis (design §8)."""
 
+import json
 import os
 import signal
 import socket
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import anyio
 import httpx2
 import pytest
 from celery import Celery
@@ -37,6 +39,7 @@ from tests.e2e.clusters import (
     seconds_until,
     text_of,
 )
+from tests.e2e.test_sockets import ask, closed, connected, heard
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
 
@@ -280,6 +283,65 @@ def _budget(call: Call) -> int:
     budget: int = meta["estimatedTokens"] + meta["budgetRemaining"]
     assert meta["estimatedTokens"] <= budget
     return budget
+
+
+def test_a_tool_list_changed_in_the_admin_of_one_web_is_told_to_clients_of_both(cluster: Cluster, staff: Admin) -> None:
+    async def heard_at(address: str, ready: anyio.Event) -> dict[str, Any]:
+        async with connected(f"{address.replace('http', 'ws', 1)}/mcp/ws", cluster.key) as socket:
+            await ask(socket, "ping", {})
+            ready.set()
+            return await heard(socket)
+
+    async def change() -> list[dict[str, Any]]:
+        listening = [anyio.Event() for _ in cluster.addresses]
+        told: list[dict[str, Any]] = []
+
+        async def hear(address: str, ready: anyio.Event) -> None:
+            told.append(await heard_at(address, ready))
+
+        async with anyio.create_task_group() as tasks:
+            for address, ready in zip(cluster.addresses, listening, strict=True):
+                tasks.start_soon(hear, address, ready)
+            for ready in listening:
+                await ready.wait()
+            await anyio.to_thread.run_sync(lambda: staff.set_budget("get_booking", token_budget_threshold=1717))
+        return told
+
+    assert anyio.run(change) == [{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}] * 2
+
+
+def test_a_revoked_key_closes_its_sockets_at_both(cluster: Cluster, stores: Stores) -> None:
+    key = stores.manage("apikey", "create", "leaver")
+
+    async def talk() -> list[tuple[int, str]]:
+        here, there = (f"{address.replace('http', 'ws', 1)}/mcp/ws" for address in cluster.addresses)
+        async with connected(here, key) as one, connected(there, key) as other:
+            await anyio.to_thread.run_sync(lambda: stores.manage("apikey", "revoke", "leaver"))
+            return [await closed(one), await closed(other)]
+
+    assert anyio.run(talk) == [(1008, "The API key was revoked.")] * 2
+
+
+def test_an_answer_that_is_kept_does_not_outlive_its_rows(calls: list[Call], stores: Stores, tmp_path: Path) -> None:
+    """Another process writes; the very next equal call of each web sees it."""
+    newest = {"limit": 1, "fields": "guestName"}
+    for name in (f"Ada {uuid4().hex}", f"Bea {uuid4().hex}"):
+        before = [call("list_bookings", newest)["items"][0]["guestName"] for call in calls]
+        ((data, number),) = stores.rows(NEWEST)
+        upstream = {"status": "success", "result": [{**json.loads(data), "id": number, "guestName": name}]}
+        (tmp_path / "reservations.json").write_text(json.dumps(upstream))
+        stores.manage("shell", "-c", SAVE.format(path=str(tmp_path / "reservations.json")))
+        after = [call("list_bookings", newest)["items"][0]["guestName"] for call in calls]
+        assert name not in before
+        assert after == [name, name]
+
+
+NEWEST = "SELECT data, id FROM hostaway_booking ORDER BY inserted_on DESC, id DESC LIMIT 1"
+SAVE = """
+import json
+from gateway.connectors.hostaway import store
+list(store.save(store.BOOKINGS, json.load(open({path!r}))["result"]))
+"""
 
 
 def test_a_budget_set_in_the_admin_is_obeyed_by_the_worker(staff: Admin, stores: Stores) -> None:

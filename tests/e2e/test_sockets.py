@@ -31,11 +31,11 @@ def sluice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
 
 
 @asynccontextmanager
-async def connected(sluice: Serving, key: str = "") -> AsyncIterator[ClientConnection]:
+async def connected(url: str, key: str) -> AsyncIterator[ClientConnection]:
     """A socket whose session has been initialized."""
-    headers = {"Authorization": f"Bearer {key or sluice.key}"}
+    headers = {"Authorization": f"Bearer {key}"}
     async with websockets.connect(
-        sluice.websocket, subprotocols=["mcp"], additional_headers=headers, max_size=None
+        url, subprotocols=["mcp"], additional_headers=headers, max_size=None, proxy=None
     ) as socket:
         await ask(socket, "initialize", INITIALIZE)
         await socket.send(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}))
@@ -72,7 +72,7 @@ async def closed(socket: ClientConnection) -> tuple[int, str]:
 )
 def test_what_is_not_a_message_is_answered_and_the_session_goes_on(sluice: Serving, frame: str, code: int):
     async def talk() -> tuple[dict[str, Any], dict[str, Any]]:
-        async with connected(sluice) as socket:
+        async with connected(sluice.websocket, sluice.key) as socket:
             await socket.send(frame)
             return await heard(socket), await ask(socket, "ping", {}, 7)
 
@@ -83,7 +83,7 @@ def test_what_is_not_a_message_is_answered_and_the_session_goes_on(sluice: Servi
 
 def test_a_cancellation_of_nonsense_is_passed_over(sluice: Serving):
     async def talk() -> dict[str, Any]:
-        async with connected(sluice) as socket:
+        async with connected(sluice.websocket, sluice.key) as socket:
             for nonsense in ([], {}, None, "never", 99):
                 params = {"requestId": nonsense}
                 await socket.send(json.dumps({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}))
@@ -94,7 +94,7 @@ def test_a_cancellation_of_nonsense_is_passed_over(sluice: Serving):
 
 def test_binary_frames_are_refused(sluice: Serving):
     async def talk() -> tuple[int, str]:
-        async with connected(sluice) as socket:
+        async with connected(sluice.websocket, sluice.key) as socket:
             await socket.send(b"{}")
             return await closed(socket)
 
@@ -103,7 +103,7 @@ def test_binary_frames_are_refused(sluice: Serving):
 
 def test_a_message_that_is_too_big_is_refused_with_the_limit(sluice: Serving):
     async def talk() -> tuple[int, str]:
-        async with connected(sluice) as socket, anyio.create_task_group() as tasks:
+        async with connected(sluice.websocket, sluice.key) as socket, anyio.create_task_group() as tasks:
             tasks.start_soon(send_in_vain, socket, "x" * (5 << 20))
             return await closed(socket)
 
@@ -122,7 +122,7 @@ async def send_in_vain(socket: ClientConnection, frame: str) -> None:
 
 def test_the_era_of_the_first_request_is_that_of_the_connection(sluice: Serving):
     async def talk() -> dict[str, Any]:
-        async with connected(sluice) as socket:
+        async with connected(sluice.websocket, sluice.key) as socket:
             meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
             return await ask(socket, "tools/list", {"_meta": meta})
 
@@ -133,7 +133,7 @@ def test_too_many_requests_at_once_are_refused_one_by_one(sluice: Serving):
     """400 at once: each is answered once, most of them with a result, and afterwards all is well again."""
 
     async def talk() -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        async with connected(sluice) as socket:
+        async with connected(sluice.websocket, sluice.key) as socket:
             for number in range(400):
                 arguments = {"limit": 1 + number % 200}
                 await socket.send(request("tools/call", {"name": "list_bookings", "arguments": arguments}, number))
@@ -150,7 +150,7 @@ def test_too_many_requests_at_once_are_refused_one_by_one(sluice: Serving):
 
 def test_a_changed_tool_list_is_told_to_an_open_socket(sluice: Serving):
     async def talk() -> dict[str, Any]:
-        async with connected(sluice) as socket:
+        async with connected(sluice.websocket, sluice.key) as socket:
             await ask(socket, "ping", {})
             await anyio.to_thread.run_sync(change_a_budget, sluice)
             return await heard(socket)
@@ -172,7 +172,7 @@ def test_a_revoked_key_closes_its_sockets_and_no_others(sluice: Serving):
     key = sluice.manage("apikey", "create", "leaver").stdout.strip()
 
     async def talk() -> tuple[tuple[int, str], dict[str, Any]]:
-        async with connected(sluice, key) as leaver, connected(sluice) as other:
+        async with connected(sluice.websocket, key) as leaver, connected(sluice.websocket, sluice.key) as other:
             await anyio.to_thread.run_sync(lambda: sluice.manage("apikey", "revoke", "leaver"))
             return await closed(leaver), await ask(other, "ping", {})
 
@@ -193,7 +193,7 @@ def test_a_restart_lets_calls_in_flight_finish_and_says_why_it_closes(tmp_path: 
 
 
 async def call_into_a_restart(sluice: Serving) -> tuple[dict[str, Any], list[tuple[int, str]], dict[str, Any]]:
-    async with connected(sluice) as busy, connected(sluice) as idle:
+    async with connected(sluice.websocket, sluice.key) as busy, connected(sluice.websocket, sluice.key) as idle:
         listed = await ask(busy, "tools/call", {"name": "list_bookings", "arguments": {}})
         handle = json.loads(listed["result"]["content"][0]["text"])["meta"]["resultHandle"]
         await busy.send(
