@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -53,8 +53,8 @@ def serve_blocking(call: Call, *, caller_is_fresh: bool = True) -> Envelope:
     """Answers a call on a thread that may block. Raises CallError, and nothing else."""
     try:
         if not caller_is_fresh:
-            confirm(call.caller)
-        operation = catalogue.get(call.operation)
+            call = replace(call, caller=confirm(call.caller))
+        operation = catalogue.get(call.operation, call.caller.tools.hidden)
         policy = policy_for(operation.name)
         envelope = _answer(call, operation, policy)
     except CallError as error:
@@ -83,7 +83,8 @@ def _ask(call: Call, operation: Operation, given: Mapping[str, Any], own: Mappin
     if "cursor" in given:
         walk, position = walks.resume(given["cursor"], operation.name, call.caller.id, own)
         arguments = dict(walk.arguments)
-    opens = catalogue.get(operation.record_operation) if operation.record_operation else None
+    hidden = call.caller.tools.hidden
+    opens = catalogue.find(operation.record_operation, hidden) if operation.record_operation else None
     return Ask(
         operation=operation.name,
         caller=call.caller.id,
@@ -95,8 +96,8 @@ def _ask(call: Call, operation: Operation, given: Mapping[str, Any], own: Mappin
         fields=given.get("fields"),
         format=given.get("format"),
         pages=page_span(given["pages"], with_cursor=walk is not None) if "pages" in given else None,
-        result_operation="result_get",
-        record_operation=operation.record_operation,
+        result_operation="result_get" if "result_get" not in hidden else None,
+        record_operation=opens.name if opens else None,
         record_arguments={"fields": "all"} if opens and opens.kind is Kind.RECORD else {},
     )
 
@@ -137,6 +138,11 @@ def _record(call: Call, operation: Operation, policy: Policy, envelope: Envelope
         missing_fields=", ".join(envelope.missing_fields),
     )
     audit.consider(call.id, operation.name, envelope)
+
+
+def record_refused(call: Call, error: CallError) -> None:
+    """A call that its door has refused before it was one. Never waits, never raises."""
+    _record_error(call, error)
 
 
 def _record_error(call: Call, error: CallError) -> None:

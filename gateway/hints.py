@@ -1,6 +1,6 @@
 """How each door says "call this to get more" (law 4: the only thing in which their answers differ)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -8,6 +8,8 @@ from context_protection.budget import dumps
 from gateway.operations import Operation
 
 Hints = Callable[[Operation, Mapping[str, Any]], dict[str, Any]]
+
+CALL_TOOL = "call_tool"  # the tool that calls those that are not in a caller's list
 
 
 def rest(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -28,3 +30,15 @@ def _in_query(value: Any) -> Any:
 def mcp(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """{"tool": "get_booking", "arguments": {"id": 7, "fields": "all"}}"""
     return {"tool": operation.name, "arguments": dict(arguments)}
+
+
+def by_call_tool(listed: Container[str]) -> Hints:
+    """As `mcp`; but a tool that is not listed is called by one that is: {"tool": "call_tool", "arguments": {"name":
+    "get_booking", "arguments": {"id": 7, "fields": "all"}}}"""
+
+    def hint(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        if operation.name in listed:
+            return mcp(operation, arguments)
+        return {"tool": CALL_TOOL, "arguments": {"name": operation.name, "arguments": dict(arguments)}}
+
+    return hint

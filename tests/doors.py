@@ -9,7 +9,10 @@ from asgiref.sync import async_to_sync
 from django.test import Client as HttpClient
 from mcp import Client
 
+from context_protection.revisions import revisions
 from gateway.access.callers import caller_of_key
+from gateway.access.keys import digest
+from gateway.access.models import ApiKey
 from gateway.mcp.peers import Peer
 from gateway.mcp.server import build_server
 from gateway.operations import catalogue
@@ -20,6 +23,11 @@ ADDRESSES = {operation.name: operation.endpoint for operation in catalogue}
 @dataclass(frozen=True)
 class Doors:
     key: str
+
+    def choose(self, **choice: Any) -> None:
+        """What the admin chooses for the key: tool_listing, pinned_tools, hidden_tools."""
+        ApiKey.objects.filter(digest=digest(self.key)).update(**choice)
+        revisions.bump()
 
     def rest(self, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """By the resource's address, as `detailsAvailable` names it."""

@@ -12,12 +12,23 @@ from gateway.access.models import ApiKey
 
 
 @dataclass(frozen=True, slots=True)
+class ToolChoice:
+    """What the admin has chosen for a key's tool list. `listing`: "all" tools, "search" for them, or "" by their size.
+    Names of operations that no longer exist mean nothing."""
+
+    listing: str = ""
+    pinned: frozenset[str] = frozenset()  # listed also where tools are searched for
+    hidden: frozenset[str] = frozenset()  # as if they did not exist, at every door
+
+
+@dataclass(frozen=True, slots=True)
 class Caller:
     """`id` binds walks to their caller; `name` is shown in telemetry."""
 
     id: str
     name: str
     expires_at: float | None = None
+    tools: ToolChoice = ToolChoice()
 
     @property
     def is_authenticated(self) -> bool:
@@ -45,12 +56,14 @@ def caller_of_key(key: str) -> Caller:
     return caller
 
 
-def confirm(caller: Caller) -> None:
-    """Whether the caller of a connection that is long open is still let in. Raises NotAuthenticated."""
-    if caller.id not in _live.get().ids:
+def confirm(caller: Caller) -> Caller:
+    """The caller of a connection that is long open, as its key is now. Raises NotAuthenticated."""
+    now = _live.get().by_id.get(caller.id)
+    if now is None:
         raise _refused("The API key was revoked.")
-    if caller.expires_at is not None and caller.expires_at <= time.time():
+    if now.expires_at is not None and now.expires_at <= time.time():
         raise _refused("The API key has expired.")
+    return now
 
 
 def _refused(message: str) -> NotAuthenticated:
@@ -69,18 +82,20 @@ class Keys:
     by_digest: Mapping[str, Caller]
 
     @cached_property
-    def ids(self) -> frozenset[str]:
-        return frozenset(caller.id for caller in self.by_digest.values())
+    def by_id(self) -> Mapping[str, Caller]:
+        return {caller.id: caller for caller in self.by_digest.values()}
 
 
 def _load() -> Keys:
-    return Keys(
-        {
-            key.digest: Caller(
-                id=f"key:{key.pk}", name=key.name, expires_at=key.expires_at.timestamp() if key.expires_at else None
-            )
-            for key in ApiKey.objects.filter(revoked_at=None)
-        }
+    return Keys({key.digest: _caller(key) for key in ApiKey.objects.filter(revoked_at=None)})
+
+
+def _caller(key: ApiKey) -> Caller:
+    return Caller(
+        id=f"key:{key.pk}",
+        name=key.name,
+        expires_at=key.expires_at.timestamp() if key.expires_at else None,
+        tools=ToolChoice(key.tool_listing, frozenset(key.pinned_tools), frozenset(key.hidden_tools)),
     )
 
 
