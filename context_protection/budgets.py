@@ -1,6 +1,6 @@
 """What ops have set, and what it comes to for each operation.
 
-defaults < `settings.CONTEXT_PROTECTION` (the environment) < the budget for all < the budget for one
+defaults < the operation's own < `settings.CONTEXT_PROTECTION` (the environment) < the budget for all < for one
 """
 
 from collections.abc import Mapping
@@ -15,10 +15,18 @@ ALL_OPERATIONS = ""
 
 # Every operation and its kind, declared by whoever offers them: what a budget can be set for.
 kinds: dict[str, Kind] = {}
+# What some operations have of their own where nobody has set anything.
+built_in: dict[str, Mapping[str, Any]] = {}
 
 
-def declare(operation: str, kind: Kind) -> None:
+def declare(operation: str, kind: Kind, settings: Mapping[str, Any] | None = None) -> None:
     kinds[operation] = kind
+    built_in[operation] = settings or {}
+
+
+def withdraw(operation: str) -> None:
+    kinds.pop(operation, None)
+    built_in.pop(operation, None)
 
 
 @dataclass(frozen=True)
@@ -34,7 +42,8 @@ class Budgets:
         return self.resolved[operation]
 
     def resolve(self, operation: str) -> Policy:
-        layers = [environment(), self.layers.get(ALL_OPERATIONS, {}), self.layers.get(operation, {})]
+        set_by_ops = [self.layers.get(name, {}) for name in (ALL_OPERATIONS, operation)]
+        layers = [built_in.get(operation, {}), environment(), *set_by_ops]
         return resolve(kinds.get(operation, Kind.LIST), layers)
 
     def with_layer(self, operation: str, layer: Mapping[str, Any]) -> "Budgets":

@@ -14,9 +14,10 @@ from django.conf import settings
 from gateway.mcp.admission import Endpoint
 from gateway.mcp.changes import Changes
 from gateway.mcp.http import StreamableHTTP
-from gateway.mcp.server import build_server, fingerprint
+from gateway.mcp.server import build_server
 from gateway.mcp.sessions import sessions
 from gateway.mcp.sse import MESSAGES, LegacySSE
+from gateway.mcp.tools import fingerprint
 from gateway.mcp.websocket import WebSocketEndpoint, deny
 from gateway.process.bridge import run_sync
 from gateway.process.handler import PooledHandler

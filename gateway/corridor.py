@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, ParamSpec, TypeVar, cast
@@ -103,16 +103,16 @@ def _serve_on_thread(call: Call, *, caller_is_fresh: bool) -> Envelope:
     with _failures(call):
         begun = _begin(call, caller_is_fresh=caller_is_fresh)
         fetch = cast(Fetch, begun.operation.fetch)
-        payload = fetch(begun.ask.arguments, call.caller) if begun.needs_fetch else None
-        return _end(call, begun, payload)
+        payload = fetch(begun.ask.arguments, begun.call.caller) if begun.needs_fetch else None
+        return _end(begun, payload)
 
 
 async def _serve_async(call: Call) -> Envelope:
     with _failures(call):
         begun = await _on_thread(call, _begin, call, caller_is_fresh=False)
         fetch = cast(FetchAsync, begun.operation.fetch)
-        payload = await fetch(begun.ask.arguments, call.caller) if begun.needs_fetch else None
-        return await _on_thread(call, _end, call, begun, payload)
+        payload = await fetch(begun.ask.arguments, begun.call.caller) if begun.needs_fetch else None
+        return await _on_thread(call, _end, begun, payload)
 
 
 async def _on_thread(call: Call, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -122,9 +122,10 @@ async def _on_thread(call: Call, function: Callable[P, T], *args: P.args, **kwar
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A call that is valid: what it asks of which operation, under which policy; and the state of what its answer
-    will be made from."""
+    """A call that is valid, of a caller as its key is now: what it asks of which operation, under which policy; and
+    the state of what its answer will be made from."""
 
+    call: Call
     operation: Operation
     policy: Policy
     ask: Ask
@@ -137,16 +138,17 @@ class Begun:
 
 def _begin(call: Call, *, caller_is_fresh: bool) -> Begun:
     if not caller_is_fresh:
-        confirm(call.caller)
-    operation = catalogue.get(call.operation)
+        call = replace(call, caller=confirm(call.caller))
+    operation = catalogue.get(call.operation, call.caller.tools.hidden)
     policy, state = policy_for(operation.name), state_of(operation)
     given = validated(operation, call.arguments)
     own = {name: value for name, value in given.items() if name not in FORM_NAMES}
-    return Begun(operation, policy, _ask(call, operation, given, own), state)
+    return Begun(call, operation, policy, _ask(call, operation, given, own), state)
 
 
-def _end(call: Call, begun: Begun, payload: Payload | None) -> Envelope:
+def _end(begun: Begun, payload: Payload | None) -> Envelope:
     check_wanted()
+    call = begun.call
     envelope = protect(payload, begun.ask, begun.policy, walks)
     check_wanted()
     kept = Kept(envelope, begun.policy.token_budget_threshold, begun.state, time.monotonic() + KEPT_SECONDS)
@@ -193,7 +195,8 @@ def _ask(call: Call, operation: Operation, given: Mapping[str, Any], own: Mappin
     if "cursor" in given:
         walk, position = walks.resume(given["cursor"], operation.name, call.caller.id, own)
         arguments = dict(walk.arguments)
-    opens = catalogue.get(operation.record_operation) if operation.record_operation else None
+    hidden = call.caller.tools.hidden
+    opens = catalogue.find(operation.record_operation, hidden) if operation.record_operation else None
     return Ask(
         operation=operation.name,
         caller=call.caller.id,
@@ -205,8 +208,8 @@ def _ask(call: Call, operation: Operation, given: Mapping[str, Any], own: Mappin
         fields=given.get("fields"),
         format=given.get("format"),
         pages=page_span(given["pages"], with_cursor=walk is not None) if "pages" in given else None,
-        result_operation="result_get",
-        record_operation=operation.record_operation,
+        result_operation="result_get" if "result_get" not in hidden else None,
+        record_operation=opens.name if opens else None,
         record_arguments={"fields": "all"} if opens and opens.kind is Kind.RECORD else {},
     )
 
@@ -257,6 +260,11 @@ def _record(call: Call, operation: Operation, kept: Kept) -> None:
         oversized=envelope.oversized,
         missing_fields=", ".join(envelope.missing_fields),
     )
+
+
+def record_refused(call: Call, error: CallError) -> None:
+    """A call that its door has refused before it was one. Never waits, never raises."""
+    _record_error(call, error)
 
 
 def _record_error(call: Call, error: CallError) -> None:

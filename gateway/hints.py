@@ -1,6 +1,6 @@
 """How each door says "call this to get more" (law 4: the only thing in which their answers differ)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -11,6 +11,8 @@ from gateway.operations import Operation
 Hints = Callable[[Operation, Mapping[str, Any]], dict[str, Any]]
 SCHEME = "sluice"
 _REST = "/api/v1/"
+
+CALL_TOOL = "call_tool"  # the tool that calls those that are not in a caller's list
 
 
 def rest(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -54,3 +56,15 @@ def _expanded(name: str, value: Any) -> str:
     """A value as RFC 6570 expands it. The placeholder of a hint that is for many stays one: the hint is a template."""
     text = value if isinstance(value, str) else dumps(value).decode()
     return text if text == f"{{{name}}}" else quote(text, safe="")
+
+
+def by_call_tool(listed: Container[str]) -> Hints:
+    """As `mcp`; but a tool that is not listed is called by one that is: {"tool": "call_tool", "arguments": {"name":
+    "get_booking", "arguments": {"id": 7, "fields": "all"}}}"""
+
+    def hint(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        if operation.name in listed:
+            return mcp(operation, arguments)
+        return {"tool": CALL_TOOL, "arguments": {"name": operation.name, "arguments": dict(arguments)}}
+
+    return hint

@@ -1,7 +1,8 @@
 """The catalogue: every operation that can be called, whatever the door."""
 
+import difflib
 import inspect
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -33,6 +34,9 @@ class Operation:
     form: tuple[str, ...] | None = None  # those of its kind's own arguments that it takes; None: all
     quiet: frozenset[str] = frozenset()  # arguments that a tool list leaves out: `where` says the same
     record_operation: str | None = None
+    listed: bool = True  # in a list of all tools; else only where tools are searched for
+    tags: tuple[str, ...] = ()  # upstream's words for what it is about: its tags, its own names
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of its policy, where nobody has set anything
     field_names: tuple[str, ...] = field(default=(), repr=False)  # examples for `fields`
     version: Callable[[], Hashable] | None = None  # of all that answers are made from; None: not known, keep none
 
@@ -43,6 +47,13 @@ class Operation:
     @cached_property
     def defaults(self) -> dict[str, Any]:
         return {name: schema["default"] for name, schema in self.parameters.items() if "default" in schema}
+
+    def told(self, policy: Policy) -> str:
+        """The description, with what a model should know of how its answers are kept small."""
+        if self.kind is Kind.RECORD and policy.summarization:
+            threshold = f"{policy.token_budget_threshold:,}"
+            return f"{self.description} Above {threshold} tokens it comes as a preview with sections to open."
+        return self.description
 
     def schema(self, policy: Policy, *, brief: bool = False) -> dict[str, Any]:
         """The JSON Schema of all arguments, as published. A brief one leaves out what a model does without."""
@@ -116,6 +127,10 @@ FORM_PARAMETERS: Mapping[Kind, Callable[[Operation, Policy], dict[str, Any]]] = 
 FORM_NAMES = frozenset({"limit", "cursor", "pages", "fields", "format"})
 
 
+MOST_NAMED = 40  # operations that an error names
+LONGEST_NAME = 80  # characters of a name that is compared with others
+
+
 class Catalogue:
     """Operations by name, in the order in which they were offered."""
 
@@ -125,31 +140,46 @@ class Catalogue:
     def offer(self, operations: Iterable[Operation]) -> None:
         for operation in operations:
             self._operations[operation.name] = operation
-            budgets.declare(operation.name, operation.kind)
+            budgets.declare(operation.name, operation.kind, operation.settings)
 
     def withdraw(self, name: str) -> None:
-        del self._operations[name]
-        budgets.kinds.pop(name, None)
+        """Takes an operation out, if it is there."""
+        self._operations.pop(name, None)
+        budgets.withdraw(name)
 
     def __iter__(self) -> Iterator[Operation]:
         return iter(self._operations.values())
 
-    def find(self, name: str) -> Operation | None:
-        return self._operations.get(name)
+    def state(self) -> tuple[Operation, ...]:
+        """All of them now: equal to an earlier one for as long as nothing has changed."""
+        return tuple(self._operations.values())
 
-    def get(self, name: str) -> Operation:
-        """Raises UnknownOperation."""
-        if name not in self._operations:
-            close = nearest(name, self._operations, cutoff=0.4)
+    def find(self, name: str, hidden: Container[str] = ()) -> Operation | None:
+        return None if name in hidden else self._operations.get(name)
+
+    def get(self, name: str, hidden: Container[str] = ()) -> Operation:
+        """Raises UnknownOperation, for one that is hidden from who asks as for one that does not exist."""
+        operation = self.find(name, hidden)
+        if operation is None:
+            visible = [each for each in self._operations if each not in hidden]
+            close = nearest(name, visible, cutoff=0.4)
             raise UnknownOperation(
                 f"There is no operation {name[:80]!r}.",
                 reason="unknown_operation",
                 parameter="name",
                 value=name,
-                expected=f"one of: {', '.join(self._operations)}",
+                expected=_expected(name, visible),
                 suggestion=f"Did you mean {close}?" if close else "List the tools, and call one of them.",
             )
-        return self._operations[name]
+        return operation
+
+
+def _expected(name: str, visible: Sequence[str]) -> str:
+    """All names; where they are many, those that are likely meant."""
+    if len(visible) <= MOST_NAMED:
+        return f"one of: {', '.join(visible)}"
+    close = difflib.get_close_matches(name[:LONGEST_NAME], visible, n=5, cutoff=0.3)
+    return f"one of {len(visible)} names, which search_tools finds" + (f": {', '.join(close)} …" if close else "")
 
 
 catalogue = Catalogue()

@@ -50,6 +50,7 @@ if len(SECRET_KEY) < 32:
 MCP_TRANSPORT = env.str("MCP_TRANSPORT", default="stdio")
 MCP_PORT = env.str("MCP_PORT", default="")
 MCP_STATEFUL = env.bool("MCP_STATEFUL", default=False)
+TOOL_LIST_BUDGET = env.int("TOOL_LIST_BUDGET", default=8000)
 SLUICE_API_KEY = env.str("SLUICE_API_KEY", default="")
 
 # -- Applications -----------------------------------------------------------------------------------

@@ -14,9 +14,11 @@ from context_protection.revisions import revisions
 from gateway.access.callers import Caller
 from gateway.access.models import ApiKey
 from gateway.connectors.hostaway.models import Booking
+from gateway.operations import catalogue
 from gateway.process import bridge
 from telemetry import recorder
 from tests.doors import Doors
+from tests.gateway.connectors.tools import invented
 
 # The laws over more payloads: make test ARGS="tests/properties --hypothesis-profile=thorough"
 settings.register_profile("default", max_examples=25, deadline=None)
@@ -73,6 +75,16 @@ def api_key(db: None) -> str:
 def doors(api_key: str) -> Doors:
     """Every door of this process, as its clients see it."""
     return Doors(api_key)
+
+
+@pytest.fixture
+def large_api() -> Iterator[list[str]]:
+    """As many operations as a large imported API has, beside the product's own; their names."""
+    new = [each for each in invented.operations() if catalogue.find(each.name) is None]
+    catalogue.offer(new)
+    yield [each.name for each in new]
+    for operation in new:
+        catalogue.withdraw(operation.name)
 
 
 @pytest.fixture

@@ -98,6 +98,8 @@ def is_preview(answer: Mapping[str, Any]) -> bool:
 
 def details(more: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The call that `detailsAvailable` spells out, in any door's form."""
+    if more.get("tool") == "call_tool":
+        return more["arguments"]["name"], dict(more["arguments"]["arguments"])
     if "tool" in more:
         return more["tool"], dict(more["arguments"])
     from tests.doors import ADDRESSES, TEMPLATES

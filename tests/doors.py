@@ -11,7 +11,10 @@ from django.test import Client as HttpClient
 from mcp import Client, MCPError
 from mcp.shared.uri_template import UriTemplate
 
+from context_protection.revisions import revisions
 from gateway.access.callers import caller_of_key
+from gateway.access.keys import digest
+from gateway.access.models import ApiKey
 from gateway.mcp.peers import Peer
 from gateway.mcp.resources import by_template
 from gateway.mcp.server import build_server
@@ -32,6 +35,11 @@ def uri_of(operation: str, arguments: Mapping[str, Any]) -> str:
 @dataclass(frozen=True)
 class Doors:
     key: str
+
+    def choose(self, **choice: Any) -> None:
+        """What the admin chooses for the key: tool_listing, pinned_tools, hidden_tools."""
+        ApiKey.objects.filter(digest=digest(self.key)).update(**choice)
+        revisions.bump()
 
     def rest(self, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """By the resource's address, as `detailsAvailable` names it."""

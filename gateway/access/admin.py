@@ -11,16 +11,25 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from simple_history.admin import SimpleHistoryAdmin
 
+from gateway.access.forms import ApiKeyForm
 from gateway.access.keys import digest, new_key, prefix
 from gateway.access.models import ApiKey
+from gateway.access.promises import broken_by_hiding
+
+ABOUT_TOOLS = "What clients of this key are shown. A change is obeyed by the very next call."
 
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(SimpleHistoryAdmin):
+    form = ApiKeyForm
     list_display = ("name", "prefix", "created_at", "expires_at", "state")
     search_fields = ("name", "prefix")
     readonly_fields = ("prefix", "created_at", "revoked_at")
     actions = ("revoke",)
+    fieldsets = (
+        (None, {"fields": ("name", "prefix", "created_at", "expires_at", "revoked_at")}),
+        ("Tools", {"fields": ("tool_listing", "pinned_tools", "hidden_tools"), "description": ABOUT_TOOLS}),
+    )
 
     @admin.display(description="State")
     def state(self, key: ApiKey) -> str:
@@ -38,6 +47,8 @@ class ApiKeyAdmin(SimpleHistoryAdmin):
             obj.digest, obj.prefix = digest(secret), prefix(secret)
             message = "The key of {}, shown this once: {}"
             messages.warning(request, format_html(message, obj.name, secret))
+        for sentence in broken_by_hiding(obj.hidden_tools):
+            messages.warning(request, sentence)
         super().save_model(request, obj, form, change)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -12,12 +12,23 @@ from gateway.access.models import ApiKey
 
 
 @dataclass(frozen=True, slots=True)
+class ToolChoice:
+    """What the admin has chosen for a key's tool list. `listing`: "all" tools, "search" for them, or "" by their size.
+    Names of operations that no longer exist mean nothing."""
+
+    listing: str = ""
+    pinned: frozenset[str] = frozenset()  # listed also where tools are searched for
+    hidden: frozenset[str] = frozenset()  # as if they did not exist, at every door
+
+
+@dataclass(frozen=True, slots=True)
 class Caller:
     """`id` binds walks to their caller; `name` is shown in telemetry."""
 
     id: str
     name: str
     expires_at: float | None = None
+    tools: ToolChoice = ToolChoice()
 
     @property
     def has_expired(self) -> bool:
@@ -80,13 +91,15 @@ class Keys:
 
 
 def _load() -> Keys:
-    return Keys(
-        {
-            key.digest: Caller(
-                id=f"key:{key.pk}", name=key.name, expires_at=key.expires_at.timestamp() if key.expires_at else None
-            )
-            for key in ApiKey.objects.filter(revoked_at=None)
-        }
+    return Keys({key.digest: _caller(key) for key in ApiKey.objects.filter(revoked_at=None)})
+
+
+def _caller(key: ApiKey) -> Caller:
+    return Caller(
+        id=f"key:{key.pk}",
+        name=key.name,
+        expires_at=key.expires_at.timestamp() if key.expires_at else None,
+        tools=ToolChoice(key.tool_listing, frozenset(key.pinned_tools), frozenset(key.hidden_tools)),
     )
 
 

@@ -17,12 +17,22 @@ class ApiKeyManager(models.Manager["ApiKey"]):
 
 
 class ApiKey(models.Model):
+    class Listing(models.TextChoices):
+        AUTOMATIC = "", "Automatic: all tools while they fit TOOL_LIST_BUDGET, else search"
+        ALL = "all", "All tools"
+        SEARCH = "search", "Search: search_tools, describe_tool, call_tool, and pinned tools"
+
     name = models.CharField(max_length=100, unique=True, help_text="Whose key it is; shown in telemetry.")
     prefix = models.CharField(max_length=20, editable=False, help_text="The first characters, to recognise it by.")
     digest = models.CharField(max_length=64, unique=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True, help_text="Empty: never.")
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    tool_listing = models.CharField(
+        max_length=10, blank=True, default="", choices=Listing, help_text="What a client of this key is shown over MCP."
+    )
+    pinned_tools = models.JSONField(blank=True, default=list)
+    hidden_tools = models.JSONField(blank=True, default=list)
 
     objects = ApiKeyManager()
     history = HistoricalRecords(excluded_fields=["digest"])

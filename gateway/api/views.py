@@ -48,7 +48,7 @@ class ToolView(APIView):
 
     @any_operation_by_query
     def get(self, request: Request, name: str) -> Response:
-        operation = catalogue.get(name)
+        operation = catalogue.get(name, cast(Caller, request.user).tools.hidden)
         if operation.kind is Kind.ACTION:
             raise MethodNotAllowed("GET")
         return answer(request, name, from_query(operation, request.query_params))

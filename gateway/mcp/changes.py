@@ -108,12 +108,12 @@ class Changes:
             return
         for caller in callers:
             try:
-                current = await run_sync(confirm, caller)
+                await run_sync(confirm, caller)
             except NotAuthenticated as error:
                 self._listeners.pop(caller.id, None)
                 await self.sessions.end(caller, Ending(REFUSED, error.message))
             else:
-                await self._compare(current)
+                await self._compare(caller)
         self._revision = revision
 
     async def _compare(self, caller: Caller) -> None:

@@ -1,6 +1,6 @@
 """Completion: values of the account for the arguments of prompts and the variables of resource templates."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import mcp.types as types
@@ -10,7 +10,7 @@ from context_protection.budget import dumps
 from context_protection.errors import InvalidArgument, nearest
 from context_protection.policy import DEFAULTS
 from gateway.access.callers import Caller, confirm
-from gateway.mcp.pages import fitting
+from gateway.mcp.pages import fitting, tokens_of
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.refusals import refusals
 from gateway.mcp.resources import by_template
@@ -34,21 +34,23 @@ def completion_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
 
 def _completion(params: types.CompleteRequestParams, caller: Caller) -> types.Completion:
     """Raises InvalidArgument where nothing has such a name; an argument that takes any value has no completion."""
-    confirm(caller)
-    complete = _completer(params.ref, params.argument.name)
+    hidden = confirm(caller).tools.hidden
+    complete = _completer(params.ref, params.argument.name, hidden)
     text, typed = params.argument.value, (params.context and params.context.arguments) or {}
     is_plausible = len(text) <= LONGEST_ARGUMENT and is_storable(text)
     found = complete(text, typed) if complete is not None and is_plausible else []
     shown = list(found[:MOST_VALUES])
-    shown = shown[: fitting([dumps(value).decode() for value in shown])]
+    shown = shown[: fitting(tokens_of(dumps(value).decode() for value in shown))]
     total = len(found) if len(found) <= MOST_COUNTED else None
     return types.Completion(values=shown, total=total, has_more=len(shown) < len(found))
 
 
-def _completer(ref: types.ResourceTemplateReference | types.PromptReference, argument: str) -> Complete | None:
+def _completer(
+    ref: types.ResourceTemplateReference | types.PromptReference, argument: str, hidden: Container[str]
+) -> Complete | None:
     if isinstance(ref, types.PromptReference):
         return prompts.get(ref.name).argument(argument).complete
-    operation = _operation(ref.uri)
+    operation = _operation(ref.uri, hidden)
     if argument == "id":
         return prompts.identifiers_of(operation.name)
     names = list(operation.schema(DEFAULTS)["properties"])
@@ -57,8 +59,8 @@ def _completer(ref: types.ResourceTemplateReference | types.PromptReference, arg
     return _sections(operation) if argument == "fields" else None
 
 
-def _operation(template: str) -> Operation:
-    templates = by_template()
+def _operation(template: str, hidden: Container[str]) -> Operation:
+    templates = by_template(hidden)
     if template not in templates:
         raise _unknown("ref", template, list(templates))
     return templates[template]

@@ -1,6 +1,6 @@
 """Lists of what the server offers, in pages under the hard cap (law 1)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import TypeVar
 
@@ -16,19 +16,25 @@ Entry = TypeVar("Entry", bound=BaseModel)
 AROUND = 200  # tokens of what stands around the entries: names, a cursor, how long to keep it
 
 
-def page(listed: str, entries: Sequence[Entry], cursor: str | None) -> tuple[list[Entry], str | None]:
-    """Entries from `cursor` on, as many as the cap holds, and the cursor of the rest. `listed` says which list it is:
-    a cursor is good for its own. Blocks. Raises InvalidCursor."""
+def page(
+    listed: str, entries: Sequence[Entry], tokens: Sequence[int], cursor: str | None
+) -> tuple[list[Entry], str | None]:
+    """Entries from `cursor` on, as many as the cap holds by their `tokens`, and the cursor of the rest. `listed` says
+    which list it is: a cursor is good for its own. Blocks. Raises InvalidCursor."""
     start = 0 if cursor is None else _place(listed, cursor)
     rest = list(entries[start:])
-    count = max(1, fitting([written(entry) for entry in rest]))
+    count = max(1, fitting(tokens[start:]))
     return rest[:count], walks.sealer.seal(listed, start + count) if count < len(rest) else None
 
 
-def fitting(texts: Sequence[str]) -> int:
-    """How many of these, from the first on, one answer holds. Blocks."""
+def fitting(tokens: Sequence[int]) -> int:
+    """How many entries of so many tokens, from the first on, one answer holds. Blocks."""
     room = policy_for("").hard_cap / budget.MARGIN - AROUND
-    return sum(size <= room for size in accumulate(claude.count(text) for text in texts))
+    return sum(size <= room for size in accumulate(tokens))
+
+
+def tokens_of(texts: Iterable[str]) -> list[int]:
+    return [claude.count(text) for text in texts]
 
 
 def written(entry: BaseModel) -> str:

@@ -7,7 +7,7 @@ import mcp.types as types
 from mcp.server import ServerRequestContext
 
 from gateway.access.callers import Caller, confirm
-from gateway.mcp.pages import page
+from gateway.mcp.pages import page, tokens_of, written
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.refusals import refusals
 from gateway.process.bridge import run_sync
@@ -23,8 +23,7 @@ def prompt_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
         ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
         with refusals(ctx.protocol_version):
-            listed = [_listed(prompt) for prompt in prompts]
-            found, following = await run_sync(page, LISTED, listed, params.cursor if params else None)
+            found, following = await run_sync(_page, params.cursor if params else None)
         return types.ListPromptsResult(prompts=found, next_cursor=following)
 
     async def get_prompt(ctx: ServerRequestContext[Any], params: types.GetPromptRequestParams) -> types.GetPromptResult:
@@ -37,6 +36,11 @@ def prompt_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
         )
 
     return {"on_list_prompts": list_prompts, "on_get_prompt": get_prompt}
+
+
+def _page(cursor: str | None) -> tuple[list[types.Prompt], str | None]:
+    listed = [_listed(prompt) for prompt in prompts]
+    return page(LISTED, listed, tokens_of(map(written, listed)), cursor)
 
 
 def _listed(prompt: Prompt) -> types.Prompt:

@@ -6,7 +6,7 @@ hints are URIs. So a long document comes as a chunk with its cursor, and a large
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -19,9 +19,10 @@ from context_protection import tables
 from context_protection.errors import InvalidArgument, NotFound, nearest
 from context_protection.policy import DEFAULTS
 from gateway import hints
+from gateway.access.callers import Caller, confirm
 from gateway.api.query import from_query
 from gateway.corridor import Call, serve
-from gateway.mcp.pages import fitting, page, written
+from gateway.mcp.pages import fitting, page, tokens_of, written
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.progress import reported
 from gateway.mcp.refusals import refusals
@@ -29,7 +30,7 @@ from gateway.operations import Operation, catalogue
 from gateway.process.bridge import run_sync
 
 LISTED = "resource templates"
-DOCUMENTS = "list_documents"
+DOCUMENTS, DOCUMENT = "list_documents", "read_document"
 FACTS = "id,title,mediaType,lines,bytes,estimatedTokens"
 # What a read gives is an envelope, whatever the document is: a client that chose its viewer by the document's own type
 # would be wrong, so that this is named in the description.
@@ -52,16 +53,18 @@ def resource_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
     ) -> types.ListResourceTemplatesResult:
         with refusals(ctx.protocol_version):
             cursor = params.cursor if params else None
-            found, following = await run_sync(page, LISTED, resource_templates(), cursor)
+            caller = peer_of(ctx, stdio_peer).caller
+            found, following = await run_sync(_page_of_templates, caller, cursor)
         return types.ListResourceTemplatesResult(resource_templates=found, next_cursor=following)
 
     async def read_resource(
         ctx: ServerRequestContext[Any], params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         with refusals(ctx.protocol_version, uri=params.uri):
-            operation, arguments = called(params.uri)
+            peer = peer_of(ctx, stdio_peer)
+            operation, arguments = called(params.uri, peer.caller.tools.hidden)
             with reported(ctx, operation.name):
-                envelope = await serve(_call(operation, arguments, peer_of(ctx, stdio_peer)))
+                envelope = await serve(_call(operation, arguments, peer))
         text = types.TextResourceContents(uri=params.uri, mime_type=MIME_TYPE, text=envelope.body.decode())
         return types.ReadResourceResult(contents=[text])
 
@@ -81,10 +84,12 @@ def _call(operation: Operation, arguments: Mapping[str, Any], peer: Peer) -> Cal
 
 async def _listed(peer: Peer, cursor: str | None) -> types.ListResourcesResult:
     """A page of documents, as the operation that lists them pages: its cursor is the list's."""
+    if not {DOCUMENTS, DOCUMENT}.isdisjoint(peer.caller.tools.hidden):
+        return types.ListResourcesResult(resources=[])
     listing = catalogue.get(DOCUMENTS)
     arguments = {"fields": FACTS, **({"cursor": cursor} if cursor is not None else {})}
     found = await _page_of_documents(listing, arguments, peer)
-    room = await run_sync(fitting, [written(each) for each in found.resources])
+    room = await run_sync(_fitting, found.resources)
     if room < len(found.resources):  # a resource says a little more than a row: ask for so many that they fit
         found = await _page_of_documents(listing, {**arguments, "limit": max(1, room)}, peer)
     if not room:
@@ -128,8 +133,17 @@ def _bare(entry: types.Resource) -> types.Resource:
     return types.Resource(uri=entry.uri, name=entry.name[:SHORTENED_NAME])
 
 
-def resource_templates() -> list[types.ResourceTemplate]:
-    """One for each operation that reads one thing at a time, in the catalogue's order."""
+def _fitting(entries: Sequence[types.Resource]) -> int:
+    return fitting(tokens_of(map(written, entries)))
+
+
+def _page_of_templates(caller: Caller, cursor: str | None) -> tuple[list[types.ResourceTemplate], str | None]:
+    templates = resource_templates(confirm(caller).tools.hidden)
+    return page(LISTED, templates, tokens_of(map(written, templates)), cursor)
+
+
+def resource_templates(hidden: Container[str] = ()) -> list[types.ResourceTemplate]:
+    """One for each operation that reads one thing at a time, in the catalogue's order, but for the hidden ones."""
     return [
         types.ResourceTemplate(
             uri_template=template,
@@ -138,16 +152,16 @@ def resource_templates() -> list[types.ResourceTemplate]:
             description=operation.description,
             mime_type=MIME_TYPE,
         )
-        for template, operation in by_template().items()
+        for template, operation in by_template(hidden).items()
     ]
 
 
-def by_template() -> dict[str, Operation]:
+def by_template(hidden: Container[str] = ()) -> dict[str, Operation]:
     """Operations by the RFC 6570 template of their URIs: sluice://bookings/{id}{?fields,cursor}"""
     return {
         f"{address}{{?{','.join(_in_query(operation))}}}": operation
         for operation in catalogue
-        if (address := hints.resource_address(operation))
+        if operation.name not in hidden and (address := hints.resource_address(operation))
     }
 
 
@@ -158,19 +172,19 @@ def _in_query(operation: Operation) -> list[str]:
 # -- From a URI to a call ---------------------------------------------------------------------------
 
 
-def called(uri: str) -> tuple[Operation, dict[str, Any]]:
+def called(uri: str, hidden: Container[str] = ()) -> tuple[Operation, dict[str, Any]]:
     """The operation and the arguments that a URI stands for; what it asks for is not yet validated. Raises NotFound
     where no operation has such URIs, InvalidArgument for a query that names something twice."""
     address, _, query = uri.partition("?")
     scheme, _, path = address.partition("://")
     if scheme.lower() != hints.SCHEME or len(uri) > LONGEST_URI:
-        raise _unknown(uri, f"Resources of this server begin with {hints.SCHEME}://")
-    for operation in by_template().values():
+        raise _unknown(uri, f"Resources of this server begin with {hints.SCHEME}://", hidden)
+    for operation in by_template(hidden).values():
         match = _pattern(hints.resource_address(operation)).fullmatch(f"{hints.SCHEME}://{path}")
         if match is not None:
             in_path = {name: unquote(value) for name, value in match.groupdict().items()}
             return operation, from_query(operation, {**in_path, **_read_query(query, in_path)})
-    raise _unknown(uri, "No resource has such an address.")
+    raise _unknown(uri, "No resource has such an address.", hidden)
 
 
 @lru_cache(maxsize=1024)
@@ -195,8 +209,8 @@ def _read_query(query: str, in_path: Mapping[str, str]) -> dict[str, str]:
     return dict(pairs)
 
 
-def _unknown(uri: str, message: str) -> NotFound:
-    templates = list(by_template())
+def _unknown(uri: str, message: str, hidden: Container[str]) -> NotFound:
+    templates = list(by_template(hidden))
     path = uri.partition("?")[0].partition("://")[2]
     close = nearest(path.partition("/")[0], [each.partition("://")[2].partition("/")[0] for each in templates])
     meant = f"{hints.SCHEME}://{close}/{{id}}" if close else ""

@@ -5,8 +5,9 @@ from mcp.server.stdio import stdio_server
 from gateway.access.callers import Caller
 from gateway.mcp.changes import Changes
 from gateway.mcp.peers import Peer
-from gateway.mcp.server import build_server, fingerprint
+from gateway.mcp.server import build_server
 from gateway.mcp.sessions import Sessions
+from gateway.mcp.tools import fingerprint
 
 
 async def serve_stdio(caller: Caller) -> None:

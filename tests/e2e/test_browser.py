@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 
 from tests.e2e.clusters import seconds_until
 
@@ -190,6 +190,42 @@ def test_a_nonsense_budget_is_refused_with_a_sentence(chromium: Browser, sluice:
         expect(sentence).to_contain_text("Raise hardCap or lower tokenBudgetThreshold.")
         expect(page.get_by_label("Token budget threshold")).to_have_value("6000")
         assert complaints == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_tools_are_filtered_and_chosen_for_a_key(
+    chromium: Browser, sluice: Sluice, tmp_path: Path, width: int, scheme: str
+) -> None:
+    size = {"width": width, "height": 900}
+    with window(chromium, sluice, color_scheme=scheme, viewport=size) as (page, complaints):
+        log_in(page, sluice)
+        page.goto("/admin/access/apikey/add/")
+        page.get_by_label("Name").fill(f"clerk-{width}")
+        page.locator("#id_hidden_tools_input").press_sequentially("get_b")
+        offered = page.locator("#id_hidden_tools_from option")
+        expect(offered).to_have_text(["get_booking: Get a booking"])
+        offered.dblclick()
+        expect(page.locator("#id_hidden_tools_to option")).to_have_count(1)
+        row = page.locator(".field-hidden_tools")
+        label, boxes = row.get_by_text("Hidden tools:", exact=True), row.locator(".selector")
+        assert upper_edge(label) < upper_edge(boxes), "what is chosen is said before the boxes"
+        page.screenshot(path=tmp_path / f"key-{width}-{scheme}.png", full_page=True)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing sticks out"
+        page.get_by_role("button", name="Save", exact=True).click()
+        told = page.locator(".messagelist")
+        expect(told).to_contain_text("With get_booking hidden, nothing opens the rows of list_bookings.")
+        secret = re.search(r"shown this once: (\S+)", told.inner_text())
+        assert secret, told.inner_text()
+        for address, status in (("/api/v1/bookings", 200), ("/api/v1/bookings/43000003", 404)):
+            answer = page.request.get(address, headers={"Authorization": f"Bearer {secret[1]}"})
+            assert answer.status == status
+        assert complaints == []
+
+
+def upper_edge(element: Locator) -> float:
+    box = element.bounding_box()
+    assert box is not None
+    return box["y"]
 
 
 def test_the_theme_that_is_chosen_holds_on_every_page(chromium: Browser, sluice: Sluice) -> None:

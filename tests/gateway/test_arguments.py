@@ -23,6 +23,7 @@ NEEDED = {
     "result_get": {},
     "result_search": {"text": "a"},
     "result_query": {"sql": "SELECT 1"},
+    "describe_tool": {"name": "get_booking"},
 }
 SUGGESTED = re.compile(r"Set (\w+) to (?:a value such as )?(.+?)(?:, or leave it out|, and follow .*)?\.")
 

@@ -8,11 +8,12 @@ import orjson
 import pytest
 from asgiref.sync import async_to_sync
 from mcp import Client, MCPError
-from mcp.types import INVALID_PARAMS
+from mcp.types import INVALID_PARAMS, Tool
 
-from context_protection import budgets, projection, tokens
+from context_protection import projection, tokens
 from context_protection.errors import UnknownOperation
 from context_protection.policy import DEFAULTS, Kind
+from context_protection.revisions import revisions
 from context_protection.shapes import Shape
 from context_protection.stores import walks
 from gateway.access.callers import caller_of_key
@@ -20,7 +21,8 @@ from gateway.connectors.hostaway import operations as hostaway
 from gateway.connectors.hostaway import sample, shapes
 from gateway.connectors.hostaway.models import Booking, Listing, Transaction
 from gateway.mcp.peers import Peer
-from gateway.mcp.server import build_server, tools
+from gateway.mcp.server import build_server
+from gateway.mcp.tools import listing_of
 from gateway.operations import Operation, catalogue
 from gateway.process.bridge import run_sync
 from tests.doors import Doors
@@ -80,15 +82,20 @@ def test_a_condensed_row_from_columns_is_the_row_from_the_object(shape: Shape, m
 # -- What is published ------------------------------------------------------------------------------
 
 
-def test_the_tools_take_at_most_4000_tokens():
-    published = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools()]
+def tools(doors: Doors) -> list[Tool]:
+    return [definition.tool for definition in listing_of(caller_of_key(doors.key)).definitions]
+
+
+def test_the_tools_take_at_most_4000_tokens(doors: Doors):
+    published = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools(doors)]
     assert tokens.claude.count(orjson.dumps({"tools": published}).decode()) <= 4000
 
 
-def test_the_tools_are_the_same_each_time_and_in_the_same_order():
-    first, second = ([tool.model_dump_json() for tool in tools()] for _ in range(2))
-    assert first == second
-    assert [tool.name for tool in tools()] == [
+def test_the_tools_are_the_same_each_time_and_in_the_same_order(doors: Doors):
+    first = [tool.model_dump_json() for tool in tools(doors)]
+    revisions.bump()
+    assert [tool.model_dump_json() for tool in tools(doors)] == first
+    assert [tool.name for tool in tools(doors)] == [
         "list_listings",
         "get_listing",
         "list_bookings",
@@ -216,13 +223,13 @@ def many_operations() -> Iterator[list[str]]:
     catalogue.offer(replace(catalogue.get("list_bookings"), name=name) for name in names)
     yield names
     for name in names:
-        del catalogue._operations[name]
-        del budgets.kinds[name]
+        catalogue.withdraw(name)
 
 
-def test_a_long_tool_list_comes_in_pages_under_the_cap(many_operations: list[str], api_key: str):
-    listed, sizes = async_to_sync(listed_tools)(api_key)
-    assert listed == [operation.name for operation in catalogue]
+def test_a_long_tool_list_comes_in_pages_under_the_cap(many_operations: list[str], doors: Doors):
+    doors.choose(tool_listing="all")
+    listed, sizes = async_to_sync(listed_tools)(doors.key)
+    assert listed == [operation.name for operation in catalogue if operation.listed]
     assert len(sizes) > 10
     assert max(sizes) <= DEFAULTS.hard_cap
 

@@ -114,7 +114,7 @@ async def test_a_call_over_its_time_is_given_up_and_upstream_hung_up_on(
     assert document["error"]["reason"] == "timeout"
     assert "1 seconds" in document["error"]["message"]
     assert document["error"]["data"]["retry_after"] > 0
-    assert upstream.hung_up.is_set()
+    assert await reached(upstream.hung_up)
 
 
 def allow_seconds(operation: str, seconds: int) -> None:

@@ -13,9 +13,8 @@ from context_protection.policy import Kind
 from context_protection.results import picking, searching
 from context_protection.results.queries import Databases, RowsDatabase
 from context_protection.shapes import ANY, Shape
-from context_protection.stores import walks
 from gateway.access.callers import Caller
-from gateway.connectors.results.stored import Stored, StoredRows, StoredText, StoredValue, opened
+from gateway.connectors.results.stored import Stored, StoredRows, StoredText, StoredValue, opened, walk_of
 from gateway.operations import Operation
 
 Arguments = Mapping[str, Any]
@@ -81,7 +80,7 @@ def _query(arguments: Arguments, caller: Caller) -> Payload:
     handle, sql = arguments["handle"], arguments["sql"]
 
     def load() -> Loaded:
-        walks.opened(handle, caller.id)  # also where a database of it is at hand
+        walk_of(handle, caller)  # also where a database of it is at hand
         selected = databases.select(f"{caller.id} {handle}", lambda: _database(opened(handle, caller), sql), sql)
         note = {"notes": ["The statement has more rows than these: add LIMIT, WHERE or GROUP BY."]}
         return Loaded(selected.rows, note if selected.more else {})

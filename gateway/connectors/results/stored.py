@@ -55,7 +55,7 @@ Stored = StoredRows | StoredValue | StoredText
 
 def opened(handle: str, caller: Caller) -> Stored:
     """Raises InvalidHandle, and InvalidArgument for a list that is too long to be read whole."""
-    walk = walks.opened(handle, caller.id)
+    walk = walk_of(handle, caller)
     if needs_no_fetch(walk):
         return StoredValue(kept_value(walk, walks), walk.plan["note"])
     fetch = cast(Fetch, catalogue.get(walk.operation).fetch)
@@ -67,6 +67,14 @@ def opened(handle: str, caller: Caller) -> Stored:
     if text is None:
         raise invalid_handle(handle, walk.origin)
     return StoredText(text)
+
+
+def walk_of(handle: str, caller: Caller) -> Walk:
+    """Raises InvalidHandle, also where the operation has been hidden since."""
+    walk = walks.opened(handle, caller.id)
+    if walk.operation in caller.tools.hidden:
+        raise invalid_handle(handle, None)
+    return walk
 
 
 def _stored_rows(rows: Rows, walk: Walk) -> StoredRows:

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from context_protection.errors import NotAuthenticated
-from gateway.access.callers import caller_of_key
+from gateway.access.callers import ToolChoice, caller_of_key
 from gateway.access.models import ApiKey
 
 pytestmark = pytest.mark.django_db
@@ -68,3 +68,66 @@ def test_a_key_cannot_be_deleted_there(admin_client: Client):
     assert admin_client.post(f"{KEYS}{key.pk}/delete/", {"post": "yes"}).status_code == 403
     admin_client.post(KEYS, {"action": "delete_selected", "_selected_action": [key.pk], "post": "yes"})
     assert ApiKey.objects.filter(pk=key.pk).exists()
+
+
+# -- Tools ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def desk(committed: Any) -> tuple[ApiKey, str]:
+    with committed():
+        return ApiKey.objects.issue("desk")
+
+
+def test_chosen_tools_are_obeyed_by_the_very_next_call(admin_client: Client, committed: Any, desk: tuple[ApiKey, str]):
+    key, secret = desk
+    chosen = {"tool_listing": "search", "pinned_tools": ["list_bookings"], "hidden_tools": ["get_listing"]}
+    with committed():
+        admin_client.post(f"{KEYS}{key.pk}/change/", {"name": "desk", **chosen})
+    assert caller_of_key(secret).tools == ToolChoice("search", frozenset(["list_bookings"]), frozenset(["get_listing"]))
+    page = admin_client.get(f"{KEYS}{key.pk}/change/").content.decode()
+    assert '<option value="list_bookings" selected>list_bookings: List bookings</option>' in page
+    assert 'value="search_tools"' not in page, "what finds tools is neither pinned nor hidden"
+
+
+def test_a_tool_is_not_both_pinned_and_hidden(admin_client: Client, desk: tuple[ApiKey, str]):
+    key, _ = desk
+    chosen = {"pinned_tools": ["list_bookings", "get_booking"], "hidden_tools": ["get_booking"]}
+    page = admin_client.post(f"{KEYS}{key.pk}/change/", {"name": "desk", **chosen}).content.decode()
+    assert "Pinned and hidden at once: get_booking." in page
+    key.refresh_from_db()
+    assert (key.pinned_tools, key.hidden_tools) == ([], [])
+
+
+def test_a_tool_that_no_longer_exists_is_shown_and_kept(admin_client: Client, committed: Any, desk: tuple[ApiKey, str]):
+    key, secret = desk
+    key.pinned_tools, key.hidden_tools = ["gone_list"], ["gone_action"]
+    key.save()
+    page = admin_client.get(f"{KEYS}{key.pk}/change/").content.decode()
+    assert "gone_list (no longer exists)" in page
+    with committed():
+        admin_client.post(
+            f"{KEYS}{key.pk}/change/",
+            {"name": "desk", "pinned_tools": ["gone_list"], "hidden_tools": ["gone_action", "get_listing"]},
+        )
+    assert caller_of_key(secret).tools.hidden == {"gone_action", "get_listing"}
+    assert caller_of_key(secret).tools.pinned == {"gone_list"}
+
+
+def test_a_tool_that_never_existed_is_refused(admin_client: Client, desk: tuple[ApiKey, str]):
+    key, _ = desk
+    page = admin_client.post(f"{KEYS}{key.pk}/change/", {"name": "desk", "hidden_tools": ["nope"]}).content.decode()
+    assert "nope is not one of the available choices" in page
+
+
+def test_hiding_what_a_visible_list_points_to_is_saved_with_a_warning(
+    admin_client: Client, committed: Any, desk: tuple[ApiKey, str]
+):
+    key, secret = desk
+    for hidden, warned in (["get_booking"], True), (["get_booking", "list_bookings"], False):
+        with committed():
+            page = admin_client.post(
+                f"{KEYS}{key.pk}/change/", {"name": "desk", "hidden_tools": hidden}, follow=True
+            ).content.decode()
+        assert ("With get_booking hidden, nothing opens the rows of list_bookings." in page) == warned
+        assert caller_of_key(secret).tools.hidden == set(hidden)

@@ -1,0 +1,21 @@
+"""What the answers of visible tools promise, and tools that are hidden from a key cannot keep."""
+
+from collections.abc import Collection
+
+from gateway.operations import catalogue
+
+
+def broken_by_hiding(hidden: Collection[str]) -> list[str]:
+    """A sentence for each promise that is broken; none when all is well."""
+    visible = [each for each in catalogue if each.listed and each.name not in hidden]
+    sentences = [
+        f"With {each.record_operation} hidden, nothing opens the rows of {each.name}. Hide both or neither."
+        for each in visible
+        if each.record_operation in hidden and catalogue.find(each.record_operation or "")
+    ]
+    if "result_get" in hidden and visible:
+        sentences.append(
+            "With result_get hidden, answers have no resultHandle for what they leave out, and a row that is too large "
+            "for an answer cannot be had whole."
+        )
+    return sentences

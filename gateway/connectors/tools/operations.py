@@ -1,0 +1,236 @@
+"""Tools that find tools. Where a list of all would flood the context, these are listed instead."""
+
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from context_protection.errors import nearest
+from context_protection.memory import Loaded, MemoryRows
+from context_protection.payloads import AS_COMPUTED, Payload, Record
+from context_protection.policies import policy_for
+from context_protection.policy import Kind
+from gateway.access.callers import Caller
+from gateway.connectors.tools.search import Index
+from gateway.connectors.tools.words import STOP_WORDS, nouns, words
+from gateway.operations import FORM_NAMES, Operation, catalogue
+
+Arguments = Mapping[str, Any]
+
+SHORT_CHARS = 72  # of what a tool does, in a row
+ARGUMENT_CHARS = 44  # of its arguments
+GROUP_CHARS = 900  # of all groups
+LONGEST_NAME = 64  # that is repeated
+PAGE = 8  # rows
+
+
+# -- What is searched -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Searched:
+    """The tools of one state of the catalogue, and the index over them."""
+
+    state: Sequence[Operation]
+    index: Index = field(repr=False)
+
+
+_held: _Searched | None = None
+_lock = threading.Lock()
+
+
+def index() -> Index:
+    """The index over the catalogue as it is now: built once, and again when the catalogue has changed."""
+    global _held
+    state = catalogue.state()
+    held = _held
+    if held is None or held.state != state:
+        with _lock:
+            held = _held
+            if held is None or held.state != state:
+                held = _held = _Searched(state, Index(each for each in state if each.listed))
+    return held.index
+
+
+def visible(caller: Caller) -> list[Operation]:
+    """What there is to be found by this caller, in the catalogue's order."""
+    return [each for each in catalogue if each.listed and each.name not in caller.tools.hidden]
+
+
+# -- search_tools -----------------------------------------------------------------------------------
+
+
+def _search(arguments: Arguments, caller: Caller) -> Payload:
+    return MemoryRows(lambda: _found(arguments.get("query", ""), caller), manner=AS_COMPUTED)
+
+
+def _found(query: str, caller: Caller) -> Loaded:
+    tools = {operation.name: operation for operation in visible(caller)}
+    if not query.strip():
+        return Loaded([_row(each) for each in tools.values()], _overview(list(tools.values())))
+    rows = [_row(tools[name]) for name in index().search(query) if name in tools]
+    return Loaded(rows) if rows else Loaded([], _nothing(query, tools))
+
+
+def _row(operation: Operation) -> dict[str, Any]:
+    return {
+        "name": operation.name,
+        "does": _clipped(_does(operation), SHORT_CHARS),
+        "arguments": _arguments(operation),
+    }
+
+
+def _does(operation: Operation) -> str:
+    """The description; the title before it where it says more than the name."""
+    says_more = set(words(operation.title)) - set(words(operation.name)) - STOP_WORDS
+    return f"{operation.title}. {operation.description}" if says_more else operation.description
+
+
+def _clipped(text: str, chars: int) -> str:
+    """The beginning, up to a whole word."""
+    return text if len(text) <= chars else f"{text[:chars].rpartition(' ')[0] or text[:chars]}…"
+
+
+def _arguments(operation: Operation) -> str:
+    """ "id*, fields": the names, with a star where one is required; the required ones first."""
+    own = [name for name in operation.parameters if name not in operation.quiet and name not in operation.required]
+    names = [*(f"{name}*" for name in operation.required), *own]
+    shown: list[str] = []
+    for name in names:
+        if sum(len(each) + 2 for each in shown) + len(name) > ARGUMENT_CHARS:
+            return ", ".join([*shown, "…"])
+        shown.append(name)
+    return ", ".join(shown)
+
+
+def _overview(tools: Sequence[Operation]) -> dict[str, Any]:
+    return {"notes": ["Every tool, in pages: say in query what you want to do."], "groups": _groups(tools)}
+
+
+def _nothing(query: str, tools: Mapping[str, Operation]) -> dict[str, Any]:
+    close = nearest(query[:LONGEST_NAME], tools, cutoff=0.4)
+    likely = f" The nearest name is {close[:LONGEST_NAME]}." if close else ""
+    note = f"No tool says anything of this.{likely} Search with other words, or for one of the groups."
+    return {"notes": [note], "groups": _groups(list(tools.values()))}
+
+
+def _groups(tools: Sequence[Operation]) -> str:
+    """ "booking 8, listing 5": what the tools are about, and how many there are for each; the largest groups first."""
+    named = [(operation, nouns(operation)) for operation in tools]
+    common = Counter(noun for _, each in named for noun in each)
+    sizes = Counter(max(each, key=lambda noun: common[noun]) for _, each in named if each)
+    groups = [f"{name[:LONGEST_NAME]} {size}" for name, size in sizes.most_common()]
+    shown = [group for place, group in enumerate(groups) if sum(len(each) + 2 for each in groups[:place]) < GROUP_CHARS]
+    return ", ".join([*shown, f"and {len(groups) - len(shown)} more"] if len(shown) < len(groups) else shown)
+
+
+# -- describe_tool ----------------------------------------------------------------------------------
+
+
+def _describe(arguments: Arguments, caller: Caller) -> Payload:
+    operation = catalogue.get(arguments["name"], caller.tools.hidden)
+    policy = policy_for(operation.name)
+    schema = operation.schema(policy, brief=True)
+    return Record(
+        {
+            "name": operation.name,
+            "title": operation.title,
+            "description": operation.told(policy),
+            "inputSchema": schema,
+            "example": {"name": operation.name, "arguments": _example(operation, schema)},
+        }
+    )
+
+
+def _example(operation: Operation, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of a valid call: the required ones, or one that chooses where none is."""
+    properties = schema["properties"]
+    own = [name for name in operation.parameters if name in properties and name not in FORM_NAMES]
+    chosen = operation.required or own[:1]
+    return {name: _value(properties.get(name, {})) for name in chosen}
+
+
+EXAMPLES: Mapping[str, Any] = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
+FORMATS = {
+    "date": "2026-11-20",
+    "date-time": "2026-11-20T12:00:00Z",
+    "email": "name@example.com",
+    "uri": "https://example.com",
+    "uuid": "123e4567-e89b-12d3-a456-426614174000",
+}
+
+
+def _value(schema: Mapping[str, Any]) -> Any:
+    """A value that the schema allows."""
+    for name in ("default", "const"):
+        if name in schema:
+            return schema[name]
+    for name in ("examples", "enum"):
+        if schema.get(name):
+            return schema[name][0]
+    for name in ("anyOf", "oneOf"):
+        if schema.get(name):
+            return _value(schema[name][0])
+    kind = schema.get("type", "string")
+    kind = kind[0] if isinstance(kind, list) else kind
+    if kind in {"integer", "number"}:
+        return schema.get("minimum", min(EXAMPLES[kind], schema.get("maximum", EXAMPLES[kind])))
+    if kind == "object":
+        properties = schema.get("properties", {})
+        return {name: _value(properties.get(name, {})) for name in schema.get("required", ())}
+    if kind == "array":
+        return [_value(schema.get("items", {}))] * schema.get("minItems", 0)
+    return EXAMPLES.get(kind, _text(schema))
+
+
+def _text(schema: Mapping[str, Any]) -> str:
+    return FORMATS.get(schema.get("format", ""), "…").ljust(schema.get("minLength", 0), "…")
+
+
+# -- The operations ---------------------------------------------------------------------------------
+
+
+def operations() -> list[Operation]:
+    return [
+        Operation(
+            name="search_tools",
+            title="Search the tools",
+            description="Finds tools by what they do, the likeliest first; * marks required arguments. "
+            "Without query: all tools, and the groups that there are.",
+            kind=Kind.LIST,
+            parameters={
+                "query": {
+                    "type": "string",
+                    "maxLength": 500,
+                    "description": "What you want to do, in a few words.",
+                    "examples": ["cancel a booking", "unpaid invoices"],
+                }
+            },
+            fetch=_search,
+            endpoint="/api/v1/tools/search_tools",
+            form=("limit", "cursor"),
+            listed=False,
+            settings={"default_page_size": PAGE},
+        ),
+        Operation(
+            name="describe_tool",
+            title="Describe a tool",
+            description="All of a tool before its first call: description, JSON Schema of its arguments, and an "
+            "example as call_tool takes it.",
+            kind=Kind.RECORD,
+            parameters={
+                "name": {
+                    "type": "string",
+                    "maxLength": 200,
+                    "description": "As search_tools has it.",
+                    "examples": ["get_booking"],
+                }
+            },
+            required=("name",),
+            fetch=_describe,
+            endpoint="/api/v1/tools/describe_tool",
+            listed=False,
+            settings={"summarization": False},
+        ),
+    ]

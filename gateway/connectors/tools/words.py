@@ -1,0 +1,200 @@
+"""Words of tools and of questions: how names fall apart into them, and which of them mean the same."""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from context_protection.policy import Kind
+from gateway.operations import Operation
+
+_WORD = re.compile(r"[^\W_]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+# What a question says without meaning any tool by it.
+_STOP = (
+    "a an the of for to in on at by with from and or as than that this these those there here it its my our your their "
+    "his her i we you they he she me us them is are was were be been being am do does did done doing can could should "
+    "would will shall may might must want wants need needs like please how what which who whom whose when where why if "
+    "then so not no yes just only some any every each all have has had having about into out up off over under again "
+    "between let lets give tell get got s t re ve ll m d"
+)
+STOP_WORDS = frozenset(_STOP.split())
+
+# Verbs of APIs, and what people say instead. A tool is called by all words of every group that its verb is in.
+VERBS: Sequence[frozenset[str]] = [
+    frozenset(group.split())
+    for group in (
+        "list find search browse show see query filter lookup overview",
+        "get fetch read view show see open retrieve detail details lookup display check",
+        "create add new make register insert book open write raise log",
+        "update edit change modify set adjust correct alter amend fix rename patch",
+        "delete remove erase drop discard destroy clear",
+        "cancel delete remove abort void revoke stop withdraw",
+        "send deliver dispatch mail email notify forward",
+        "approve accept confirm authorize allow",
+        "reject decline refuse deny",
+        "assign allocate give hand",
+        "pay settle transfer",
+        "refund reimburse return repay",
+        "count number total many",
+        "download export fetch save",
+        "upload import attach add",
+        "close complete finish resolve end",
+        "archive shelve retire",
+        "restore recover undo undelete reopen",
+        "enable activate start unblock unlock",
+        "disable deactivate suspend pause stop block lock",
+        "block ban forbid bar",
+        "move transfer relocate shift",
+        "copy duplicate clone",
+        "merge combine join unite duplicate",
+        "start begin launch run trigger execute",
+        "restart reboot reload",
+        "terminate end dismiss fire quit",
+        "schedule plan arrange",
+        "track trace locate follow",
+    )
+]
+KNOWN_VERBS = frozenset().union(*VERBS)
+READING = VERBS[0] | VERBS[1] | {"count", "number", "total", "many", "download", "export"}
+
+# Verbs of several words, as people write them, and when something is, which names no tool; looked for before words are.
+PHRASES: Mapping[str, str] = {
+    r"get rid of|throw (?:out|away)": "delete",
+    r"look(?:ing)? (?:up|for)": "find",
+    r"call off": "cancel",
+    r"set up|sign up|put in": "create",
+    r"(?:turn|switch)(?:ed)? on": "enable",
+    r"(?:turn|switch)(?:ed)? off": "disable",
+    r"how (?:many|much)": "count",
+    r"money back|pay back|paid back": "refund",
+    r"bring back": "restore",
+    r"send back": "return",
+    r"hand over": "assign",
+    r"(?:last|next|this|each|every|per) (?:day|week|month|quarter|year)|today|yesterday|tomorrow": " ",
+    r"(?:put|place)\b(.*)\bon hold": r"pause \1",
+}
+_PHRASES = [(re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), verb) for pattern, verb in PHRASES.items()]
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in lower case, without accents; those of camelCase and snake_case names one by one."""
+    plain = text if text.isascii() else _without_accents(text)
+    return [word.lower() for word in _WORD.findall(_HUMP.sub(" ", plain))]
+
+
+def _without_accents(text: str) -> str:
+    parts = unicodedata.normalize("NFKD", text)
+    return "".join(character for character in parts if not unicodedata.combining(character))
+
+
+def asked_words(query: str) -> list[str]:
+    """The words of a question that may name what is wanted, each once; all of its words, if none of them does."""
+    for pattern, verb in _PHRASES:
+        query = pattern.sub(verb, query)
+    every = list(dict.fromkeys(words(query)))
+    telling = [word for word in every if word not in STOP_WORDS and not word.isdecimal()]
+    return telling or every
+
+
+def singular(word: str) -> str:
+    """Of an English plural; any other word as it is."""
+    for ending, instead in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh"), ("ss", "ss")):
+        if word.endswith(ending):
+            return word.removesuffix(ending) + instead
+    return word[:-1] if word.endswith("s") and len(word) > 3 else word
+
+
+def nouns(operation: Operation) -> list[str]:
+    """What the tool's name says beside its verb, in the singular."""
+    every = words(operation.name)
+    return [singular(word) for place, word in enumerate(every) if place or word not in KNOWN_VERBS]
+
+
+def verbs(operation: Operation) -> list[str]:
+    """What people may call what the tool does, beside the word in its name."""
+    own = words(operation.name)
+    groups = [group for group in VERBS if own[:1] and own[0] in group]
+    groups = groups or [group for group in VERBS if group.intersection(own)]
+    return sorted(set().union(*groups).difference(own))
+
+
+# -- Synonyms that an API's own texts give ----------------------------------------------------------
+
+_ALSO = r"(?:also(?: called| known as)?|aka|a\.k\.a\.|formerly|i\.e\.)"
+_OTHERS = [
+    re.compile(rf"[^\W\d_]+ \((?:{_ALSO} |or )?(?:an? |the )?([^\W\d_]+)\)", re.IGNORECASE),  # bookings (reservations)
+    re.compile(rf"\b{_ALSO} (?:an? |the )?([^\W\d_]+)", re.IGNORECASE),  # suppliers, also called vendors
+    re.compile(r"^(?:an? |the )?[^\W\d_]+ or ([^\W\d_]+)", re.IGNORECASE),  # cars or vans
+]
+_OPENING = re.compile(r"[^:.;,()]*")  # of a description: what the things are
+OPENING_WORDS = 4
+_TOO_COMMON = STOP_WORDS.union({"returns", "gets", "gives", "lists", "shows", "one"}, *VERBS[:5])
+_NO_RESOURCE = frozenset({"api", "tools"})
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """What tools are named for, as the tool that lists it tells: what else it is called, and in which words."""
+
+    also: frozenset[str]
+    told: frozenset[str]
+
+
+NOTHING = Thing(frozenset(), frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Things:
+    """The things of an API, by the nouns of the tools that list them. A list's description begins with what its things
+    are, and its address or its tags may name them as well."""
+
+    by_nouns: Mapping[frozenset[str], Thing]
+
+    @classmethod
+    def of(cls, operations: Sequence[Operation]) -> "Things":
+        taken = {noun for operation in operations for noun in nouns(operation)}
+        found: dict[frozenset[str], Thing] = {}
+        for operation in operations:
+            if operation.kind is Kind.LIST and (named := frozenset(nouns(operation))):
+                # A noun of other tools is no synonym: two things of which each has tools are two things.
+                also = _others(operation) - taken - _TOO_COMMON
+                known = found.get(named, NOTHING)
+                told = known.told.union(words(operation.description)) - _TOO_COMMON
+                found[named] = Thing(known.also | also, told)
+        return cls(found)
+
+    def behind(self, operation: Operation) -> Thing:
+        """What the tool is named for: an order, or a purchase order, but not both."""
+        own = frozenset(nouns(operation))
+        named = [each for each in self.by_nouns if each <= own]
+        most = [self.by_nouns[each] for each in named if not any(each < other for other in named)]
+        return Thing(frozenset().union(*(each.also for each in most)), frozenset().union(*(each.told for each in most)))
+
+
+def _others(operation: Operation) -> set[str]:
+    texts = (operation.description, operation.title, *operation.tags)
+    called = [match[1] for text in texts for pattern in _OTHERS for match in pattern.finditer(text)]
+    opening = _OPENING.match(operation.description)
+    begun = _first_noun_phrase(words(opening[0] if opening else ""))
+    tags = [tag for tag in operation.tags if tag.isalpha()]
+    return {singular(word.lower()) for word in (*called, *begun, *tags, *path_words(operation)[-1:])}
+
+
+def _first_noun_phrase(said: Sequence[str]) -> list[str]:
+    """ "Returns a list of cars and vans of the fleet": cars, vans."""
+    phrase: list[str] = []
+    for word in said:
+        if word not in _TOO_COMMON:
+            phrase.append(word)
+        elif phrase and word in STOP_WORDS - {"and", "or"}:
+            break
+    return phrase[:OPENING_WORDS]
+
+
+def path_words(operation: Operation) -> list[str]:
+    """Of its address: what is neither a version nor a placeholder, nor the tool's own name."""
+    segments = [each for each in operation.endpoint.split("/") if each and "{" not in each and each != operation.name]
+    named = [each for each in segments if each not in _NO_RESOURCE and not re.fullmatch(r"v\d+", each)]
+    return [word for each in named for word in words(each)]

@@ -1,0 +1,286 @@
+"""Tools over MCP: the catalogue's operations, or where these are too many, three tools that find and call them.
+
+The list that a caller gets is all tools while their definitions fit TOOL_LIST_BUDGET, else search_tools, describe_tool,
+call_tool and what is pinned; the admin can choose either for a key. An answer is one text block, the envelope's compact
+JSON, and no structuredContent: clients drop the text where both are present, or pay for both.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+import mcp.types as types
+import orjson
+from django.conf import settings
+from mcp.server import ServerRequestContext
+
+from context_protection.budget import dumps
+from context_protection.errors import CallError, InvalidArgument, NotAuthenticated
+from context_protection.policies import policy_for
+from context_protection.policy import Kind, Policy
+from context_protection.tokens import claude
+from gateway import hints
+from gateway.access.callers import Caller, ToolChoice, confirm
+from gateway.corridor import Call, record_refused, serve
+from gateway.hints import CALL_TOOL, Hints
+from gateway.mcp.pages import page
+from gateway.mcp.peers import Peer, peer_of
+from gateway.mcp.progress import reported
+from gateway.mcp.refusals import refusals
+from gateway.operations import Operation, catalogue
+from gateway.process.bridge import run_sync
+
+LISTED = "tools"
+
+# -- The list ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A tool as it is published, and what it costs: Claude's tokens of its JSON."""
+
+    tool: types.Tool
+    json: str
+    tokens: int
+
+
+@lru_cache(maxsize=4096)
+def definition(operation: Operation, policy: Policy) -> Definition:
+    """Counted once for a policy: counting hundreds takes a while."""
+    reads_only = operation.kind is not Kind.ACTION
+    tool = types.Tool(
+        name=operation.name,
+        title=operation.title,
+        description=operation.told(policy),
+        input_schema=operation.schema(policy, brief=True),
+        # Of what only reads, the other hints mean nothing; every word of a tool list is paid for in every prompt.
+        annotations=types.ToolAnnotations(read_only_hint=True) if reads_only else types.ToolAnnotations(),
+    )
+    json = tool.model_dump_json(by_alias=True, exclude_none=True)
+    return Definition(tool, json, claude.count(json))
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What tools/list answers to one caller. `searched`: not all tools, but those that find them."""
+
+    definitions: Sequence[Definition]
+    searched: bool
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset(each.tool.name for each in self.definitions)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return hashlib.sha256("\n".join(each.json for each in self.definitions).encode()).hexdigest()[:16]
+
+    @cached_property
+    def hints(self) -> Hints:
+        """How this caller is told what to call next: with tools of this list."""
+        return hints.by_call_tool(self.names) if self.searched else hints.mcp
+
+
+class _Listings:
+    """The lists of one configuration and one state of the catalogue, by what has been chosen for a key; each is made
+    at the first need."""
+
+    def __init__(self, policy: Policy, state: Sequence[Operation]) -> None:
+        self.policy, self.state = policy, state
+        self._made: dict[ToolChoice, Listing] = {}
+
+    def of(self, choice: ToolChoice) -> Listing:
+        if choice not in self._made:
+            self._made[choice] = self._make(choice)
+        return self._made[choice]
+
+    def _make(self, choice: ToolChoice) -> Listing:
+        visible = [each for each in self.state if each.name not in choice.hidden]
+        listed = [definition(each, policy_for(each.name)) for each in visible if each.listed]
+        if not _searched(choice, sum(each.tokens for each in listed)):
+            return Listing(listed, searched=False)
+        finding = [*(each for each in visible if not each.listed), CALLING]
+        pinned = [each for each in listed if each.tool.name in choice.pinned]
+        return Listing([*(definition(each, policy_for(each.name)) for each in finding), *pinned], searched=True)
+
+
+def _searched(choice: ToolChoice, tokens: int) -> bool:
+    if choice.listing == "":
+        return tokens > int(settings.TOOL_LIST_BUDGET)
+    return choice.listing == "search"
+
+
+_held: _Listings | None = None
+
+
+def _listings() -> _Listings:
+    """Those of now. The policy for all operations is another object whenever a revision has been read."""
+    global _held
+    policy, state, held = policy_for(""), catalogue.state(), _held
+    if held is None or held.policy is not policy or held.state != state:
+        held = _held = _Listings(policy, state)
+    return held
+
+
+def listing_of(caller: Caller) -> Listing:
+    """What the caller's key is shown now. Blocks. Raises NotAuthenticated."""
+    return _listings().of(confirm(caller).tools)
+
+
+def fingerprint(caller: Caller) -> str:
+    """Of what tools/list would answer to this caller now: another one as soon as anything in it is different, the same
+    in every process. Empty for a caller who is no longer let in. Blocks."""
+    try:
+        return listing_of(caller).fingerprint
+    except NotAuthenticated:
+        return ""
+
+
+def page_of_tools(caller: Caller, cursor: str | None) -> tuple[list[types.Tool], str | None]:
+    """Tools from `cursor` on, as many as the hard cap holds, and the cursor of the rest (law 1). Blocks. Raises
+    InvalidCursor, NotAuthenticated."""
+    definitions = listing_of(caller).definitions
+    return page(LISTED, [each.tool for each in definitions], [each.tokens for each in definitions], cursor)
+
+
+# -- call_tool --------------------------------------------------------------------------------------
+
+
+def _never(arguments: Mapping[str, Any], caller: Caller) -> Any:
+    raise AssertionError("call_tool is this door's way to call others")
+
+
+# A tool without an operation: what it calls goes the way of every call, under its own name.
+CALLING = Operation(
+    name=CALL_TOOL,
+    title="Call a tool",
+    description="Calls a tool that search_tools found: its name, and its own arguments as describe_tool has them. "
+    "cursor and fields are among these arguments.",
+    kind=Kind.ACTION,
+    parameters={
+        "name": {"type": "string", "description": "The tool's name.", "examples": ["get_booking"]},
+        "arguments": {"type": "object", "description": "The tool's own arguments.", "examples": [{"id": 43000003}]},
+    },
+    required=("name",),
+    fetch=_never,
+    endpoint="",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The operation that is meant, and its own arguments."""
+
+    operation: str
+    arguments: Mapping[str, Any]
+
+
+def asked_for(params: types.CallToolRequestParams) -> Asked:
+    """What a call of a tool asks for; call_tool, the tool that it names. Raises InvalidArgument."""
+    given = params.arguments or {}
+    if params.name != CALL_TOOL:
+        return Asked(params.name, given)
+    name, arguments = given.get("name"), given.get("arguments")
+    if beside := [each for each in given if each not in CALLING.parameters]:
+        raise _misplaced(name, beside[0], given)
+    if not isinstance(name, str):
+        raise InvalidArgument(
+            "name is missing." if name is None else "name must be a text.",
+            reason="missing_argument" if name is None else "invalid_name",
+            parameter="name",
+            value=name,
+            expected="the name of a tool",
+            suggestion="Find the tool with search_tools, and call call_tool again with its name.",
+        )
+    return Asked(name, _own_arguments(name, arguments))
+
+
+def _own_arguments(name: str, arguments: Any) -> Mapping[str, Any]:
+    """An object; some clients send its JSON as a text."""
+    try:
+        own = orjson.loads(arguments) if isinstance(arguments, str) else arguments
+    except orjson.JSONDecodeError:
+        own = arguments
+    if own is None:
+        return {}
+    if isinstance(own, dict):
+        return own
+    raise InvalidArgument(
+        "arguments must be an object.",
+        reason="invalid_arguments",
+        parameter="arguments",
+        value=arguments,
+        expected=f"an object of the arguments of {name[:80]}",
+        suggestion="Leave arguments out for a tool without any; describe_tool says what a tool takes.",
+    )
+
+
+def _misplaced(name: Any, argument: str, given: Mapping[str, Any]) -> InvalidArgument:
+    return InvalidArgument(
+        f"call_tool has no argument {argument[:80]!r}.",
+        reason="unknown_argument",
+        parameter=argument[:80],
+        value=given[argument],
+        expected="only: name, arguments",
+        suggestion=f"Arguments of {str(name)[:80] if name else 'the tool'} itself belong into arguments.",
+    )
+
+
+# -- The handlers -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Followable:
+    """Hints that the caller can follow literally, by the list that it has; looked up at the first need, on the thread
+    of the call."""
+
+    caller: Caller
+
+    @cached_property
+    def _hints(self) -> Hints:
+        return listing_of(self.caller).hints
+
+    def __call__(self, operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        return self._hints(operation, arguments)
+
+
+def tool_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
+    """The SDK server's handlers of tools. `stdio_peer` is who calls where the transport carries no credentials."""
+
+    async def list_tools(
+        ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        with refusals(ctx.protocol_version):
+            cursor = params.cursor if params else None
+            found, following = await run_sync(page_of_tools, peer_of(ctx, stdio_peer).caller, cursor)
+        return types.ListToolsResult(tools=found, next_cursor=following)
+
+    async def call_tool(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
+        peer = peer_of(ctx, stdio_peer)
+        hints = _Followable(peer.caller)
+        call = Call(params.name, params.arguments or {}, peer.caller, peer.door, hints, lane=peer.lane)
+        try:
+            meant = _translated(call, params)
+            with reported(ctx, meant.operation[:80]):
+                envelope = await serve(meant)
+        except CallError as error:
+            return _result(dumps(error.document()), is_error=True)
+        return _result(envelope.body)
+
+    return {"on_list_tools": list_tools, "on_call_tool": call_tool}
+
+
+def _translated(call: Call, params: types.CallToolRequestParams) -> Call:
+    """The call that is meant. Raises InvalidArgument, which is recorded: a call that names none is a call too."""
+    try:
+        asked = asked_for(params)
+    except InvalidArgument as error:
+        record_refused(call, error)
+        raise
+    return replace(call, operation=asked.operation, arguments=asked.arguments)
+
+
+def _result(body: bytes, *, is_error: bool = False) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=body.decode())], is_error=is_error)
