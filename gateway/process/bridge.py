@@ -9,13 +9,14 @@ import contextvars
 import logging
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from asgiref.sync import sync_to_async
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, close_old_connections, connections
+from django.db import DEFAULT_DB_ALIAS, close_old_connections, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+
+from gateway.process.threads import WarmThreads
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,8 +26,9 @@ logger = logging.getLogger(__name__)
 POOL_SIZE = 8
 LANE_WIDTH = 4  # threads that one session or caller uses at once
 STOP_SECONDS = 5.0  # for the database to take a request to stop a query
-_pool = ThreadPoolExecutor(POOL_SIZE, thread_name_prefix="sluice")
-_stopping = ThreadPoolExecutor(1, thread_name_prefix="stopping")
+STOP_PAUSES = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0)  # seconds after each such request
+_pool = WarmThreads(POOL_SIZE, "sluice")
+_stopping = WarmThreads(2, "stopping")
 
 # Tests set this: their transaction lives on one thread, which a pool's threads could not see.
 on_callers_thread = contextvars.ContextVar("on_callers_thread", default=False)
@@ -43,35 +45,48 @@ class Running:
     def __init__(self) -> None:
         self.stopped = False
         self._lock = threading.Lock()
+        self._ended = threading.Event()
         self._database: BaseDatabaseWrapper | None = None
 
     def run(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        if self.stopped:
-            raise Stopped
-        _running.set(self)
         close_old_connections()
-        self._database = connections[DEFAULT_DB_ALIAS]
+        with self._lock:
+            if self.stopped:
+                raise Stopped
+            self._database = connections[DEFAULT_DB_ALIAS]
+        _running.set(self)
         try:
             return function(*args, **kwargs)
         finally:
             with self._lock:  # a query of whoever has the connection next is not stopped
                 self._database = None
+            self._ended.set()
             close_old_connections()
 
     def stop(self) -> None:
-        """Blocks for a moment: the database is told on a connection of its own."""
-        self.stopped = True
-        with self._lock:
-            raw = self._database.connection if self._database is not None else None
-            try:
-                if raw is None:
+        """Blocks until the function has ended, or nothing helps: a query may begin just after another was stopped."""
+        for pause in STOP_PAUSES:
+            with self._lock:
+                self.stopped = True
+                if self._database is None:
                     return
-                if hasattr(raw, "interrupt"):  # SQLite
-                    raw.interrupt()
-                else:
-                    raw.cancel_safe(timeout=STOP_SECONDS)
-            except (DatabaseError, OSError) as error:
-                logger.warning("query not stopped", extra={"error": str(error)})
+                _interrupt(self._database)
+            if self._ended.wait(pause):
+                return
+
+
+def _interrupt(database: BaseDatabaseWrapper) -> None:
+    """Stops what a connection is doing, if it is doing something."""
+    raw: Any = database.connection
+    try:
+        if raw is None:
+            return
+        if database.vendor == "sqlite":
+            raw.interrupt()
+        else:
+            raw.cancel_safe(timeout=STOP_SECONDS)
+    except (database.Database.Error, OSError) as error:
+        logger.warning("query not stopped", extra={"error": str(error)})
 
 
 def check_wanted() -> None:

@@ -1,0 +1,60 @@
+"""The thread that worked last works next, and no more threads than allowed work."""
+
+import threading
+from concurrent.futures import wait
+
+import pytest
+
+from gateway.process.threads import WarmThreads
+
+PATIENCE = 20
+
+
+def test_one_thing_after_another_is_done_by_one_thread():
+    threads = WarmThreads(4, "tests")
+    assert len({threads.submit(threading.get_ident).result(PATIENCE) for _ in range(50)}) == 1
+
+
+def test_after_a_rush_the_last_to_finish_is_the_next_to_work():
+    threads = WarmThreads(4, "tests")
+    gates = [threading.Event() for _ in range(4)]
+
+    def work(gate: threading.Event) -> int:
+        gate.wait(PATIENCE)
+        return threading.get_ident()
+
+    rush = [threads.submit(work, gate) for gate in gates]
+    idents = []
+    for gate, future in zip(gates, rush, strict=True):
+        gate.set()
+        idents.append(future.result(PATIENCE))
+    assert len(set(idents)) == 4
+    assert {threads.submit(threading.get_ident).result(PATIENCE) for _ in range(10)} <= {idents[-1], idents[-2]}
+
+
+def test_what_comes_when_all_are_busy_waits_and_is_done_in_order():
+    threads, gate, done = WarmThreads(2, "tests"), threading.Event(), []
+    busy = [threads.submit(gate.wait, PATIENCE) for _ in range(2)]
+    later = [threads.submit(done.append, number) for number in range(20)]
+    assert not any(future.done() for future in later)
+    gate.set()
+    wait([*busy, *later], PATIENCE)
+    assert sorted(done) == list(range(20))
+
+
+def test_errors_are_their_callers_and_the_thread_goes_on():
+    threads = WarmThreads(1, "tests")
+    with pytest.raises(ZeroDivisionError):
+        threads.submit(lambda: 1 / 0).result(PATIENCE)
+    assert threads.submit(lambda: 7).result(PATIENCE) == 7
+
+
+def test_what_was_cancelled_while_it_waited_is_not_done():
+    threads, gate, done = WarmThreads(1, "tests"), threading.Event(), threading.Event()
+    busy = threads.submit(gate.wait, PATIENCE)
+    late = threads.submit(done.set)
+    assert late.cancel()
+    gate.set()
+    assert busy.result(PATIENCE)
+    threads.submit(lambda: None).result(PATIENCE)
+    assert not done.is_set()
