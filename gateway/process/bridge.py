@@ -75,9 +75,9 @@ class Running:
                 return
 
 
-def _interrupt(database: BaseDatabaseWrapper) -> None:
+def _interrupt(database: Any) -> None:
     """Stops what a connection is doing, if it is doing something."""
-    raw: Any = database.connection
+    raw = database.connection
     try:
         if raw is None:
             return
