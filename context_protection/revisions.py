@@ -28,6 +28,7 @@ from context_protection.models import Revision
 logger = logging.getLogger(__name__)
 ANNOUNCE_SECONDS = 0.3
 POLL_SECONDS = 1.0
+LOOK_SECONDS = 0.001  # less than another process needs from a change to its next call
 
 
 class Of(IntEnum):
@@ -44,19 +45,30 @@ class Revisions(Protocol):
 
 
 class FileRevisions:
+    """Looked at anew after LOOK_SECONDS: the steps of one call look several times."""
+
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._seen = (0.0, 0)  # until when it holds, time.monotonic(); the revision
 
     def current(self) -> int:
+        until, revision = self._seen
+        now = time.monotonic()
+        if now < until:
+            return revision
         try:
-            return os.stat(self.path).st_mtime_ns
+            revision = os.stat(self.path).st_mtime_ns
         except FileNotFoundError:
-            return 0
+            revision = 0
+        self._seen = now + LOOK_SECONDS, revision
+        return revision
 
     def bump(self) -> None:
+        self._seen = (0.0, 0)
         self.path.touch()
         now = time.time_ns()  # the file system's own clock ticks too coarsely for two changes in a row
         os.utime(self.path, ns=(now, now))
+        self._seen = (0.0, 0)
 
 
 class SharedRevisions:

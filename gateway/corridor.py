@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
+from random import getrandbits
 from typing import Any, ParamSpec, TypeVar, cast
-from uuid import uuid4
 
 from asgiref.sync import async_to_sync
 
@@ -47,7 +47,7 @@ class Call:
     door: str
     hints: Hints
     lane: Hashable = None  # with whose calls it shares threads; None: the caller's
-    id: str = field(default_factory=lambda: uuid4().hex)
+    id: str = field(default_factory=lambda: f"{getrandbits(128):032x}")  # a name, and no secret
     started: float = field(default_factory=time.perf_counter)
 
     @cached_property
@@ -177,6 +177,7 @@ def _failures(call: Call) -> Iterator[None]:
     try:
         yield
     except CallError as error:
+        check_wanted()  # it has been recorded as cancelled, or as too slow
         _record_error(call, error)
         raise
     except Stopped:

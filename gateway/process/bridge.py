@@ -16,7 +16,7 @@ from asgiref.sync import sync_to_async
 from django.db import DEFAULT_DB_ALIAS, close_old_connections, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from gateway.process.threads import WarmThreads
+from gateway.process.threads import LONG_SECONDS, WarmThreads
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -24,11 +24,12 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 POOL_SIZE = 8
+STEADY = 2  # that compute at once; the others are for calls that wait for the database or a child
 LANE_WIDTH = 4  # threads that one session or caller uses at once
 STOP_SECONDS = 5.0  # for the database to take a request to stop a query
 STOP_PAUSES = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0)  # seconds after each such request
-_pool = WarmThreads(POOL_SIZE, "sluice")
-_stopping = WarmThreads(2, "stopping")
+_pool = WarmThreads(POOL_SIZE, STEADY, "sluice")
+_stopping = WarmThreads(2, 2, "stopping")
 
 # Tests set this: their transaction lives on one thread, which a pool's threads could not see.
 on_callers_thread = contextvars.ContextVar("on_callers_thread", default=False)
@@ -103,8 +104,19 @@ async def run_sync(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) 
         return await sync_to_async(function, thread_sensitive=True)(*args, **kwargs)
     running = Running()
     work = partial(contextvars.copy_context().run, partial(running.run, function, *args, **kwargs))
+    loop = asyncio.get_running_loop()
+    waiting = loop.run_in_executor(_pool, work)
+    if _pool.is_waited_for:
+        loop.call_later(LONG_SECONDS, _reconsider, loop)
     try:
-        return await asyncio.get_running_loop().run_in_executor(_pool, work)
+        return await waiting
     except asyncio.CancelledError:
         _stopping.submit(running.stop)
         raise
+
+
+def _reconsider(loop: asyncio.AbstractEventLoop) -> None:
+    """While something waits, others may have become long."""
+    _pool.reconsider()
+    if _pool.is_waited_for:
+        loop.call_later(LONG_SECONDS, _reconsider, loop)

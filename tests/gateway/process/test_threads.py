@@ -11,12 +11,12 @@ PATIENCE = 20
 
 
 def test_one_thing_after_another_is_done_by_one_thread():
-    threads = WarmThreads(4, "tests")
+    threads = WarmThreads(4, 4, "tests")
     assert len({threads.submit(threading.get_ident).result(PATIENCE) for _ in range(50)}) == 1
 
 
 def test_after_a_rush_the_last_to_finish_is_the_next_to_work():
-    threads = WarmThreads(4, "tests")
+    threads = WarmThreads(4, 4, "tests")
     gates = [threading.Event() for _ in range(4)]
 
     def work(gate: threading.Event) -> int:
@@ -33,7 +33,7 @@ def test_after_a_rush_the_last_to_finish_is_the_next_to_work():
 
 
 def test_what_comes_when_all_are_busy_waits_and_is_done_in_order():
-    threads, gate, done = WarmThreads(2, "tests"), threading.Event(), []
+    threads, gate, done = WarmThreads(2, 2, "tests"), threading.Event(), []
     busy = [threads.submit(gate.wait, PATIENCE) for _ in range(2)]
     later = [threads.submit(done.append, number) for number in range(20)]
     assert not any(future.done() for future in later)
@@ -43,14 +43,14 @@ def test_what_comes_when_all_are_busy_waits_and_is_done_in_order():
 
 
 def test_errors_are_their_callers_and_the_thread_goes_on():
-    threads = WarmThreads(1, "tests")
+    threads = WarmThreads(1, 1, "tests")
     with pytest.raises(ZeroDivisionError):
         threads.submit(lambda: 1 / 0).result(PATIENCE)
     assert threads.submit(lambda: 7).result(PATIENCE) == 7
 
 
 def test_what_was_cancelled_while_it_waited_is_not_done():
-    threads, gate, done = WarmThreads(1, "tests"), threading.Event(), threading.Event()
+    threads, gate, done = WarmThreads(1, 1, "tests"), threading.Event(), threading.Event()
     busy = threads.submit(gate.wait, PATIENCE)
     late = threads.submit(done.set)
     assert late.cancel()
@@ -58,3 +58,26 @@ def test_what_was_cancelled_while_it_waited_is_not_done():
     assert busy.result(PATIENCE)
     threads.submit(lambda: None).result(PATIENCE)
     assert not done.is_set()
+
+
+def test_few_work_at_once_and_more_while_these_wait_for_something():
+    threads, gate = WarmThreads(4, 1, "tests"), threading.Event()
+    begun = [threading.Event() for _ in range(6)]
+
+    def wait_at(number: int) -> int:
+        begun[number].set()
+        gate.wait(PATIENCE)
+        return number
+
+    futures = [threads.submit(wait_at, number) for number in range(6)]
+    for number in range(1, 4):
+        assert begun[number - 1].wait(PATIENCE)
+        assert threads.is_waited_for
+        while not begun[number].is_set():  # it has become long
+            threads.reconsider()
+    for _ in range(1000):
+        threads.reconsider()
+    assert not begun[4].is_set()
+    gate.set()
+    assert [future.result(PATIENCE) for future in futures] == list(range(6))
+    assert not threads.is_waited_for
