@@ -24,7 +24,6 @@ from urllib.parse import urlsplit
 from tests.conformance.judging import Verdict
 from tests.conformance.servers import Fixtures, fixture_server, front
 from tests.conformance.suites import (
-    HANDSHAKE_SUITES,
     SUITES,
     WAYS,
     WITHOUT_FIXTURES,
@@ -93,7 +92,7 @@ def with_fixtures(report: Report, chosen: list[str], fixtures: Fixtures, stack: 
             )
     if "websocket" in chosen:
         bridge = stack.enter_context(front(fixtures.websocket, fixtures.key, report.output / "bridge.log"))
-        for suite in HANDSHAKE_SUITES:
+        for suite in SUITES:
             report.add("websocket", suite.name, partial(run_suite, suite, f"{bridge}/mcp", "websocket"))
     if "inspector" in chosen:
         _inspect(report, "fixtures", fixtures.base, fixtures.key)
@@ -112,11 +111,11 @@ def without_fixtures(report: Report, chosen: list[str], product: Serving, stack:
 def running_server(report: Report, url: str, key: str, like: str, stack: ExitStack) -> None:
     """The suites against a server that runs: whole, where it has the fixtures."""
     scheme, path = urlsplit(url).scheme, urlsplit(url).path
-    over_websocket = scheme in {"ws", "wss"}
     base = stack.enter_context(front(url, key, report.output / f"front-{scheme}.log"))
-    for suite in HANDSHAKE_SUITES if over_websocket else SUITES:
+    judged_as = "product-websocket" if like == "product" and scheme in {"ws", "wss"} else like
+    for suite in SUITES:
         only = WITHOUT_FIXTURES[suite.protocol] if like == "product" else None
-        report.add(f"{like}, {scheme}", suite.name, partial(run_suite, suite, base + path, like, only=only))
+        report.add(f"{like}, {scheme}", suite.name, partial(run_suite, suite, base + path, judged_as, only=only))
 
 
 def _inspect(report: Report, endpoint: str, base: str, key: str) -> None:

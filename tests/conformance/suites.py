@@ -38,7 +38,6 @@ SUITES = (
     Suite("0.2.0-alpha.12", "2025-11-25", "conformance-0.2", ("--requirements", "2025-11-25"), 33),
     Suite("0.2.0-alpha.12", "2026-07-28", "conformance-0.2", ("--requirements", "2026-07-28"), 40),
 )
-HANDSHAKE_SUITES = SUITES[:2]
 
 # What a server is judged by that has no fixtures. Some others would pass too, but only because any answer passes.
 WITHOUT_FIXTURES = {

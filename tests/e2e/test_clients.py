@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
-from itertools import permutations
+from itertools import count, permutations
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from mcp.types import jsonrpc_message_adapter
 from tests import crawler
 from tests.crawler import Call
 from tests.doors import ADDRESSES
+from tests.e2e.clusters import seconds_until
 from tests.e2e.serving import ROOT, Serving, serving
 from tests.properties.desk import real_tokens
 
@@ -141,20 +142,119 @@ def rest(sluice: Serving, name: str, arguments: Any) -> dict[str, Any]:
     return document
 
 
-@pytest.mark.node
-def test_an_account_is_read_through_the_typescript_sdk_over_its_websocket_transport(sluice: Serving):
-    if not (NODE_CLIENT / "node_modules").exists() or shutil.which("node") is None:
+# -- The TypeScript SDK -----------------------------------------------------------------------------
+
+VERSIONS = {"legacy": "2025-11-25", "auto": "2026-07-28"}  # by the SDK's names for how it negotiates
+MANUAL = {"id": "house-manual.md"}
+THRESHOLDS = count(1301)  # each another, so that it is a change
+
+
+@pytest.fixture(scope="module")
+def stateful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """With sessions at /mcp."""
+    with serving(tmp_path_factory.mktemp("stateful"), MCP_STATEFUL="true") as running:
+        yield running
+
+
+@contextmanager
+def node(script: str, *arguments: str) -> Iterator[Callable[[], str]]:
+    """The next line that a script of the TypeScript clients says. It must end well."""
+    if not (NODE_CLIENT / "node_modules/@modelcontextprotocol/client").exists() or shutil.which("node") is None:
         reason = "Node.js or its packages are missing: install node, then npm ci in tests/e2e/typescript"
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-    command = ["node", "walk.mjs", sluice.websocket, sluice.key]
-    done = subprocess.run(command, cwd=NODE_CLIENT, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    with subprocess.Popen(
+        ["node", script, *arguments], cwd=NODE_CLIENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+
+        def line() -> str:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            said = process.stdout.readline()
+            assert said, process.stderr.read()
+            return said
+
+        try:
+            yield line
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 0, errors
+
+
+def was_read_whole(sluice: Serving, found: Mapping[str, Any]) -> None:
+    assert {"list_bookings", "get_booking", "read_document"} <= set(found["tools"])
     assert found["sizes"] == [50] * 10
     assert found["distinct"] == 500
     assert found["largest"] <= 4000
     assert found["sectionsAreTheWhole"]
     assert found["logBytes"] == len(crawler.text(lambda n, a: rest(sluice, n, a), "read_document", LOG).encode())
+
+
+@pytest.mark.node
+def test_an_account_is_read_through_the_typescript_sdk_over_its_websocket_transport(sluice: Serving):
+    """Version 1, the last that has one."""
+    with node("walk.mjs", sluice.websocket, sluice.key) as line:
+        found = json.loads(line())
+    was_read_whole(sluice, found)
+
+
+@pytest.mark.node
+@pytest.mark.parametrize(
+    ("door", "mode"),
+    [("websocket", "legacy"), ("websocket", "auto"), ("http", "legacy"), ("http", "auto"), ("sessions", "legacy")],
+)
+def test_an_account_is_used_through_the_typescript_sdk_of_both_eras(
+    request: pytest.FixtureRequest, door: str, mode: str
+):
+    """Version 2, over WebSocket by a transport of ours. Only sessionless HTTP of the older era has no way to tell a
+    client of a change, nor to hear of a cancellation."""
+    sluice: Serving = request.getfixturevalue("stateful" if door == "sessions" else "sluice")
+    hears_and_tells = (door, mode) != ("http", "legacy")
+    url = sluice.websocket if door == "websocket" else f"{sluice.base}/mcp"
+    cancelled, tokens = cancelled_calls(sluice), next(THRESHOLDS)
+    with node("use.mjs", url, sluice.key, mode, f"{tokens:,} tokens") as line:
+        if hears_and_tells:
+            assert line() == "listening\n"
+            seconds_until(lambda: cancelled_calls(sluice) == cancelled + 1, 10)
+            with threshold(sluice, tokens):
+                found = json.loads(line())
+        else:
+            found = json.loads(line())
+    was_read_whole(sluice, found)
+    assert found["version"] == VERSIONS[mode]
+    assert found["chunk"] == rest(sluice, "read_document", MANUAL)["content"]
+    assert "list_transactions" in found["prompt"]
+    assert found["months"][:2] == ["2027-09", "2027-05"]
+    assert found["refusal"]["isError"]
+    assert found["refusal"]["reason"] == "invalid_limit"
+    assert found["progress"]["progress"] > 0
+    assert found["progress"]["message"].startswith("result_query: ")
+    assert found["slow"] == "sql_timeout"
+    assert "given up" in found["stopped"]
+    assert found["afterwards"] == 500
+    assert found["announced"] == hears_and_tells
+    assert found.get("subscription") == ({"toolsListChanged": True} if mode == "auto" else None)
+
+
+def cancelled_calls(sluice: Serving) -> int:
+    cancelled = (
+        "from telemetry.models import TelemetryRecord as T; print(T.objects.filter(error_reason='cancelled').count())"
+    )
+    return int(sluice.manage("shell", "-v", "0", "-c", cancelled).stdout)
+
+
+@contextmanager
+def threshold(sluice: Serving, tokens: int) -> Iterator[None]:
+    """While this lasts, records above so many tokens come as previews, and their tools' descriptions say so."""
+    change = (
+        "from context_protection.models import TokenBudget as T; "
+        "T.objects.update_or_create(operation='get_booking', defaults={'token_budget_threshold': %s})"
+    )
+    assert sluice.manage("shell", "-v", "0", "-c", change % tokens).returncode == 0
+    try:
+        yield
+    finally:
+        assert sluice.manage("shell", "-v", "0", "-c", change % None).returncode == 0
 
 
 def test_a_budget_edited_in_another_process_is_obeyed_by_the_very_next_answer(sluice: Serving):
