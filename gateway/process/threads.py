@@ -1,8 +1,8 @@
 """Threads for blocking work: few that work, of which the one that worked last works next; more only while some wait.
 
-Python's threads take turns, and each turn costs: eight that work at once take twice the processor time of two for the
-same work. And the one that worked last has a warm database connection: SQLite's page cache, for one, is void as soon as
-another connection has written.
+Python's threads take turns, and each turn costs: eight that work at once take two to three times the processor time of
+one or two for the same work. And the one that worked last has a warm database connection: SQLite's page cache, for one,
+is void as soon as another connection has written.
 """
 
 import threading
