@@ -16,7 +16,7 @@ import orjson
 from django.conf import settings
 from mcp.server import ServerRequestContext
 
-from context_protection.budget import dumps
+from context_protection.budget import MOST_CHARS, dumps, most_chars
 from context_protection.errors import CallError, InvalidArgument, NotAuthenticated
 from context_protection.policies import policy_for
 from context_protection.policy import Kind, Policy
@@ -33,6 +33,8 @@ from gateway.operations import Operation, catalogue
 from gateway.process.bridge import run_sync
 
 LISTED = "tools"
+MAX_RESULT_SIZE = "anthropic/maxResultSizeChars"
+ROUNDING = 1000  # characters of what a client may count beside the text
 
 # -- The list ---------------------------------------------------------------------------------------
 
@@ -57,9 +59,17 @@ def definition(operation: Operation, policy: Policy) -> Definition:
         input_schema=operation.schema(policy, brief=True),
         # Of what only reads, the other hints mean nothing; every word of a tool list is paid for in every prompt.
         annotations=types.ToolAnnotations(read_only_hint=True) if reads_only else types.ToolAnnotations(),
+        _meta=_declared(policy),
     )
     json = tool.model_dump_json(by_alias=True, exclude_none=True)
     return Definition(tool, json, claude.count(json))
+
+
+def _declared(policy: Policy) -> dict[str, Any] | None:
+    """What answers may be longer than: Claude Code puts a result of 50,000 characters aside, into a file, unless its
+    tool says so. It does where ops have raised the hard cap."""
+    most = most_chars(policy)
+    return {MAX_RESULT_SIZE: most + ROUNDING} if most > MOST_CHARS else None
 
 
 @dataclass(frozen=True)

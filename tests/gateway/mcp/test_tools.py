@@ -296,3 +296,30 @@ def test_hints_name_tools_of_the_callers_list(doors: Doors):
     }
     assert details == {"tool": "list_bookings", "arguments": {"fields": "all"}}
     assert doors.rest("list_bookings", {})["meta"]["detailsAvailable"]["endpoint"] == "/api/v1/bookings"
+
+
+# -- Sizes ------------------------------------------------------------------------------------------
+
+
+def test_only_a_tool_whose_answers_may_be_longer_than_clients_take_says_so(doors: Doors):
+    assert not any(tool.meta for tool in published(doors))
+    TokenBudget.objects.create(
+        operation="read_document", hard_cap=25_000, chunk_tokens=20_000, token_budget_threshold=20_000
+    )
+    revisions.bump()
+    declared = {tool.name: tool.meta for tool in published(doors) if tool.meta}
+    assert declared == {"read_document": {"anthropic/maxResultSizeChars": 101_000}}
+
+
+def test_answers_are_as_long_as_their_tool_declares_and_no_longer(doors: Doors):
+    """Of a text with few tokens for its characters."""
+    from gateway.connectors.hostaway import store
+
+    store.save_document("wide.txt", "Wide", "text/plain", "word " * 40_000)
+    default = doors.mcp("read_document", {"id": "wide.txt"})
+    TokenBudget.objects.create(
+        operation="read_document", hard_cap=25_000, chunk_tokens=20_000, token_budget_threshold=20_000
+    )
+    revisions.bump()
+    raised = doors.mcp("read_document", {"id": "wide.txt"})
+    assert len(json.dumps(default)) < 50_000 < len(json.dumps(raised)) <= 101_000
