@@ -74,9 +74,10 @@ def state_of(operation: Operation) -> Hashable:
     return None if version is None else (revisions.current(), version())
 
 
-def canonical(arguments: object) -> bytes:
-    """Equal for equal arguments. Raises TypeError for what is no JSON."""
-    return orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS)
+def canonical(arguments: object) -> str:
+    """Equal for equal arguments; a text, since orjson's bytes hold on to kilobytes. Raises TypeError for what is no
+    JSON."""
+    return orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS).decode()
 
 
 answers = Answers(settings.ANSWER_CACHE_MB * 1024 * 1024)
