@@ -20,6 +20,7 @@ INTERNAL = -32603
 UPSTREAM = -32000
 
 SHOWN_VALUE_CHARS = 80
+LONGEST_NAME = 200  # characters of a name that is compared with others
 SAID_CHARS = 2000
 MOST_TOKENS = 900  # of an error, as Claude counts: the smallest hard cap is 1,000
 
@@ -78,7 +79,7 @@ def _fitted(error: dict[str, Any]) -> dict[str, Any]:
 def nearest(name: str, names: Iterable[str], cutoff: float = 0.5) -> str | None:
     """The one of `names` that was most likely meant, upper or lower case."""
     by_lower = {each.lower(): each for each in names}
-    close = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=cutoff)
+    close = difflib.get_close_matches(name[:LONGEST_NAME].lower(), by_lower, n=1, cutoff=cutoff)
     return by_lower[close[0]] if close else None
 
 

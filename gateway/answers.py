@@ -15,7 +15,7 @@ from context_protection.revisions import revisions
 from gateway.operations import Operation
 
 KEPT_SECONDS = 60.0  # cursors in an answer lose no more than this of their ten minutes
-OVERHEAD = 1000  # bytes of an entry beside its body
+OVERHEAD = 1000  # bytes of an entry beside its body and its arguments
 
 Key = tuple[Hashable, ...]
 
@@ -28,10 +28,6 @@ class Kept:
     threshold: int
     state: Hashable
     until: float  # time.monotonic()
-
-    @property
-    def bytes(self) -> int:
-        return len(self.envelope.body) + OVERHEAD
 
 
 class Answers:
@@ -58,14 +54,19 @@ class Answers:
         with self._lock:
             self._drop(key)
             self._kept[key] = kept
-            self._bytes += kept.bytes
+            self._bytes += _size(key, kept)
             while self._bytes > self.most_bytes:
                 self._drop(next(iter(self._kept)))
 
     def _drop(self, key: Key) -> None:
         kept = self._kept.pop(key, None)
         if kept is not None:
-            self._bytes -= kept.bytes
+            self._bytes -= _size(key, kept)
+
+
+def _size(key: Key, kept: Kept) -> int:
+    """Bytes of an entry: arguments can be longer than the answer."""
+    return sum(len(part) for part in key if isinstance(part, bytes)) + len(kept.envelope.body) + OVERHEAD
 
 
 def state_of(operation: Operation) -> Hashable:

@@ -137,10 +137,12 @@ class Begun:
 
 
 def _begin(call: Call, *, caller_is_fresh: bool) -> Begun:
+    known = catalogue.find(call.operation)
+    state = state_of(known) if known else None  # before anything of it is read: what then changes makes it an old one
     if not caller_is_fresh:
         call = replace(call, caller=confirm(call.caller))
     operation = catalogue.get(call.operation, call.caller.tools.hidden)
-    policy, state = policy_for(operation.name), state_of(operation)
+    policy = policy_for(operation.name)
     given = validated(operation, call.arguments)
     own = {name: value for name, value in given.items() if name not in FORM_NAMES}
     return Begun(call, operation, policy, _ask(call, operation, given, own), state)
@@ -151,7 +153,8 @@ def _end(begun: Begun, payload: Payload | None) -> Envelope:
     call = begun.call
     envelope = protect(payload, begun.ask, begun.policy, walks)
     check_wanted()
-    kept = Kept(envelope, begun.policy.token_budget_threshold, begun.state, time.monotonic() + KEPT_SECONDS)
+    until = time.monotonic() + min(KEPT_SECONDS, call.caller.seconds_left)
+    kept = Kept(envelope, begun.policy.token_budget_threshold, begun.state, until)
     if call.key is not None and begun.state is not None:
         answers.keep(call.key, kept)
     _record(call, begun.operation, kept)

@@ -1,7 +1,7 @@
 """The prompts: common jobs as their user picks them in a client. Each is one message that says which operations to call
 with which arguments, what to check, and how to report. And what completes arguments, while they are typed."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,12 +64,14 @@ class PromptArgument:
 
 @dataclass(frozen=True, eq=False)
 class Prompt:
-    """One job. `write` gets the arguments' values by name, and gives the message."""
+    """One job. `operations` are those that it calls, or whose contents its arguments name: where one of them is hidden
+    from a key, so is the prompt. `write` gets the arguments' values by name, and gives the message."""
 
     name: str
     title: str
     description: str
     arguments: tuple[PromptArgument, ...]
+    operations: tuple[str, ...]
     write: Callable[..., str]
 
     def message(self, given: Mapping[str, str]) -> str:
@@ -129,19 +131,24 @@ class Prompts:
     def __iter__(self) -> Iterator[Prompt]:
         return iter(self._prompts.values())
 
-    def get(self, name: str) -> Prompt:
-        """Raises InvalidArgument."""
-        if name not in self._prompts:
-            close = nearest(name, self._prompts, cutoff=0.4)
+    def visible(self, hidden: Container[str]) -> dict[str, Prompt]:
+        """By name: those that need no operation which is hidden."""
+        return {each.name: each for each in self if not any(name in hidden for name in each.operations)}
+
+    def get(self, name: str, hidden: Container[str] = ()) -> Prompt:
+        """Raises InvalidArgument, for one that is hidden as for one that does not exist."""
+        visible = self.visible(hidden)
+        if name not in visible:
+            close = nearest(name, visible, cutoff=0.4)
             raise InvalidArgument(
                 f"There is no prompt {name[:80]!r}.",
                 reason="unknown_prompt",
                 parameter="name",
                 value=name,
-                expected=f"one of: {', '.join(self._prompts)}",
+                expected=f"one of: {', '.join(visible)}",
                 suggestion=f"Did you mean {close}?" if close else "List the prompts, and get one of them.",
             )
-        return self._prompts[name]
+        return visible[name]
 
     def identifiers_of(self, operation: str) -> Complete | None:
         return self._identifiers.get(operation)

@@ -1,5 +1,6 @@
 """Who asks. Every door turns its credentials into a Caller, here."""
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +33,12 @@ class Caller:
 
     @property
     def has_expired(self) -> bool:
-        return self.expires_at is not None and self.expires_at <= time.time()
+        return self.seconds_left <= 0
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the key expires; infinite for one that does not."""
+        return math.inf if self.expires_at is None else self.expires_at - time.time()
 
     @property
     def is_authenticated(self) -> bool:

@@ -19,7 +19,12 @@ Endpoint = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 async def admit(
     endpoint: Endpoint, sessions: Sessions, door: str, scope: dict[str, Any], receive: Any, send: Any
 ) -> None:
-    """Serves a request by `endpoint` if its headers let it in."""
+    """Serves a request by `endpoint` if its headers let it in. Before a restart none is begun: a connection that is
+    kept alive could send more and more of them."""
+    response = _Response(send)
+    if sessions.draining:
+        await response.finish()
+        return
     headers = Handshake.of(scope)
     try:
         caller = await headers.caller()
@@ -33,7 +38,6 @@ async def admit(
     scope = {**scope, SCOPE_KEY: peer, "user": AuthenticatedUser(token)}
     scope["headers"] = [(name, value.strip()) for name, value in scope["headers"]]
     is_stream = scope["method"] == "GET" or headers.get("mcp-method") == "subscriptions/listen"
-    response = _Response(send)
     with anyio.CancelScope() as cancellable:
         with sessions.opened(HeldOpen(peer, cancellable, is_stream)):
             await endpoint(scope, receive, response.send)
@@ -71,7 +75,7 @@ class _Response:
 
     async def finish(self) -> None:
         if not self._started:
-            headers = [(b"retry-after", b"1"), (b"content-length", b"0")]
+            headers = [(b"retry-after", b"1"), (b"connection", b"close"), (b"content-length", b"0")]
             await self.send({"type": "http.response.start", "status": 503, "headers": headers})
         if not self._ended:
             await self.send({"type": "http.response.body", "body": b""})

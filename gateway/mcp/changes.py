@@ -6,7 +6,7 @@ compares, for the callers that are connected to it, the list of tools with the o
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
 import mcp.types as types
@@ -33,12 +33,22 @@ class Listeners:
         self.caller = caller
         self.known = known  # the fingerprint of the list that they know
         self.sessions: dict[object, Tell] = {}
+        self._telling: dict[object, asyncio.Task[None]] = {}
         self.bus = InMemorySubscriptionBus()
         self.subscriptions = ListenHandler(self.bus)
 
     async def tell(self) -> None:
+        """Waits for nobody to read it. Who has not yet read the last one needs no second."""
         await self.bus.publish(ToolsListChanged())
-        await asyncio.gather(*(tell() for tell in self.sessions.values()), return_exceptions=True)
+        for session, tell in self.sessions.items():
+            if session not in self._telling:
+                self._telling[session] = asyncio.create_task(self._tell(session, tell))
+
+    async def _tell(self, session: object, tell: Tell) -> None:
+        try:
+            await tell()
+        finally:
+            del self._telling[session]
 
 
 class Changes:
@@ -61,9 +71,9 @@ class Changes:
         if not connection.has_standalone_channel:
             return  # a request of stateless HTTP: there is no way to tell it anything later
         listeners = await self._of(ctx)
-        key = object()
-        listeners.sessions[key] = connection.send_tool_list_changed
-        connection.exit_stack.callback(listeners.sessions.pop, key, None)
+        if connection not in listeners.sessions:  # a client may say it again
+            listeners.sessions[connection] = connection.send_tool_list_changed
+            connection.exit_stack.callback(listeners.sessions.pop, connection, None)
 
     async def _listen(
         self, ctx: ServerRequestContext[Any], params: types.SubscriptionsListenRequestParams
@@ -77,10 +87,6 @@ class Changes:
             known = await run_sync(self.fingerprint, caller)
             self._listeners.setdefault(caller.id, Listeners(caller, known))
         return self._listeners[caller.id]
-
-    def end_subscriptions(self) -> None:
-        for listeners in self._listeners.values():
-            listeners.subscriptions.close()
 
     # -- Watching -----------------------------------------------------------------------------------
 
@@ -101,18 +107,14 @@ class Changes:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def look(self) -> None:
-        """Ends the connections of refused keys, and tells of changed lists, if there is a reason to look."""
-        revision = await run_sync(revisions.current)
+        """Ends the connections of refused keys, and tells of changed lists where the configuration has changed."""
         callers = {*self.sessions.callers(), *(listeners.caller for listeners in self._listeners.values())}
-        if revision == self._revision and not any(caller.has_expired for caller in callers):
-            return
-        for caller in callers:
-            try:
-                await run_sync(confirm, caller)
-            except NotAuthenticated as error:
-                self._listeners.pop(caller.id, None)
-                await self.sessions.end(caller, Ending(REFUSED, error.message))
-            else:
+        revision, refused = await run_sync(_standing, callers)
+        for caller, error in refused.items():
+            self._listeners.pop(caller.id, None)
+            await self.sessions.end(caller, Ending(REFUSED, error.message))
+        if revision != self._revision:
+            for caller in callers - refused.keys():
                 await self._compare(caller)
         self._revision = revision
 
@@ -124,3 +126,14 @@ class Changes:
         if fingerprint != listeners.known:
             listeners.known = fingerprint
             await listeners.tell()
+
+
+def _standing(callers: Collection[Caller]) -> tuple[int, dict[Caller, NotAuthenticated]]:
+    """The revision, and those who are no longer let in: also by the clock, which moves none. Blocks."""
+    revision, refused = revisions.current(), {}
+    for caller in callers:
+        try:
+            confirm(caller)
+        except NotAuthenticated as error:
+            refused[caller] = error
+    return revision, refused

@@ -49,7 +49,7 @@ def _completer(
     ref: types.ResourceTemplateReference | types.PromptReference, argument: str, hidden: Container[str]
 ) -> Complete | None:
     if isinstance(ref, types.PromptReference):
-        return prompts.get(ref.name).argument(argument).complete
+        return prompts.get(ref.name, hidden).argument(argument).complete
     operation = _operation(ref.uri, hidden)
     if argument == "id":
         return prompts.identifiers_of(operation.name)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
@@ -50,8 +49,8 @@ class Handshake:
         origin = self.get("origin")
         if not origin:
             return
-        parsed = urlsplit(origin)
-        same = f"{parsed.scheme}://{parsed.netloc}" == origin and parsed.netloc == self.get("host")
+        scheme, _, host = origin.partition("://")
+        same = scheme != "" and host == self.get("host")
         if not same and origin not in settings.CSRF_TRUSTED_ORIGINS:
             raise NotAllowed(
                 "Pages of this origin may not connect.",

@@ -23,13 +23,14 @@ def prompt_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
         ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
         with refusals(ctx.protocol_version):
-            found, following = await run_sync(_page, params.cursor if params else None)
+            cursor = params.cursor if params else None
+            found, following = await run_sync(_page, peer_of(ctx, stdio_peer).caller, cursor)
         return types.ListPromptsResult(prompts=found, next_cursor=following)
 
     async def get_prompt(ctx: ServerRequestContext[Any], params: types.GetPromptRequestParams) -> types.GetPromptResult:
         with refusals(ctx.protocol_version):
-            prompt = prompts.get(params.name)
-            message = await run_sync(_message, prompt, params.arguments or {}, peer_of(ctx, stdio_peer).caller)
+            caller = peer_of(ctx, stdio_peer).caller
+            prompt, message = await run_sync(_message, params.name, params.arguments or {}, caller)
         content = types.TextContent(type="text", text=message)
         return types.GetPromptResult(
             description=prompt.description, messages=[types.PromptMessage(role="user", content=content)]
@@ -38,8 +39,8 @@ def prompt_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
     return {"on_list_prompts": list_prompts, "on_get_prompt": get_prompt}
 
 
-def _page(cursor: str | None) -> tuple[list[types.Prompt], str | None]:
-    listed = [_listed(prompt) for prompt in prompts]
+def _page(caller: Caller, cursor: str | None) -> tuple[list[types.Prompt], str | None]:
+    listed = [_listed(prompt) for prompt in prompts.visible(confirm(caller).tools.hidden).values()]
     return page(LISTED, listed, tokens_of(map(written, listed)), cursor)
 
 
@@ -60,7 +61,7 @@ def _listed(prompt: Prompt) -> types.Prompt:
     )
 
 
-def _message(prompt: Prompt, given: Mapping[str, str], caller: Caller) -> str:
+def _message(name: str, given: Mapping[str, str], caller: Caller) -> tuple[Prompt, str]:
     """A message may name what is in the account: the caller is looked at again, as at every call."""
-    confirm(caller)
-    return prompt.message(given)
+    prompt = prompts.get(name, confirm(caller).tools.hidden)
+    return prompt, prompt.message(given)

@@ -62,7 +62,7 @@ def resource_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
     ) -> types.ReadResourceResult:
         with refusals(ctx.protocol_version, uri=params.uri):
             peer = peer_of(ctx, stdio_peer)
-            operation, arguments = called(params.uri, peer.caller.tools.hidden)
+            operation, arguments = await run_sync(_called_by, peer.caller, params.uri)
             with reported(ctx, operation.name):
                 envelope = await serve(_call(operation, arguments, peer))
         text = types.TextResourceContents(uri=params.uri, mime_type=MIME_TYPE, text=envelope.body.decode())
@@ -84,7 +84,8 @@ def _call(operation: Operation, arguments: Mapping[str, Any], peer: Peer) -> Cal
 
 async def _listed(peer: Peer, cursor: str | None) -> types.ListResourcesResult:
     """A page of documents, as the operation that lists them pages: its cursor is the list's."""
-    if not {DOCUMENTS, DOCUMENT}.isdisjoint(peer.caller.tools.hidden):
+    caller = await run_sync(confirm, peer.caller)
+    if not {DOCUMENTS, DOCUMENT}.isdisjoint(caller.tools.hidden):
         return types.ListResourcesResult(resources=[])
     listing = catalogue.get(DOCUMENTS)
     arguments = {"fields": FACTS, **({"cursor": cursor} if cursor is not None else {})}
@@ -170,6 +171,11 @@ def _in_query(operation: Operation) -> list[str]:
 
 
 # -- From a URI to a call ---------------------------------------------------------------------------
+
+
+def _called_by(caller: Caller, uri: str) -> tuple[Operation, dict[str, Any]]:
+    """As `called`, with what is hidden from the caller's key now. Blocks."""
+    return called(uri, confirm(caller).tools.hidden)
 
 
 def called(uri: str, hidden: Container[str] = ()) -> tuple[Operation, dict[str, Any]]:

@@ -11,6 +11,7 @@ from gateway.access.callers import Caller
 from gateway.mcp.peers import Peer
 
 POLL_SECONDS = 0.05  # how often a drain looks whether the last answer has left
+END_SECONDS = 1.0  # for the other ends to take that their connections are ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class Session(Protocol):
 class Sessions:
     def __init__(self) -> None:
         self._open: set[Session] = set()
+        self._ending: set[asyncio.Task[None]] = set()  # the loop itself holds no task
         self.draining = False
 
     @contextmanager
@@ -70,7 +72,13 @@ class Sessions:
         await self._end(list(self._open), RESTART)
 
     async def _end(self, sessions: list[Session], ending: Ending) -> None:
-        await asyncio.gather(*(session.end(ending) for session in sessions), return_exceptions=True)
+        """Waits a moment for all of them: one that does not read may take long, and holds up nobody."""
+        ends = [asyncio.create_task(session.end(ending)) for session in sessions]
+        self._ending.update(ends)
+        for end in ends:
+            end.add_done_callback(self._ending.discard)
+        if ends:
+            await asyncio.wait(ends, timeout=END_SECONDS)
 
 
 sessions = Sessions()

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from mcp.server import Server
 from mcp.server.runner import _serve_legacy_stream, _serve_modern_stream
+from mcp.shared.dispatcher import as_request_id, coerce_request_id
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp.types import (
     INVALID_REQUEST,
@@ -26,6 +27,7 @@ from mcp.types import (
     jsonrpc_message_adapter,
 )
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from context_protection.errors import CallError, InvalidArgument
 from gateway.mcp.handshake import Handshake, refusal
@@ -37,6 +39,7 @@ logger = logging.getLogger(__name__)
 SUBPROTOCOL = "mcp"
 MOST_IN_FLIGHT = 256  # requests of one socket that wait for their answers
 SERVER_BUSY = -32000
+NO_REQUEST = (INVALID_REQUEST, "Invalid Request")
 NOT_TEXT = Ending(1003, "MCP messages are text frames.")
 FAILED = Ending(1011, "The session failed; connect again.")
 STREAMS = frozenset({"subscriptions/listen"})  # requests that stay open by design
@@ -178,22 +181,27 @@ class Socket:
         try:
             message: JSONRPCMessage = jsonrpc_message_adapter.validate_json(text, by_name=False)
         except ValidationError as error:
-            await self._answer_garbage(error)
+            unparsable = any(problem["type"] == "json_invalid" for problem in error.errors(include_input=False))
+            await self._answer_garbage(*((PARSE_ERROR, "Parse error") if unparsable else NO_REQUEST))
             return None
         if isinstance(message, JSONRPCRequest):
             return await self._admitted(message)
-        if isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
-            self._forget((message.params or {}).get("requestId"))
+        if isinstance(message, JSONRPCNotification):
+            if '"id"' in text and "id" in from_json(text):  # a request, whose sender waits: its id is no id
+                await self._answer_garbage(*NO_REQUEST)
+                return None
+            if message.method == "notifications/cancelled":
+                self._forget((message.params or {}).get("requestId"))
         return message
 
     async def _admitted(self, request: JSONRPCRequest) -> JSONRPCRequest | None:
         """The request, unless there is a reason to refuse it at the door."""
         refused = self._refusal(request)
         if refused is not None:
-            await self.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=request.id, error=refused)))
+            await self._write(JSONRPCError(jsonrpc="2.0", id=request.id, error=refused))
             return None
         if request.method not in STREAMS:
-            self._in_flight.add(request.id)
+            self._in_flight.add(coerce_request_id(request.id))
         return request
 
     def _refusal(self, request: JSONRPCRequest) -> ErrorData | None:
@@ -202,26 +210,30 @@ class Socket:
         if len(self._in_flight) >= MOST_IN_FLIGHT:
             message = f"{MOST_IN_FLIGHT} requests of this connection wait to be answered: wait for an answer first."
             return ErrorData(code=SERVER_BUSY, message=message)
+        if coerce_request_id(request.id) in self._in_flight:
+            message = "A request of this id waits to be answered: give each request an id of its own."
+            return ErrorData(code=INVALID_REQUEST, message=message)
         return None
 
-    async def _answer_garbage(self, error: ValidationError) -> None:
+    async def _answer_garbage(self, code: int, words: str) -> None:
         """What the SDK drops silently: the sender learns that it was not understood."""
-        unparsable = any(problem["type"] == "json_invalid" for problem in error.errors(include_input=False))
-        code, words = (PARSE_ERROR, "Parse error") if unparsable else (INVALID_REQUEST, "Invalid Request")
-        answer = JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=words))
-        await self.send(SessionMessage(answer))
+        await self._write(JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=words)))
 
     # -- What the SDK writes ------------------------------------------------------------------------
 
     async def send(self, item: SessionMessage) -> None:
-        message = item.message
-        await self._emit({"type": "websocket.send", "text": message.model_dump_json(by_alias=True, exclude_unset=True)})
-        if isinstance(message, (JSONRPCResponse, JSONRPCError)):
-            self._forget(message.id)
+        await self._write(item.message)
+        if isinstance(item.message, (JSONRPCResponse, JSONRPCError)):
+            self._forget(item.message.id)
 
-    def _forget(self, request_id: Any) -> None:
-        if isinstance(request_id, (str, int)):
-            self._in_flight.discard(request_id)
+    async def _write(self, message: JSONRPCMessage) -> None:
+        await self._emit({"type": "websocket.send", "text": message.model_dump_json(by_alias=True, exclude_unset=True)})
+
+    def _forget(self, named: Any) -> None:
+        """Whatever names a request, as the SDK reads it: 7 and "7" are one id."""
+        request_id = as_request_id(named)
+        if request_id is not None:
+            self._in_flight.discard(coerce_request_id(request_id))
 
     async def _emit(self, event: dict[str, Any]) -> None:
         """Waits for as long as the other end does not read. When it has gone, there is nobody left to tell."""

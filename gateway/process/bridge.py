@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
+from weakref import WeakSet
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -33,6 +34,7 @@ STOP_SECONDS = 5.0  # for the database to take a request to stop a query
 STOP_PAUSES = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0)  # seconds after each such request
 _pool = WarmThreads(POOL_SIZE, STEADY, "sluice")
 _stopping = WarmThreads(2, 2, "stopping")
+_reconsidering: WeakSet[asyncio.AbstractEventLoop] = WeakSet()  # loops that have a timer for it
 
 # Tests set this: their transaction lives on one thread, which a pool's threads could not see.
 on_callers_thread = contextvars.ContextVar("on_callers_thread", default=False)
@@ -109,8 +111,7 @@ async def run_sync(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) 
     work = partial(contextvars.copy_context().run, partial(running.run, function, *args, **kwargs))
     loop = asyncio.get_running_loop()
     waiting = loop.run_in_executor(_pool, work)
-    if _pool.is_waited_for:
-        loop.call_later(LONG_SECONDS, _reconsider, loop)
+    _reconsider_soon(loop)
     try:
         return await waiting
     except asyncio.CancelledError:
@@ -118,8 +119,14 @@ async def run_sync(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) 
         raise
 
 
-def _reconsider(loop: asyncio.AbstractEventLoop) -> None:
-    """While something waits, others may have become long."""
-    _pool.reconsider()
-    if _pool.is_waited_for:
+def _reconsider_soon(loop: asyncio.AbstractEventLoop) -> None:
+    """While something waits, others may have become long. One timer looks for all that wait."""
+    if _pool.is_waited_for and loop not in _reconsidering:
+        _reconsidering.add(loop)
         loop.call_later(LONG_SECONDS, _reconsider, loop)
+
+
+def _reconsider(loop: asyncio.AbstractEventLoop) -> None:
+    _reconsidering.discard(loop)
+    _pool.reconsider()
+    _reconsider_soon(loop)

@@ -12,6 +12,7 @@ from typing import Any
 
 import uvicorn
 from django.conf import settings
+from sse_starlette.sse import AppStatus
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from gateway.mcp.sessions import sessions
@@ -21,6 +22,7 @@ GOODBYE_SECONDS = 2  # for connections to close after that
 UNREAD_SECONDS = 20  # after which a connection is cut whose other end takes nothing any more
 LINGER_SECONDS = 2.0  # for a client to have read why its message was refused
 BACKLOG = 2048  # connections that wait to be accepted
+TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 LARGEST_MESSAGE = 4 * 1024 * 1024  # bytes of a WebSocket message; more is closed with 1009
 
 
@@ -58,6 +60,8 @@ def run(listener: socket.socket, application: Any = "gateway.asgi:application") 
     """Serves an ASGI application, or the one of that name, until SIGINT or SIGTERM."""
     # uvicorn raises the signal again when it has stopped; without a handler, nothing after it would run.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    # It cuts every stream at the signal; `sessions` drains them.
+    AppStatus.disable_automatic_graceful_drain()  # type: ignore[no-untyped-call]
     config = uvicorn.Config(
         application,
         lifespan="on",
@@ -88,6 +92,12 @@ class DrainingServer(uvicorn.Server):
 class SmallWebSocket(WebSocketsSansIOProtocol):
     """Forgets the handshake when it is over, which is a fifth of an idle socket's memory; and lets a client that is
     refused in the middle of a message read why."""
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.handshake_exc is not None and not self.handshake_initiated:
+            self.transport.write(TOO_LONG)  # uvicorn says nothing, and keeps the connection
+            self.transport.close()
 
     def start_keepalive(self) -> None:
         self.request: Any = None

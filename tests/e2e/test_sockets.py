@@ -158,6 +158,43 @@ def test_a_changed_tool_list_is_told_to_an_open_socket(sluice: Serving):
     assert anyio.run(talk) == {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
 
 
+def test_a_client_that_says_it_is_initialized_again_is_told_once(sluice: Serving):
+    async def talk() -> list[dict[str, Any]]:
+        async with connected(sluice.websocket, sluice.key) as socket:
+            for _ in range(3):
+                await socket.send(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+            await ask(socket, "ping", {})
+            await anyio.to_thread.run_sync(change_another_budget, sluice)
+            return [await heard(socket), await ask(socket, "ping", {}, 7)]
+
+    told, pong = anyio.run(talk)
+    assert told["method"] == "notifications/tools/list_changed"
+    assert pong["id"] == 7
+
+
+def test_a_handshake_that_is_too_long_is_refused(sluice: Serving):
+    async def talk() -> int:
+        headers = {"Authorization": f"Bearer {sluice.key}", "X-Long": "x" * 60_000}
+        try:
+            async with websockets.connect(
+                sluice.websocket, subprotocols=["mcp"], additional_headers=headers, proxy=None
+            ):
+                return 101
+        except websockets.InvalidStatus as refused:
+            return refused.response.status_code
+
+    assert anyio.run(talk) == 431
+
+
+def change_another_budget(sluice: Serving) -> None:
+    code = (
+        "from context_protection.models import TokenBudget;"
+        "TokenBudget.objects.create(operation='get_listing', token_budget_threshold=1234)"
+    )
+    done = sluice.manage("shell", "-c", code)
+    assert done.returncode == 0, done.stderr
+
+
 def change_a_budget(sluice: Serving) -> None:
     """In another process. The threshold of a record's preview is part of its tool's description."""
     code = (

@@ -113,3 +113,26 @@ def test_a_restart_does_not_wait_for_streams(tmp_path: Path):
             os.kill(sluice.pid, signal.SIGTERM)
             rest = list(lines)  # it ends as a response does: a reset would be raised here
     assert not [line for line in rest if line.startswith("event")]
+
+
+SLOW_SQL = (
+    "SELECT count(*) AS n FROM rows a, rows b, rows c, (SELECT * FROM rows LIMIT 90) d "
+    "WHERE a.id < b.id AND b.id < c.id + d.id"
+)
+
+
+def test_a_restart_lets_a_call_over_http_finish(tmp_path: Path):
+    """Also where its answer comes as a stream, which has begun by the time of the signal."""
+    with serving(tmp_path) as sluice:
+        headers = {"Authorization": f"Bearer {sluice.key}", "Accept": "application/json, text/event-stream"}
+        listed = httpx2.get(f"{sluice.base}/api/v1/bookings", headers=headers, timeout=20).json()
+        arguments = {"handle": listed["meta"]["resultHandle"], "sql": SLOW_SQL}
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+        params = {"name": "result_query", "arguments": arguments}
+        with httpx2.stream(
+            "POST", f"{sluice.base}/mcp", headers=headers, json={**call, "params": params}, timeout=20
+        ) as stream:
+            os.kill(sluice.pid, signal.SIGTERM)
+            events = [line for line in stream.iter_lines() if line.startswith("data:")]
+    (answer,) = (json.loads(event.removeprefix("data:")) for event in events)
+    assert "items" in json.loads(answer["result"]["content"][0]["text"])

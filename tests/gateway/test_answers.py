@@ -2,18 +2,23 @@
 
 import dataclasses
 import json
+import time
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from context_protection.errors import NotAuthenticated
 from context_protection.models import TokenBudget
 from context_protection.payloads import Envelope
+from context_protection.policies import policy_for
+from context_protection.policy import Policy
 from context_protection.revisions import contents, revisions
 from gateway import answers as module
-from gateway import hints
+from gateway import corridor, hints
 from gateway.access.callers import Caller, caller_of_key
 from gateway.access.models import ApiKey
 from gateway.answers import OVERHEAD, Answers, Kept, answers, canonical
@@ -127,6 +132,33 @@ async def test_a_key_that_expires_meanwhile_gets_nothing_any_more(caller: Caller
         await serve(call)
 
 
+async def test_an_answer_is_kept_no_longer_than_its_key(api_key: str):
+    """Also where a connection that is open knows nothing of the expiry, which was set later."""
+    caller = await sync_to_async(caller_of_key)(api_key)
+    await ApiKey.objects.aupdate(expires_at=timezone.now() + timedelta(seconds=30))
+    revisions.bump()
+    call = Call("list_bookings", {}, caller, "websocket", hints.mcp)
+    await serve(call)
+    assert call.key is not None
+    assert answers._kept[call.key].until <= time.monotonic() + 30
+
+
+def test_what_changes_while_a_call_begins_is_obeyed_by_the_next(caller: Caller, monkeypatch: pytest.MonkeyPatch):
+    """A budget that is set just after a call has taken its policy: its answer is not that of the next."""
+
+    def and_then_changed(operation: str) -> Policy:
+        policy = policy_for(operation)
+        TokenBudget.objects.create(operation="list_bookings", default_page_size=3)
+        revisions.bump()
+        monkeypatch.undo()
+        monkeypatch.setattr(answers, "most_bytes", 1 << 20)
+        return policy
+
+    monkeypatch.setattr(corridor, "policy_for", and_then_changed)
+    before = body(caller)
+    assert body(caller) != before
+
+
 def test_pages_of_a_walk_are_not_kept(caller: Caller):
     """A cursor that has expired must not be answered."""
     assert Call("list_bookings", {"cursor": "x"}, caller, "rest", hints.rest).key is None
@@ -163,6 +195,12 @@ def test_it_holds_so_many_bytes_and_forgets_the_longest_unused():
     assert not any(memory.find((name,), operation) for name in (*"abcd", "huge"))
     memory.keep(("e",), entry(1000))
     assert memory.find(("e",), operation) is not None
+
+
+def test_long_arguments_take_room_too():
+    memory = Answers(10 * OVERHEAD)
+    memory.keep((b"x" * 20 * OVERHEAD,), entry(10))
+    assert memory.find((b"x" * 20 * OVERHEAD,), catalogue.get("list_bookings")) is None
 
 
 def test_the_same_call_again_takes_no_more_room():

@@ -115,6 +115,10 @@ async def test_a_call_over_its_time_is_given_up_and_upstream_hung_up_on(
     assert "1 seconds" in document["error"]["message"]
     assert document["error"]["data"]["retry_after"] > 0
     assert await reached(upstream.hung_up)
+    await sync_to_async(recorder.drain)()
+    assert [each async for each in TelemetryRecord.objects.values_list("outcome", "error_reason")] == [
+        ("error", "timeout")
+    ]
 
 
 def allow_seconds(operation: str, seconds: int) -> None:

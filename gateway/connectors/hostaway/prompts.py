@@ -386,6 +386,7 @@ def prompts() -> list[Prompt]:
                     "date", "Date", "A date as YYYY-MM-DD; unset: today in UTC.", _day, default=lambda: str(_today())
                 ),
             ),
+            operations=("list_bookings",),
             write=_arrivals,
         ),
         Prompt(
@@ -395,6 +396,7 @@ def prompts() -> list[Prompt]:
             arguments=(
                 PromptArgument("days", "Days", "How many days ahead; unset: 14.", _days, default=_always("14")),
             ),
+            operations=("list_bookings",),
             write=_unpaid_arrivals,
         ),
         Prompt(
@@ -402,6 +404,7 @@ def prompts() -> list[Prompt]:
             title="Audit a booking",
             description="One booking's dates, price, payments, policies and notes, and whether they agree.",
             arguments=(_booking_argument(),),
+            operations=("get_booking", "list_transactions", "list_bookings"),
             write=_audit_booking,
         ),
         Prompt(
@@ -409,6 +412,7 @@ def prompts() -> list[Prompt]:
             title="Reconcile a booking's transactions",
             description="What was charged, refunded and paid out for a booking, against its price.",
             arguments=(_booking_argument(),),
+            operations=("get_booking", "list_transactions"),
             write=_reconcile_booking,
         ),
         Prompt(
@@ -426,6 +430,7 @@ def prompts() -> list[Prompt]:
                     _always(statuses.CONFIRMED),
                 ),
             ),
+            operations=("list_bookings", "list_listings"),
             write=_monthly_revenue,
         ),
         Prompt(
@@ -436,6 +441,7 @@ def prompts() -> list[Prompt]:
                 PromptArgument("listing", "Listing", "The listing's id or name.", _listing, completing.listings),
                 _month_argument(),
             ),
+            operations=("list_bookings", "list_listings", "result_query"),
             write=_occupancy,
         ),
         Prompt(
@@ -452,6 +458,7 @@ def prompts() -> list[Prompt]:
                     default=_always(EVER),
                 ),
             ),
+            operations=("read_document", "result_search"),
             write=_log_issues,
         ),
         Prompt(
@@ -462,6 +469,7 @@ def prompts() -> list[Prompt]:
                 PromptArgument("text", "Words", "A word or two to search for.", _words),
                 _month_argument(),
             ),
+            operations=("list_bookings", "result_search"),
             write=_find_in_notes,
         ),
     ]

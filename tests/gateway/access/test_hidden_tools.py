@@ -3,9 +3,10 @@
 import json
 from typing import Any
 
+import mcp.types as types
 import pytest
 from asgiref.sync import async_to_sync
-from mcp import Client
+from mcp import Client, MCPError
 
 from context_protection.revisions import revisions
 from gateway.access.callers import ToolChoice, caller_of_key
@@ -104,6 +105,41 @@ def test_an_open_connection_obeys_the_very_next_call(doors: Doors):
     assert "get_booking" not in tools
 
 
+def test_an_open_connection_reads_what_its_key_is_shown_now(doors: Doors):
+    """Hidden while it was open: as if it had never been there. Shown again: there."""
+
+    async def talk() -> list[tuple[int, int]]:
+        caller = await run_sync(caller_of_key, doors.key)
+        seen = []
+        async with Client(build_server(Peer(caller, "stdio"))) as client:
+            uri = (await client.list_resources()).resources[0].uri
+            for hidden in (["read_document"], []):
+                await run_sync(lambda hidden=hidden: doors.choose(hidden_tools=hidden))
+                listed = len((await client.list_resources(cache_mode="refresh")).resources)
+                try:
+                    seen.append((listed, len((await client.read_resource(uri)).contents)))
+                except MCPError as error:
+                    seen.append((listed, error.error.code))
+        return seen
+
+    hidden, shown = async_to_sync(talk)()
+    assert hidden in {(0, types.INVALID_PARAMS), (0, -32002)}
+    assert shown[0] > 0
+    assert shown[1] == 1
+
+
+def test_an_open_connection_knows_what_was_hidden_when_it_began(doors: Doors):
+    doors.choose(hidden_tools=["read_document"])
+
+    async def talk() -> int:
+        caller = await run_sync(caller_of_key, doors.key)
+        async with Client(build_server(Peer(caller, "stdio"))) as client:
+            await run_sync(lambda: doors.choose(hidden_tools=[]))
+            return len((await client.list_resources()).resources)
+
+    assert async_to_sync(talk)() > 0
+
+
 def test_a_handle_from_before_opens_no_more(doors: Doors):
     handle = doors.mcp("list_bookings", {})["meta"]["resultHandle"]
     assert "items" in doors.mcp("result_query", {"handle": handle, "sql": "SELECT id FROM rows LIMIT 1"})
@@ -121,6 +157,22 @@ def test_answers_promise_nothing_that_is_hidden(hiding: Doors):
     hiding.choose(hidden_tools=["result_get"])
     assert "resultHandle" not in hiding.mcp("list_bookings", {})["meta"]
     assert "resultHandle" not in crawler.ours(hiding.mcp("get_booking", {"id": 43000003}))
+
+
+def test_prompts_name_nothing_that_is_hidden_and_complete_nothing_of_it(hiding: Doors):
+    """A completion would tell what is in the account."""
+    listed = [prompt.name for prompt in hiding.ask(lambda client: client.list_prompts()).prompts]
+    assert "arrivals" in listed
+    assert "audit_booking" not in listed
+    ref = types.PromptReference(type="ref/prompt", name="audit_booking")
+    for ask in (
+        lambda client: client.get_prompt("audit_booking", {"booking": "43000003"}),
+        lambda client: client.complete(ref, {"name": "booking", "value": "4300"}),
+    ):
+        with pytest.raises(MCPError) as refused:
+            hiding.ask(ask)
+        assert refused.value.error.data["value"] == "audit_booking"
+        assert "audit_booking" not in refused.value.error.data["expected"]
 
 
 def test_it_is_recorded_as_a_call_that_was_refused(hiding: Doors):

@@ -100,6 +100,7 @@ def test_the_prompts_are_listed_with_their_arguments(doors: Doors, era: str):
 def test_every_call_that_a_prompt_quotes_can_be_made(doors: Doors, name: str, given: dict[str, str]):
     text = message(doors, name, given)
     assert len(quoted(text)) >= 2
+    assert {operation for operation, _ in quoted(text)} <= set(prompts.get(name).operations)
     for answer in followed(doors, text):
         assert "error" not in answer
     assert tokens.claude.count(text) < 600

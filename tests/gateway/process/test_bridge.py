@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connections
@@ -42,6 +43,24 @@ async def test_more_calls_than_threads_wait_for_their_turn():
     threads = await asyncio.gather(*(run_sync(threading.get_ident) for _ in range(5 * POOL_SIZE)))
     assert len(threads) == 5 * POOL_SIZE
     assert len(set(threads)) <= POOL_SIZE
+
+
+async def test_however_many_wait_they_are_looked_at_by_one_timer(monkeypatch: pytest.MonkeyPatch):
+    """Else a rush would cost the loop a hundred thousand timers a second."""
+    loop, timers = asyncio.get_running_loop(), []
+    call_later = loop.call_later
+
+    def counted(delay: float, *rest: Any, **options: Any) -> asyncio.TimerHandle:
+        timers.append(delay)
+        return call_later(delay, *rest, **options)
+
+    monkeypatch.setattr(loop, "call_later", counted)
+    gate = threading.Event()
+    rush = [asyncio.create_task(run_sync(gate.wait, 20)) for _ in range(10 * POOL_SIZE)]
+    await asyncio.sleep(0)
+    assert len(timers) == 1
+    gate.set()
+    assert all(await asyncio.gather(*rush))
 
 
 async def test_a_database_connection_is_given_back_after_each_call(tmp_path: Path):

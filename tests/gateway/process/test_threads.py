@@ -1,11 +1,12 @@
 """The thread that worked last works next, and no more threads than allowed work."""
 
 import threading
+import time
 from concurrent.futures import wait
 
 import pytest
 
-from gateway.process.threads import WarmThreads
+from gateway.process.threads import LONG_SECONDS, WarmThreads
 
 PATIENCE = 20
 
@@ -75,7 +76,8 @@ def test_few_work_at_once_and_more_while_these_wait_for_something():
         assert threads.is_waited_for
         while not begun[number].is_set():  # it has become long
             threads.reconsider()
-    for _ in range(1000):
+    long_ago = time.monotonic() + 2 * LONG_SECONDS
+    while time.monotonic() < long_ago:  # all four have become long
         threads.reconsider()
     assert not begun[4].is_set()
     gate.set()

@@ -1,0 +1,104 @@
+"""Who is told of a change, and whose connection is ended; nobody at the expense of others."""
+
+import asyncio
+import time
+from datetime import timedelta
+
+import anyio
+import pytest
+from asgiref.sync import sync_to_async
+from django.utils import timezone
+
+from context_protection.revisions import revisions
+from gateway.access.callers import Caller, caller_of_key
+from gateway.access.models import ApiKey
+from gateway.mcp.admission import HeldOpen
+from gateway.mcp.changes import Changes, Listeners
+from gateway.mcp.peers import Peer
+from gateway.mcp.sessions import RESTART, Ending, Sessions
+from gateway.mcp.tools import fingerprint
+
+pytestmark = pytest.mark.django_db
+PATIENCE = 20
+
+
+async def test_a_key_that_expires_ends_its_connections_also_if_its_expiry_was_set_later(
+    api_key: str, monkeypatch: pytest.MonkeyPatch
+):
+    caller = await sync_to_async(caller_of_key)(api_key)
+    await ApiKey.objects.aupdate(expires_at=timezone.now() + timedelta(hours=1))
+    revisions.bump()
+    sessions = Sessions()
+    changes = Changes(sessions, fingerprint, stdio_peer=None)
+    scope = anyio.CancelScope()
+    with sessions.opened(HeldOpen(Peer(caller, "http"), scope, is_stream=True)):
+        await changes.look()
+        assert not scope.cancel_called
+        later = time.time() + 3601
+        monkeypatch.setattr(time, "time", lambda: later)
+        await changes.look()
+        assert scope.cancel_called
+
+
+async def test_a_client_that_does_not_read_holds_up_nobody_who_is_to_be_told(caller: Caller):
+    listeners = Listeners(caller, known="")
+    told, never = asyncio.Event(), asyncio.Event()
+
+    async def tell() -> None:
+        told.set()
+
+    async def tell_in_vain() -> None:
+        await never.wait()
+
+    listeners.sessions = {"stuck": tell_in_vain, "reading": tell}
+    with anyio.fail_after(PATIENCE):
+        await listeners.tell()
+        await told.wait()
+        told.clear()
+        await listeners.tell()
+        await told.wait()
+    never.set()
+
+
+class Stuck:
+    """The session of a client that does not read."""
+
+    answering = 0
+
+    def __init__(self, peer: Peer, never: asyncio.Event) -> None:
+        self.peer, self.never = peer, never
+
+    async def end(self, ending: Ending) -> None:
+        await self.never.wait()
+
+
+async def test_a_client_that_does_not_read_holds_up_no_restart(caller: Caller):
+    sessions, never, scope = Sessions(), asyncio.Event(), anyio.CancelScope()
+    reading = HeldOpen(Peer(caller, "http"), scope, is_stream=True)
+    with sessions.opened(Stuck(Peer(caller, "websocket"), never)), sessions.opened(reading):
+        with anyio.fail_after(PATIENCE):
+            await sessions.drain(0)
+    assert scope.cancel_called
+    assert sessions.draining
+    never.set()
+    assert RESTART.code == 1012
+
+
+async def test_a_change_is_told_once_and_whoever_is_refused_is_forgotten(api_key: str):
+    caller = await sync_to_async(caller_of_key)(api_key)
+    changes, told = Changes(Sessions(), fingerprint, stdio_peer=None), []
+
+    async def tell() -> None:
+        told.append(1)
+
+    listeners = changes._listeners[caller.id] = Listeners(caller, known="another list")
+    listeners.sessions = {"session": tell}
+    for _ in range(3):
+        revisions.bump()
+        await changes.look()
+        await asyncio.sleep(0)
+    assert told == [1]
+    await ApiKey.objects.aupdate(revoked_at=timezone.now())
+    revisions.bump()
+    await changes.look()
+    assert changes._listeners == {}
