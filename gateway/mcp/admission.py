@@ -1,6 +1,6 @@
 """An HTTP request of MCP: let in, watched while it lasts, and ended when its key is refused or the server restarts."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,17 @@ Endpoint = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 
 
 async def admit(
-    endpoint: Endpoint, sessions: Sessions, door: str, scope: dict[str, Any], receive: Any, send: Any
+    endpoint: Endpoint,
+    sessions: Sessions,
+    door: str,
+    scope: dict[str, Any],
+    receive: Any,
+    send: Any,
+    *,
+    in_flight: Sized | None = None,
 ) -> None:
     """Serves a request by `endpoint` if its headers let it in. Before a restart none is begun: a connection that is
-    kept alive could send more and more of them."""
+    kept alive could send more and more of them. `in_flight`: what waits to be answered on it, if it is a session's."""
     response = _Response(send)
     if sessions.draining:
         await response.finish()
@@ -38,8 +45,10 @@ async def admit(
     scope = {**scope, SCOPE_KEY: peer, "user": AuthenticatedUser(token)}
     scope["headers"] = [(name, value.strip()) for name, value in scope["headers"]]
     is_stream = scope["method"] == "GET" or headers.get("mcp-method") == "subscriptions/listen"
+    if in_flight is None:  # a stream of notifications answers nothing for which a restart would wait
+        in_flight = () if is_stream else (scope,)
     with anyio.CancelScope() as cancellable:
-        with sessions.opened(HeldOpen(peer, cancellable, is_stream)):
+        with sessions.opened(HeldOpen(peer, cancellable, in_flight)):
             await endpoint(scope, receive, response.send)
     if cancellable.cancelled_caught:
         await response.finish()
@@ -51,11 +60,11 @@ class HeldOpen:
 
     peer: Peer
     cancellable: anyio.CancelScope
-    is_stream: bool  # of notifications, and not the answer to a call, for which a restart waits
+    in_flight: Sized
 
     @property
     def answering(self) -> int:
-        return 0 if self.is_stream else 1
+        return len(self.in_flight)
 
     async def end(self, ending: Ending) -> None:
         self.cancellable.cancel()

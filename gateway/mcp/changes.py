@@ -61,6 +61,7 @@ class Changes:
         self._listeners: dict[str, Listeners] = {}
         self._revision = 0
         self._watching: asyncio.Task[None] | None = None
+        sessions.farewells.append(self._end_subscriptions)
 
     def register(self, server: Server[Any]) -> None:
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self._initialized)
@@ -87,6 +88,11 @@ class Changes:
             known = await run_sync(self.fingerprint, caller)
             self._listeners.setdefault(caller.id, Listeners(caller, known))
         return self._listeners[caller.id]
+
+    def _end_subscriptions(self) -> None:
+        """Each sends its result, which tells the client that it was ended on purpose."""
+        for listeners in self._listeners.values():
+            listeners.subscriptions.close()
 
     # -- Watching -----------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -44,6 +44,7 @@ class Sessions:
     def __init__(self) -> None:
         self._open: set[Session] = set()
         self._ending: set[asyncio.Task[None]] = set()  # the loop itself holds no task
+        self.farewells: list[Callable[[], None]] = []  # what ends by itself when told to, before a restart
         self.draining = False
 
     @contextmanager
@@ -64,6 +65,8 @@ class Sessions:
     async def drain(self, seconds: float) -> None:
         """Begins no more calls, lets those in flight finish for so long, and ends every connection."""
         self.draining = True
+        for farewell in self.farewells:
+            farewell()
         deadline = time.monotonic() + seconds
         while True:
             if not any(session.answering for session in self._open) or time.monotonic() >= deadline:

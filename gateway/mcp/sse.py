@@ -1,12 +1,17 @@
 """MCP over HTTP with server-sent events, the transport of 2024-11-05: a stream at /mcp/sse, messages to
 /mcp/sse/messages. Kept for clients that know nothing newer; a session lives in the process that holds its stream."""
 
-from typing import Any
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
 
 from mcp.server import Server
 from mcp.server.sse import SseServerTransport
+from mcp.shared.message import SessionMessage
+from mcp.types import JSONRPCError, JSONRPCRequest
 
 from gateway.mcp.admission import admit
+from gateway.mcp.in_flight import InFlight
 from gateway.mcp.sessions import Sessions
 
 MESSAGES = "/mcp/sse/messages"
@@ -20,17 +25,73 @@ class LegacySSE:
 
     async def stream(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """GET: opens a session, whose answers come on this stream."""
-        await admit(self._serve, self.sessions, "sse", scope, receive, send)
+        in_flight = InFlight(self.sessions)
+        serve = partial(self._serve, in_flight)
+        await admit(serve, self.sessions, "sse", scope, receive, send, in_flight=in_flight)
 
     async def messages(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """POST: a message to a session, of the same caller."""
         await admit(self.transport.handle_post_message, self.sessions, "sse", scope, receive, send)
 
-    async def _serve(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+    async def _serve(self, in_flight: InFlight, scope: dict[str, Any], receive: Any, send: Any) -> None:
         if scope["method"] != "GET":
             headers = [(b"allow", b"GET"), (b"content-length", b"0")]
             await send({"type": "http.response.start", "status": 405, "headers": headers})
             await send({"type": "http.response.body", "body": b""})
             return
         async with self.transport.connect_sse(scope, receive, send) as (incoming, outgoing):
-            await self.server.run(incoming, outgoing, self.server.create_initialization_options())
+            reader, writer = _Incoming(incoming, in_flight, outgoing), _Outgoing(outgoing, in_flight)
+            await self.server.run(reader, writer, self.server.create_initialization_options())
+
+
+class _Stream:
+    """One of the SDK's two streams of a session, with what waits to be answered on it."""
+
+    def __init__(self, stream: Any, in_flight: InFlight) -> None:
+        self._stream, self._in_flight = stream, in_flight
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class _Outgoing(_Stream):
+    async def send(self, item: SessionMessage) -> None:
+        await self._stream.send(item)
+        self._in_flight.left(item.message)
+
+
+class _Incoming(_Stream):
+    """What is not to be begun is answered here, by `outgoing`."""
+
+    def __init__(self, stream: Any, in_flight: InFlight, outgoing: Any) -> None:
+        super().__init__(stream, in_flight)
+        self._outgoing = outgoing
+
+    @property
+    def last_context(self) -> Any:
+        """Of the request that brought the last message."""
+        return self._stream.last_context
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        while True:
+            item: SessionMessage | Exception = await anext(self._stream)
+            refused = self._in_flight.arrived(item.message) if isinstance(item, SessionMessage) else None
+            if refused is None:
+                return item
+            assert isinstance(item, SessionMessage)
+            assert isinstance(item.message, JSONRPCRequest)
+            answer = JSONRPCError(jsonrpc="2.0", id=item.message.id, error=refused)
+            await self._outgoing.send(SessionMessage(answer))
+
+    receive = __anext__

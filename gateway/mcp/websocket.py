@@ -11,7 +11,6 @@ from typing import Any, Self
 
 from mcp.server import Server
 from mcp.server.runner import _serve_legacy_stream, _serve_modern_stream
-from mcp.shared.dispatcher import as_request_id, coerce_request_id
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp.types import (
     INVALID_REQUEST,
@@ -22,8 +21,6 @@ from mcp.types import (
     JSONRPCMessage,
     JSONRPCNotification,
     JSONRPCRequest,
-    JSONRPCResponse,
-    RequestId,
     jsonrpc_message_adapter,
 )
 from pydantic import ValidationError
@@ -31,18 +28,16 @@ from pydantic_core import from_json
 
 from context_protection.errors import CallError, InvalidArgument
 from gateway.mcp.handshake import Handshake, refusal
+from gateway.mcp.in_flight import InFlight
 from gateway.mcp.peers import Peer
 from gateway.mcp.sessions import Ending, Sessions
 
 logger = logging.getLogger(__name__)
 
 SUBPROTOCOL = "mcp"
-MOST_IN_FLIGHT = 256  # requests of one socket that wait for their answers
-SERVER_BUSY = -32000
 NO_REQUEST = (INVALID_REQUEST, "Invalid Request")
 NOT_TEXT = Ending(1003, "MCP messages are text frames.")
 FAILED = Ending(1011, "The session failed; connect again.")
-STREAMS = frozenset({"subscriptions/listen"})  # requests that stay open by design
 
 
 async def deny(scope: Any, receive: Any, send: Any) -> None:
@@ -97,16 +92,14 @@ async def _refuse(scope: dict[str, Any], send: Any, error: CallError) -> None:
 class Socket:
     """One session: what the SDK reads from and writes to, in both directions the same object."""
 
-    __slots__ = ("__weakref__", "_closed", "_in_flight", "_metadata", "_opening", "_receive", "_send", "_sessions",
-                 "peer")  # fmt: skip
+    __slots__ = ("_closed", "_in_flight", "_metadata", "_opening", "_receive", "_send", "peer")
 
     def __init__(self, receive: Any, send: Any, peer: Peer, sessions: Sessions) -> None:
         self.peer = peer
         self._receive = receive
         self._send = send
-        self._sessions = sessions
         self._metadata = ServerMessageMetadata(request_context=peer)
-        self._in_flight: set[RequestId] = set()
+        self._in_flight = InFlight(sessions)
         self._opening: SessionMessage | None = None
         self._closed = False
 
@@ -184,36 +177,14 @@ class Socket:
             unparsable = any(problem["type"] == "json_invalid" for problem in error.errors(include_input=False))
             await self._answer_garbage(*((PARSE_ERROR, "Parse error") if unparsable else NO_REQUEST))
             return None
-        if isinstance(message, JSONRPCRequest):
-            return await self._admitted(message)
-        if isinstance(message, JSONRPCNotification):
-            if '"id"' in text and "id" in from_json(text):  # a request, whose sender waits: its id is no id
-                await self._answer_garbage(*NO_REQUEST)
-                return None
-            if message.method == "notifications/cancelled":
-                self._forget((message.params or {}).get("requestId"))
-        return message
-
-    async def _admitted(self, request: JSONRPCRequest) -> JSONRPCRequest | None:
-        """The request, unless there is a reason to refuse it at the door."""
-        refused = self._refusal(request)
-        if refused is not None:
-            await self._write(JSONRPCError(jsonrpc="2.0", id=request.id, error=refused))
+        if isinstance(message, JSONRPCNotification) and '"id"' in text and "id" in from_json(text):
+            await self._answer_garbage(*NO_REQUEST)  # a request, whose sender waits: its id is no id
             return None
-        if request.method not in STREAMS:
-            self._in_flight.add(coerce_request_id(request.id))
-        return request
-
-    def _refusal(self, request: JSONRPCRequest) -> ErrorData | None:
-        if self._sessions.draining:
-            return ErrorData(code=SERVER_BUSY, message="The server restarts; connect again and repeat the request.")
-        if len(self._in_flight) >= MOST_IN_FLIGHT:
-            message = f"{MOST_IN_FLIGHT} requests of this connection wait to be answered: wait for an answer first."
-            return ErrorData(code=SERVER_BUSY, message=message)
-        if coerce_request_id(request.id) in self._in_flight:
-            message = "A request of this id waits to be answered: give each request an id of its own."
-            return ErrorData(code=INVALID_REQUEST, message=message)
-        return None
+        refused = self._in_flight.arrived(message)
+        if refused is not None and isinstance(message, JSONRPCRequest):
+            await self._write(JSONRPCError(jsonrpc="2.0", id=message.id, error=refused))
+            return None
+        return message
 
     async def _answer_garbage(self, code: int, words: str) -> None:
         """What the SDK drops silently: the sender learns that it was not understood."""
@@ -223,17 +194,10 @@ class Socket:
 
     async def send(self, item: SessionMessage) -> None:
         await self._write(item.message)
-        if isinstance(item.message, (JSONRPCResponse, JSONRPCError)):
-            self._forget(item.message.id)
+        self._in_flight.left(item.message)
 
     async def _write(self, message: JSONRPCMessage) -> None:
         await self._emit({"type": "websocket.send", "text": message.model_dump_json(by_alias=True, exclude_unset=True)})
-
-    def _forget(self, named: Any) -> None:
-        """Whatever names a request, as the SDK reads it: 7 and "7" are one id."""
-        request_id = as_request_id(named)
-        if request_id is not None:
-            self._in_flight.discard(coerce_request_id(request_id))
 
     async def _emit(self, event: dict[str, Any]) -> None:
         """Waits for as long as the other end does not read. When it has gone, there is nobody left to tell."""

@@ -245,3 +245,28 @@ async def call_into_a_restart(sluice: Serving) -> tuple[dict[str, Any], list[tup
             late = await ask(busy, "ping", {}, number)
         answer = await heard(busy)
         return answer, [await closed(busy), await closed(idle)], late
+
+
+MODERN = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+def test_a_restart_ends_a_subscription_with_its_result(tmp_path: Path):
+    """Which tells a client of 2026 that nothing has broken."""
+
+    async def talk(sluice: Serving) -> tuple[str, dict[str, Any], tuple[int, str]]:
+        headers = {"Authorization": f"Bearer {sluice.key}"}
+        async with websockets.connect(sluice.websocket, subprotocols=["mcp"], additional_headers=headers) as socket:
+            params = {"_meta": MODERN, "notifications": {"toolsListChanged": True}}
+            acknowledged = await ask(socket, "subscriptions/listen", params, 5)
+            os.kill(sluice.pid, signal.SIGTERM)
+            return acknowledged["method"], await heard(socket), await closed(socket)
+
+    with serving(tmp_path) as sluice:
+        method, result, ending = anyio.run(talk, sluice)
+    assert method == "notifications/subscriptions/acknowledged"
+    assert (result["id"], result["result"]["resultType"]) == (5, "complete")
+    assert ending == (1012, "The server restarts; connect again.")

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 import httpx2
@@ -19,6 +20,7 @@ from mcp.client.sse import sse_client
 
 from tests.e2e.serving import ROOT, STOP_SECONDS, Serving, serving
 from tests.e2e.test_clients import over_http, over_websocket
+from tests.e2e.test_sockets import INITIALIZE
 
 
 @pytest.fixture(scope="module")
@@ -136,3 +138,53 @@ def test_a_restart_lets_a_call_over_http_finish(tmp_path: Path):
             events = [line for line in stream.iter_lines() if line.startswith("data:")]
     (answer,) = (json.loads(event.removeprefix("data:")) for event in events)
     assert "items" in json.loads(answer["result"]["content"][0]["text"])
+
+
+def test_a_restart_lets_calls_of_a_session_of_events_finish(tmp_path: Path):
+    async def talk(sluice: Serving) -> list[dict[str, int]]:
+        headers = {"Authorization": f"Bearer {sluice.key}"}
+        answers: list[list[dict[str, int]]] = []
+        async with Client(sse_client(f"{sluice.base}/mcp/sse", headers=headers), mode="legacy") as client:
+            listed = await client.call_tool("list_bookings", {})
+            handle = json.loads(listed.content[0].text)["meta"]["resultHandle"]
+
+            async def ask() -> None:
+                result = await client.call_tool("result_query", {"handle": handle, "sql": SLOW_SQL})
+                answers.append(json.loads(result.content[0].text)["items"])
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(ask)
+                await client.list_tools()  # it is answered, so that the call before it has arrived
+                os.kill(sluice.pid, signal.SIGTERM)
+        return answers[0]
+
+    with serving(tmp_path) as sluice:
+        assert anyio.run(talk, sluice) == [{"n": 5_613_750_000}]
+
+
+def test_a_session_of_events_takes_each_id_once(sluice: Serving):
+    """As a socket does: one counts what waits to be answered on either."""
+    headers = {"Authorization": f"Bearer {sluice.key}"}
+    with (
+        httpx2.Client(base_url=sluice.base, headers=headers, timeout=60) as client,
+        client.stream("GET", "/mcp/sse") as stream,
+    ):
+        lines = stream.iter_lines()
+        endpoint = next(line for line in lines if line.startswith("data:")).removeprefix("data:").strip()
+        said = (json.loads(line.removeprefix("data:")) for line in lines if line.startswith("data:"))
+
+        def post(method: str, params: dict[str, Any], **number: int) -> None:
+            message = {"jsonrpc": "2.0", "method": method, "params": params, **number}
+            assert client.post(endpoint, json=message).status_code == 202
+
+        post("initialize", INITIALIZE, id=0)
+        assert next(said)["id"] == 0
+        post("notifications/initialized", {})
+        post("tools/call", {"name": "list_bookings", "arguments": {}}, id=1)
+        handle = json.loads(next(said)["result"]["content"][0]["text"])["meta"]["resultHandle"]
+        slow = {"name": "result_query", "arguments": {"handle": handle, "sql": SLOW_SQL}}
+        post("tools/call", slow, id=2)
+        post("tools/call", slow, id=2)
+        first, second = next(said), next(said)
+    assert (first["id"], first["error"]["code"]) == (2, -32600)
+    assert (second["id"], second["result"]["isError"]) == (2, False)

@@ -1,4 +1,5 @@
-"""manage.py mcp: MCP alone, over the transport that MCP_TRANSPORT names: stdio, or a port of its own."""
+"""manage.py mcp: MCP over the transport that MCP_TRANSPORT names: stdio, or a port, where everything else that a web
+process serves is served too."""
 
 import asyncio
 import sys

@@ -31,7 +31,7 @@ async def test_a_key_that_expires_ends_its_connections_also_if_its_expiry_was_se
     sessions = Sessions()
     changes = Changes(sessions, fingerprint, stdio_peer=None)
     scope = anyio.CancelScope()
-    with sessions.opened(HeldOpen(Peer(caller, "http"), scope, is_stream=True)):
+    with sessions.opened(HeldOpen(Peer(caller, "http"), scope, in_flight=())):
         await changes.look()
         assert not scope.cancel_called
         later = time.time() + 3601
@@ -74,7 +74,7 @@ class Stuck:
 
 async def test_a_client_that_does_not_read_holds_up_no_restart(caller: Caller):
     sessions, never, scope = Sessions(), asyncio.Event(), anyio.CancelScope()
-    reading = HeldOpen(Peer(caller, "http"), scope, is_stream=True)
+    reading = HeldOpen(Peer(caller, "http"), scope, in_flight=())
     with sessions.opened(Stuck(Peer(caller, "websocket"), never)), sessions.opened(reading):
         with anyio.fail_after(PATIENCE):
             await sessions.drain(0)

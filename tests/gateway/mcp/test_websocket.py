@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from gateway.access.callers import Caller
+from gateway.mcp.in_flight import MOST_IN_FLIGHT
 from gateway.mcp.peers import Peer
 from gateway.mcp.sessions import Sessions
-from gateway.mcp.websocket import MOST_IN_FLIGHT, Socket
+from gateway.mcp.websocket import Socket
 
 
 class Wire:

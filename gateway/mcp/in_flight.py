@@ -1,0 +1,65 @@
+"""The requests of one session that wait for their answers: bounded, each id once, none begun before a restart."""
+
+from typing import Any
+
+from mcp.shared.dispatcher import as_request_id, coerce_request_id
+from mcp.types import (
+    INVALID_REQUEST,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+)
+
+from gateway.mcp.sessions import Sessions
+
+MOST_IN_FLIGHT = 256
+SERVER_BUSY = -32000
+STREAMS = frozenset({"subscriptions/listen"})  # requests that stay open by design
+
+
+class InFlight:
+    __slots__ = ("_ids", "_sessions")
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+        self._ids: set[RequestId] = set()
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def arrived(self, message: JSONRPCMessage) -> ErrorData | None:
+        """Takes note of what the other end has sent; of a request that is not to be begun, why not."""
+        if isinstance(message, JSONRPCRequest):
+            refused = self._refusal(message)
+            if refused is None and message.method not in STREAMS:
+                self._ids.add(coerce_request_id(message.id))
+            return refused
+        if isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
+            self._forget((message.params or {}).get("requestId"))
+        return None
+
+    def left(self, message: JSONRPCMessage) -> None:
+        """Takes note of what the server has sent."""
+        if isinstance(message, (JSONRPCResponse, JSONRPCError)):
+            self._forget(message.id)
+
+    def _refusal(self, request: JSONRPCRequest) -> ErrorData | None:
+        if self._sessions.draining:
+            return ErrorData(code=SERVER_BUSY, message="The server restarts; connect again and repeat the request.")
+        if len(self._ids) >= MOST_IN_FLIGHT:
+            message = f"{MOST_IN_FLIGHT} requests of this connection wait to be answered: wait for an answer first."
+            return ErrorData(code=SERVER_BUSY, message=message)
+        if coerce_request_id(request.id) in self._ids:
+            message = "A request of this id waits to be answered: give each request an id of its own."
+            return ErrorData(code=INVALID_REQUEST, message=message)
+        return None
+
+    def _forget(self, named: Any) -> None:
+        """Whatever names a request, as the SDK reads it: 7 and "7" are one id."""
+        request_id = as_request_id(named)
+        if request_id is not None:
+            self._ids.discard(coerce_request_id(request_id))
