@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from random import getrandbits
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -26,7 +26,7 @@ from gateway.answers import KEPT_SECONDS, Kept, Key, answers, canonical, state_o
 from gateway.arguments import validated
 from gateway.hints import Hints
 from gateway.operations import FORM_NAMES, Fetch, FetchAsync, Operation, catalogue
-from gateway.process.bridge import LANE_WIDTH, Stopped, check_wanted, run_sync
+from gateway.process.bridge import LANE_WIDTH, Stopped, check_wanted, run_sync_and
 from gateway.process.lanes import Lanes
 from telemetry import recorder
 
@@ -116,8 +116,11 @@ async def _serve_async(call: Call) -> Envelope:
 
 
 async def _on_thread(call: Call, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    async with lanes.in_lane(call.lane or call.caller.id):
-        return await run_sync(function, *args, **kwargs)
+    """In the lane of the call's session, which is free again when the thread is: a call that is cancelled may still
+    take a while to stop."""
+    lane = call.lane or call.caller.id
+    await lanes.enter(lane)
+    return await run_sync_and(partial(lanes.leave, lane), function, *args, **kwargs)
 
 
 @dataclass(frozen=True, slots=True)

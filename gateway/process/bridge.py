@@ -105,18 +105,35 @@ def check_wanted() -> None:
 async def run_sync(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Runs blocking `function` off the loop; its database connection is returned afterwards. When this is cancelled,
     so is its query."""
+    return await run_sync_and(_nothing, function, *args, **kwargs)
+
+
+async def run_sync_and(ended: Callable[[], None], function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """As `run_sync`. `ended` is called on the loop when the thread is through with it: of a cancelled call, later."""
     if on_callers_thread.get():
-        return await sync_to_async(function, thread_sensitive=True)(*args, **kwargs)
-    running = Running()
-    work = partial(contextvars.copy_context().run, partial(running.run, function, *args, **kwargs))
-    loop = asyncio.get_running_loop()
-    waiting = loop.run_in_executor(_pool, work)
+        try:
+            return await sync_to_async(function, thread_sensitive=True)(*args, **kwargs)
+        finally:
+            ended()
+    running, loop = Running(), asyncio.get_running_loop()
+    work = partial(running.run, function, *args, **kwargs)
+    job = _pool.submit(contextvars.copy_context().run, work)
     _reconsider_soon(loop)
     try:
-        return await waiting
+        result = await asyncio.wrap_future(job)
     except asyncio.CancelledError:
+        job.add_done_callback(lambda _: loop.call_soon_threadsafe(ended))
         _stopping.submit(running.stop)
         raise
+    except BaseException:
+        ended()
+        raise
+    ended()
+    return result
+
+
+def _nothing() -> None:
+    """Of a call in no lane."""
 
 
 def _reconsider_soon(loop: asyncio.AbstractEventLoop) -> None:

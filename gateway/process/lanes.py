@@ -1,27 +1,34 @@
 """A fair share of the threads: whoever sends much waits for itself, and not the others for it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Hashable
-from contextlib import asynccontextmanager
+from collections.abc import Hashable
 
 
 class Lanes:
-    """Each lane, of a session or a caller, runs `width` calls at once."""
+    """Each lane, of a session or a caller, runs `width` calls at once. Who has entered leaves once."""
 
     def __init__(self, width: int) -> None:
         self.width = width
         self._lanes: dict[Hashable, tuple[asyncio.Semaphore, int]] = {}
 
-    @asynccontextmanager
-    async def in_lane(self, key: Hashable) -> AsyncIterator[None]:
-        lane, waiting = self._lanes.get(key) or (asyncio.Semaphore(self.width), 0)
-        self._lanes[key] = lane, waiting + 1
+    async def enter(self, key: Hashable) -> None:
+        lane, inside = self._lanes.get(key) or (asyncio.Semaphore(self.width), 0)
+        self._lanes[key] = lane, inside + 1
         try:
-            async with lane:
-                yield
-        finally:
-            lane, waiting = self._lanes[key]
-            if waiting == 1:
-                del self._lanes[key]
-            else:
-                self._lanes[key] = lane, waiting - 1
+            await lane.acquire()
+        except asyncio.CancelledError:
+            self._forget(key)
+            raise
+
+    def leave(self, key: Hashable) -> None:
+        lane, _ = self._lanes[key]
+        lane.release()
+        self._forget(key)
+
+    def _forget(self, key: Hashable) -> None:
+        """A lane goes with the last who was in it, or waited before it."""
+        lane, inside = self._lanes[key]
+        if inside == 1:
+            del self._lanes[key]
+        else:
+            self._lanes[key] = lane, inside - 1

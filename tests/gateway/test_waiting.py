@@ -24,7 +24,7 @@ from gateway.mcp.peers import Peer
 from gateway.mcp.server import build_server
 from gateway.operations import Operation, catalogue
 from gateway.process import bridge
-from gateway.process.bridge import POOL_SIZE
+from gateway.process.bridge import LANE_WIDTH, POOL_SIZE
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
 from tests.doors import Doors
@@ -247,3 +247,30 @@ async def test_a_blocking_call_over_its_time_is_given_up(
     with pytest.raises(TooSlow):
         await serve(Call("get_seven", {}, caller, "websocket", hints.mcp))
     assert await reached(ended)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_calls_that_are_begun_and_cancelled_again_and_again_take_no_more_than_their_share(
+    on_the_pool: None, offered: Callable[..., Operation], api_key: str
+):
+    """What a thread does in Python cannot be stopped: until it has ended, its lane is taken."""
+    gate, begun = threading.Event(), threading.Semaphore(0)
+
+    def stubborn(arguments: Mapping[str, Any], caller: Caller) -> Payload:
+        begun.release()
+        gate.wait(PATIENCE)
+        return Record({"id": 1})
+
+    offered(stubborn)
+    offered(lambda arguments, caller: Record({"id": 2}), "get_two")
+    caller = await bridge.run_sync(caller_of_key, api_key)
+    for _ in range(LANE_WIDTH):
+        task = asyncio.create_task(serve(Call("get_seven", {}, caller, "websocket", hints.mcp, lane="a")))
+        assert await asyncio.to_thread(begun.acquire, timeout=PATIENCE)
+        task.cancel()
+    one_more = asyncio.create_task(serve(Call("get_seven", {}, caller, "websocket", hints.mcp, lane="a")))
+    other = Call("get_two", {}, caller, "websocket", hints.mcp, lane="b")
+    assert json.loads((await asyncio.wait_for(serve(other), PATIENCE)).body)["id"] == 2
+    assert not begun.acquire(blocking=False)
+    gate.set()
+    assert json.loads((await asyncio.wait_for(one_more, PATIENCE)).body)["id"] == 1

@@ -9,9 +9,10 @@ async def test_a_lane_lets_so_many_in_at_once_and_leaves_nothing_behind():
     lanes, inside, gate = Lanes(2), [], asyncio.Event()
 
     async def go(number: int) -> None:
-        async with lanes.in_lane("one"):
-            inside.append(number)
-            await gate.wait()
+        await lanes.enter("one")
+        inside.append(number)
+        await gate.wait()
+        lanes.leave("one")
 
     tasks = [asyncio.create_task(go(number)) for number in range(5)]
     await asyncio.sleep(0)
