@@ -61,6 +61,10 @@ class Call:
             return None
 
     @property
+    def shared_lane(self) -> Hashable:
+        return self.lane or self.caller.id
+
+    @property
     def milliseconds(self) -> float:
         return (time.perf_counter() - self.started) * 1000
 
@@ -77,7 +81,7 @@ async def serve(call: Call) -> Envelope:
             operation = catalogue.find(call.operation)
             if operation is not None and operation.is_async:
                 return await _serve_async(call)
-            return await _on_thread(call, _serve_on_thread, call, caller_is_fresh=False)
+            return await on_thread(call.shared_lane, _serve_on_thread, call, caller_is_fresh=False)
     except TimeoutError:
         error = _too_slow(call, seconds)
         _record_error(call, error)
@@ -109,16 +113,15 @@ def _serve_on_thread(call: Call, *, caller_is_fresh: bool) -> Envelope:
 
 async def _serve_async(call: Call) -> Envelope:
     with _failures(call):
-        begun = await _on_thread(call, _begin, call, caller_is_fresh=False)
+        begun = await on_thread(call.shared_lane, _begin, call, caller_is_fresh=False)
         fetch = cast(FetchAsync, begun.operation.fetch)
         payload = await fetch(begun.ask.arguments, begun.call.caller) if begun.needs_fetch else None
-        return await _on_thread(call, _end, begun, payload)
+        return await on_thread(call.shared_lane, _end, begun, payload)
 
 
-async def _on_thread(call: Call, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """In the lane of the call's session, which is free again when the thread is: a call that is cancelled may still
-    take a while to stop."""
-    lane = call.lane or call.caller.id
+async def on_thread(lane: Hashable, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Runs blocking `function` in the lane of a session, which is free again when the thread is: what is cancelled may
+    still take a while to stop."""
     await lanes.enter(lane)
     return await run_sync_and(partial(lanes.leave, lane), function, *args, **kwargs)
 

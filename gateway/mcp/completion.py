@@ -10,12 +10,12 @@ from context_protection.budget import dumps
 from context_protection.errors import InvalidArgument, nearest
 from context_protection.policy import DEFAULTS
 from gateway.access.callers import Caller, confirm
+from gateway.corridor import on_thread
 from gateway.mcp.pages import fitting, tokens_of
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.refusals import refusals
 from gateway.mcp.resources import by_template
 from gateway.operations import Operation
-from gateway.process.bridge import run_sync
 from gateway.prompts import LONGEST_ARGUMENT, MOST_COUNTED, Complete, is_storable, prompts
 
 MOST_VALUES = 100  # the protocol's
@@ -26,7 +26,8 @@ def completion_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
 
     async def complete(ctx: ServerRequestContext[Any], params: types.CompleteRequestParams) -> types.CompleteResult:
         with refusals(ctx.protocol_version):
-            completion = await run_sync(_completion, params, peer_of(ctx, stdio_peer).caller)
+            peer = peer_of(ctx, stdio_peer)
+            completion = await on_thread(peer.lane, _completion, params, peer.caller)
         return types.CompleteResult(completion=completion)
 
     return {"on_completion": complete}

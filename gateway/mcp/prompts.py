@@ -7,10 +7,10 @@ import mcp.types as types
 from mcp.server import ServerRequestContext
 
 from gateway.access.callers import Caller, confirm
+from gateway.corridor import on_thread
 from gateway.mcp.pages import page, tokens_of, written
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.refusals import refusals
-from gateway.process.bridge import run_sync
 from gateway.prompts import Prompt, prompts
 
 LISTED = "prompts"
@@ -24,13 +24,14 @@ def prompt_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
     ) -> types.ListPromptsResult:
         with refusals(ctx.protocol_version):
             cursor = params.cursor if params else None
-            found, following = await run_sync(_page, peer_of(ctx, stdio_peer).caller, cursor)
+            peer = peer_of(ctx, stdio_peer)
+            found, following = await on_thread(peer.lane, _page, peer.caller, cursor)
         return types.ListPromptsResult(prompts=found, next_cursor=following)
 
     async def get_prompt(ctx: ServerRequestContext[Any], params: types.GetPromptRequestParams) -> types.GetPromptResult:
         with refusals(ctx.protocol_version):
-            caller = peer_of(ctx, stdio_peer).caller
-            prompt, message = await run_sync(_message, params.name, params.arguments or {}, caller)
+            peer = peer_of(ctx, stdio_peer)
+            prompt, message = await on_thread(peer.lane, _message, params.name, params.arguments or {}, peer.caller)
         content = types.TextContent(type="text", text=message)
         return types.GetPromptResult(
             description=prompt.description, messages=[types.PromptMessage(role="user", content=content)]

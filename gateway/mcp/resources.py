@@ -21,13 +21,12 @@ from context_protection.policy import DEFAULTS
 from gateway import hints
 from gateway.access.callers import Caller, confirm
 from gateway.api.query import from_query
-from gateway.corridor import Call, serve
+from gateway.corridor import Call, on_thread, serve
 from gateway.mcp.pages import fitting, page, tokens_of, written
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.progress import reported
 from gateway.mcp.refusals import refusals
 from gateway.operations import Operation, catalogue
-from gateway.process.bridge import run_sync
 
 LISTED = "resource templates"
 DOCUMENTS, DOCUMENT = "list_documents", "read_document"
@@ -53,8 +52,8 @@ def resource_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
     ) -> types.ListResourceTemplatesResult:
         with refusals(ctx.protocol_version):
             cursor = params.cursor if params else None
-            caller = peer_of(ctx, stdio_peer).caller
-            found, following = await run_sync(_page_of_templates, caller, cursor)
+            peer = peer_of(ctx, stdio_peer)
+            found, following = await on_thread(peer.lane, _page_of_templates, peer.caller, cursor)
         return types.ListResourceTemplatesResult(resource_templates=found, next_cursor=following)
 
     async def read_resource(
@@ -62,7 +61,7 @@ def resource_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
     ) -> types.ReadResourceResult:
         with refusals(ctx.protocol_version, uri=params.uri):
             peer = peer_of(ctx, stdio_peer)
-            operation, arguments = await run_sync(_called_by, peer.caller, params.uri)
+            operation, arguments = await on_thread(peer.lane, _called_by, peer.caller, params.uri)
             with reported(ctx, operation.name):
                 envelope = await serve(_call(operation, arguments, peer))
         text = types.TextResourceContents(uri=params.uri, mime_type=MIME_TYPE, text=envelope.body.decode())
@@ -84,13 +83,13 @@ def _call(operation: Operation, arguments: Mapping[str, Any], peer: Peer) -> Cal
 
 async def _listed(peer: Peer, cursor: str | None) -> types.ListResourcesResult:
     """A page of documents, as the operation that lists them pages: its cursor is the list's."""
-    caller = await run_sync(confirm, peer.caller)
+    caller = await on_thread(peer.lane, confirm, peer.caller)
     if not {DOCUMENTS, DOCUMENT}.isdisjoint(caller.tools.hidden):
         return types.ListResourcesResult(resources=[])
     listing = catalogue.get(DOCUMENTS)
     arguments = {"fields": FACTS, **({"cursor": cursor} if cursor is not None else {})}
     found = await _page_of_documents(listing, arguments, peer)
-    room = await run_sync(_fitting, found.resources)
+    room = await on_thread(peer.lane, _fitting, found.resources)
     if room < len(found.resources):  # a resource says a little more than a row: ask for so many that they fit
         found = await _page_of_documents(listing, {**arguments, "limit": max(1, room)}, peer)
     if not room:

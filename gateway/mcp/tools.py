@@ -23,14 +23,13 @@ from context_protection.policy import Kind, Policy
 from context_protection.tokens import claude
 from gateway import hints
 from gateway.access.callers import Caller, ToolChoice, confirm
-from gateway.corridor import Call, record_refused, serve
+from gateway.corridor import Call, on_thread, record_refused, serve
 from gateway.hints import CALL_TOOL, Hints
 from gateway.mcp.pages import page
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.progress import reported
 from gateway.mcp.refusals import refusals
 from gateway.operations import Operation, catalogue
-from gateway.process.bridge import run_sync
 
 LISTED = "tools"
 MAX_RESULT_SIZE = "anthropic/maxResultSizeChars"
@@ -264,7 +263,8 @@ def tool_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
     ) -> types.ListToolsResult:
         with refusals(ctx.protocol_version):
             cursor = params.cursor if params else None
-            found, following = await run_sync(page_of_tools, peer_of(ctx, stdio_peer).caller, cursor)
+            peer = peer_of(ctx, stdio_peer)
+            found, following = await on_thread(peer.lane, page_of_tools, peer.caller, cursor)
         return types.ListToolsResult(tools=found, next_cursor=following)
 
     async def call_tool(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:

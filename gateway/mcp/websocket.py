@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from mcp.server import Server
 from mcp.server.runner import _serve_legacy_stream, _serve_modern_stream
+from mcp.shared.dispatcher import as_request_id
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp.types import (
     INVALID_REQUEST,
@@ -21,6 +22,7 @@ from mcp.types import (
     JSONRPCMessage,
     JSONRPCNotification,
     JSONRPCRequest,
+    RequestId,
     jsonrpc_message_adapter,
 )
 from pydantic import ValidationError
@@ -35,6 +37,7 @@ from gateway.mcp.sessions import Ending, Sessions
 logger = logging.getLogger(__name__)
 
 SUBPROTOCOL = "mcp"
+NO_JSON = (PARSE_ERROR, "Parse error")
 NO_REQUEST = (INVALID_REQUEST, "Invalid Request")
 NOT_TEXT = Ending(1003, "MCP messages are text frames.")
 FAILED = Ending(1011, "The session failed; connect again.")
@@ -175,10 +178,12 @@ class Socket:
             message: JSONRPCMessage = jsonrpc_message_adapter.validate_json(text, by_name=False)
         except ValidationError as error:
             unparsable = any(problem["type"] == "json_invalid" for problem in error.errors(include_input=False))
-            await self._answer_garbage(*((PARSE_ERROR, "Parse error") if unparsable else NO_REQUEST))
+            await (
+                self._answer_garbage(None, *NO_JSON) if unparsable else self._answer_garbage(_id_in(text), *NO_REQUEST)
+            )
             return None
         if isinstance(message, JSONRPCNotification) and '"id"' in text and "id" in from_json(text):
-            await self._answer_garbage(*NO_REQUEST)  # a request, whose sender waits: its id is no id
+            await self._answer_garbage(None, *NO_REQUEST)  # a request, whose sender waits: its id is no id
             return None
         refused = self._in_flight.arrived(message)
         if refused is not None and isinstance(message, JSONRPCRequest):
@@ -186,9 +191,9 @@ class Socket:
             return None
         return message
 
-    async def _answer_garbage(self, code: int, words: str) -> None:
+    async def _answer_garbage(self, request_id: RequestId | None, code: int, words: str) -> None:
         """What the SDK drops silently: the sender learns that it was not understood."""
-        await self._write(JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=words)))
+        await self._write(JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=code, message=words)))
 
     # -- What the SDK writes ------------------------------------------------------------------------
 
@@ -216,6 +221,13 @@ class Socket:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         return None
+
+
+def _id_in(text: str) -> RequestId | None:
+    """The id of a request that is none otherwise, where it can be read: its sender waits for it."""
+    document = from_json(text)
+    named = document.get("id") if isinstance(document, dict) and "method" in document else None
+    return as_request_id(named)
 
 
 def _is_enveloped(request: JSONRPCRequest) -> bool:

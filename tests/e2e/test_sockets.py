@@ -81,6 +81,16 @@ def test_what_is_not_a_message_is_answered_and_the_session_goes_on(sluice: Servi
     assert pong == {"jsonrpc": "2.0", "id": 7, "result": {}}
 
 
+def test_a_request_that_is_none_otherwise_is_answered_by_its_id(sluice: Serving):
+    async def talk() -> dict[str, Any]:
+        async with connected(sluice.websocket, sluice.key) as socket:
+            await socket.send('{"jsonrpc":"2.0","id":9,"method":"ping","params":[]}')
+            return await heard(socket)
+
+    answer = anyio.run(talk)
+    assert (answer["id"], answer["error"]["code"]) == (9, -32600)
+
+
 def test_a_cancellation_of_nonsense_is_passed_over(sluice: Serving):
     async def talk() -> dict[str, Any]:
         async with connected(sluice.websocket, sluice.key) as socket:
