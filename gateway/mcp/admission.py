@@ -54,6 +54,12 @@ async def admit(
         await response.finish()
 
 
+async def not_allowed(send: Any, allowed: str) -> None:
+    headers = [(b"allow", allowed.encode()), (b"content-length", b"0")]
+    await send({"type": "http.response.start", "status": 405, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOpen:
     """The session of a request: it is ended by ending the response."""

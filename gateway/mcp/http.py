@@ -7,7 +7,7 @@ from typing import Any
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from gateway.mcp.admission import admit
+from gateway.mcp.admission import admit, not_allowed
 from gateway.mcp.server import SluiceServer
 from gateway.mcp.sessions import Sessions
 
@@ -27,6 +27,9 @@ class StreamableHTTP:
         await admit(self._serve, self.sessions, "http", scope, receive, send)
 
     async def _serve(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        if self.options.get("stateless") and scope["method"] == "GET":
+            await not_allowed(send, "POST")  # a stream on which nothing could ever come
+            return
         manager = await self.start()
         await manager.handle_request(scope, receive, send)
 

@@ -10,7 +10,7 @@ from mcp.server.sse import SseServerTransport
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCError, JSONRPCRequest
 
-from gateway.mcp.admission import admit
+from gateway.mcp.admission import admit, not_allowed
 from gateway.mcp.in_flight import InFlight
 from gateway.mcp.sessions import Sessions
 
@@ -35,9 +35,7 @@ class LegacySSE:
 
     async def _serve(self, in_flight: InFlight, scope: dict[str, Any], receive: Any, send: Any) -> None:
         if scope["method"] != "GET":
-            headers = [(b"allow", b"GET"), (b"content-length", b"0")]
-            await send({"type": "http.response.start", "status": 405, "headers": headers})
-            await send({"type": "http.response.body", "body": b""})
+            await not_allowed(send, "GET")
             return
         async with self.transport.connect_sse(scope, receive, send) as (incoming, outgoing):
             reader, writer = _Incoming(incoming, in_flight, outgoing), _Outgoing(outgoing, in_flight)

@@ -188,3 +188,14 @@ def test_a_session_of_events_takes_each_id_once(sluice: Serving):
         first, second = next(said), next(said)
     assert (first["id"], first["error"]["code"]) == (2, -32600)
     assert (second["id"], second["result"]["isError"]) == (2, False)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [("GET", "/mcp", "POST"), ("PUT", "/mcp/sse", "GET"), ("GET", "/mcp/sse/messages", "POST")],
+)
+def test_a_method_that_means_nothing_is_not_allowed(sluice: Serving, method: str, path: str, allowed: str):
+    """A stream at /mcp, too: without a session nothing could ever come on it."""
+    headers = {"Authorization": f"Bearer {sluice.key}", "Accept": "text/event-stream"}
+    answer = httpx2.request(method, sluice.base + path, headers=headers)
+    assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
