@@ -28,7 +28,7 @@ import orjson
 from django.core.management import call_command
 
 from benchmarks import overhead, protection, sockets
-from benchmarks.measuring import in_turn, milliseconds
+from benchmarks.measuring import in_turn, milliseconds, yardstick
 from context_protection import tokens
 from context_protection.stores import walks
 from gateway import hints
@@ -106,7 +106,7 @@ def main() -> None:
     call_command("load_sample_data", bookings=options.bookings, stdout=StringIO())
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    print(f"{machine}, commit {commit.stdout.strip()}")
+    print(f"{machine}, commit {commit.stdout.strip()}, a million additions: {yardstick():.0f} ms")
     print("Calls through the corridor (validation, policy, fetch, protection, telemetry):")
     calls(options.runs)
     print(f"Paging {options.bookings:,} bookings:")
@@ -119,7 +119,7 @@ def main() -> None:
     overhead.compare(options.runs)
     print("Rulers:")
     rulers(options.runs)
-    print("MCP over WebSocket, the server in a process of its own:")
+    print(f"MCP over WebSocket, the server in a process of its own (a million additions: {yardstick():.0f} ms):")
     sockets.measure(options.runs, options.sockets, options.cycles)
 
 
