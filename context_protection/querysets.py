@@ -24,6 +24,7 @@ from context_protection.asking.columns import NOTHING_DECLARED, AskedColumns
 from context_protection.asking.conditions import Conditions
 from context_protection.payloads import AS_ITEMS, BlockReader, Manner, Opening, Page
 from context_protection.shapes import Shape
+from context_protection.statements import statement
 
 SNAPSHOT_ROWS = 2000  # keys in one block of a snapshot
 
@@ -64,7 +65,7 @@ class QuerySetRows(ABC):
 
     def _kept(self, keys: Sequence[int], start: int) -> list[tuple[int, tuple[Any, ...]]]:
         """The rows that still exist, each with the position after it."""
-        rows = {row[0]: row for row in self._read(self._manager().filter(pk__in=keys))}
+        rows = {row[0]: row for row in self._by_key(keys)}
         return [(after, rows[key]) for after, key in enumerate(keys, start=start + 1) if key in rows]
 
     def _page_by_key(self, watermark: int, position: Any, size: int) -> Page:
@@ -79,6 +80,10 @@ class QuerySetRows(ABC):
     def _manager(self) -> Any:
         """All rows of the model: those of a snapshot were chosen when it was taken."""
         return self.queryset.model._default_manager
+
+    def _by_key(self, keys: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+        """The rows of these keys, in any order, each as `_read` gives it."""
+        return self._read(self._manager().filter(pk__in=keys))
 
     @abstractmethod
     def _read(self, rows: QuerySet[Any], *extra: str) -> Iterable[tuple[Any, ...]]:
@@ -101,6 +106,11 @@ class Columns:
     chars: str = "chars"
     field_count: str = "field_count"
     convert: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+
+    @cached_property
+    def read(self) -> tuple[str, ...]:
+        """What a page is made of."""
+        return ("pk", self.chars, self.field_count, *self.row.values())
 
 
 class ColumnRows(QuerySetRows):
@@ -130,8 +140,11 @@ class ColumnRows(QuerySetRows):
         return database.aggregated(self.queryset, asked)
 
     def _read(self, rows: QuerySet[Any], *extra: str) -> Iterable[tuple[Any, ...]]:
-        columns = self.columns
-        return rows.values_list("pk", columns.chars, columns.field_count, *columns.row.values(), *extra)
+        return rows.values_list(*self.columns.read, *extra)
+
+    def _by_key(self, keys: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+        model: type[Model] = self.queryset.model
+        return statement(model, self.columns.read, len(keys)).rows(keys)
 
     def everything(self, plan: Mapping[str, Any], block: BlockReader) -> Iterator[dict[str, Any]]:
         for keys in self._every_key(plan, block):

@@ -9,6 +9,7 @@ from django.db import connection
 from context_protection import querysets
 from context_protection.querysets import ColumnRows, Columns
 from context_protection.shapes import ANY
+from context_protection.statements import statement
 from gateway.connectors.hostaway import store
 from gateway.connectors.hostaway.models import Booking
 from tests import crawler
@@ -205,3 +206,17 @@ def test_a_page_of_which_all_rows_are_removed_while_it_is_written_still_leads_on
         page = doors.rest("list_bookings", {"fields": "id", "limit": 3})
     following = doors.rest("list_bookings", {"cursor": page["nextCursor"]})
     assert [row["id"] for row in crawler.rows(following)][:1] == [first[3]]
+
+
+def test_rows_by_their_keys_are_what_the_orm_reads(db: None):
+    """Of every type of value: decimals, dates, times, texts, nulls; for as many keys as are asked for."""
+    columns = ("pk", "total_price", "check_in", "inserted_on", "guest_name", "property_id", "nights")
+    for count in (1, 2, 50):
+        keys = list(Booking.objects.values_list("pk", flat=True)[:count])
+        expected = set(Booking.objects.filter(pk__in=keys).values_list(*columns))
+        assert set(statement(Booking, columns, count).rows(keys)) == expected
+        assert len(expected) == count
+
+
+def test_keys_that_are_gone_have_no_rows(db: None):
+    assert list(statement(Booking, ("pk",), 2).rows([-1, -2])) == []
