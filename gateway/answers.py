@@ -66,7 +66,7 @@ class Answers:
 
 def _size(key: Key, kept: Kept) -> int:
     """Bytes of an entry: arguments can be longer than the answer."""
-    return sum(len(part) for part in key if isinstance(part, bytes)) + len(kept.envelope.body) + OVERHEAD
+    return sum(len(part) for part in key if isinstance(part, str)) + len(kept.envelope.body) + OVERHEAD
 
 
 def state_of(operation: Operation) -> Hashable:

@@ -184,7 +184,7 @@ def entry(size: int, until: float = float("inf")) -> Kept:
 
 def test_it_holds_so_many_bytes_and_forgets_the_longest_unused():
     operation = catalogue.get("list_bookings")
-    memory = Answers(3 * (1000 + OVERHEAD))
+    memory = Answers(3 * (1000 + OVERHEAD + len("a")))
     for name in ("a", "b", "c"):
         memory.keep((name,), entry(1000))
     assert memory.find(("a",), operation) is not None
@@ -197,10 +197,12 @@ def test_it_holds_so_many_bytes_and_forgets_the_longest_unused():
     assert memory.find(("e",), operation) is not None
 
 
-def test_long_arguments_take_room_too():
+def test_long_arguments_take_room_too(caller: Caller):
     memory = Answers(10 * OVERHEAD)
-    memory.keep((b"x" * 20 * OVERHEAD,), entry(10))
-    assert memory.find((b"x" * 20 * OVERHEAD,), catalogue.get("list_bookings")) is None
+    key = Call("list_bookings", {"guestName": "x" * 20 * OVERHEAD}, caller, "rest", hints.rest).key
+    assert key is not None
+    memory.keep(key, entry(10))
+    assert memory.find(key, catalogue.get("list_bookings")) is None
 
 
 def test_the_same_call_again_takes_no_more_room():
