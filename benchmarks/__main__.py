@@ -27,7 +27,7 @@ django.setup()
 import orjson
 from django.core.management import call_command
 
-from benchmarks import overhead, protection, sockets
+from benchmarks import imported, overhead, protection, sockets
 from benchmarks.measuring import in_turn, milliseconds, yardstick
 from context_protection import tokens
 from context_protection.stores import walks
@@ -100,6 +100,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=100, help="runs of each measurement (default 100)")
     parser.add_argument("--sockets", type=int, default=2000, help="how many idle sockets to hold (default 2000)")
     parser.add_argument("--cycles", type=int, default=2000, help="how many connections to cut (default 2000)")
+    parser.add_argument("--fastmcp", metavar="PYTHON", help="an interpreter that has FastMCP, to compare with")
     options = parser.parse_args()
 
     call_command("migrate", verbosity=0)
@@ -121,6 +122,8 @@ def main() -> None:
     rulers(options.runs)
     print(f"MCP over WebSocket, the server in a process of its own (a million additions: {yardstick():.0f} ms):")
     sockets.measure(options.runs, options.sockets, options.cycles)
+    print("An imported API over Streamable HTTP, 16 clients:")
+    imported.measure(20, options.fastmcp)
 
 
 main()

@@ -18,6 +18,7 @@ import httpx2
 import websockets
 from websockets.asyncio.client import ClientConnection
 
+from benchmarks.measuring import cpu_seconds
 from tests.e2e.serving import ROOT, STOP_SECONDS, Serving, serving
 
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
@@ -112,9 +113,9 @@ async def _blocks(server: Serving, asks: Sequence[Ask], work: Callable[[], tuple
 
     blocks = []
     for _ in range(5):
-        before = _cpu_seconds(server.pid)
+        before = cpu_seconds(server.pid)
         await asyncio.gather(*(some(ask) for ask in asks))
-        blocks.append((_cpu_seconds(server.pid) - before) / (runs * len(asks)) * 1000)
+        blocks.append((cpu_seconds(server.pid) - before) / (runs * len(asks)) * 1000)
     return blocks
 
 
@@ -214,12 +215,6 @@ async def _seconds_to_first_result(server: Serving) -> float:
     process.stdin.close()
     await process.wait()
     return taken
-
-
-def _cpu_seconds(pid: int) -> float:
-    """Of all its threads; in nanoseconds, where /proc/…/stat counts in ticks of ten milliseconds."""
-    threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
-    return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
 
 
 def _resident_kb(pid: int) -> int:

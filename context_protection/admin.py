@@ -88,7 +88,7 @@ class TokenBudgetAdmin(SimpleHistoryAdmin):
         ("Previews", {"fields": ("summary_fields",)}),
         ("Pages (rows)", {"fields": ("default_page_size", "max_page_size")}),
         ("Long texts", {"fields": ("chunk_size", "chunk_tokens")}),
-        ("Time (seconds)", {"fields": ("timeout_seconds",)}),
+        ("Time (seconds)", {"fields": ("timeout_seconds", "cache_seconds")}),
         (
             "Switches",
             {"fields": ("pagination", "summarization", "chunking", "meta_on_small_lists", "tables_when_smaller")},

@@ -37,9 +37,13 @@ class Budgets:
     resolved: dict[str, Policy] = field(default_factory=dict)
 
     def policy(self, operation: str) -> Policy:
-        if operation not in self.resolved:
-            self.resolved[operation] = self.resolve(operation)
-        return self.resolved[operation]
+        """Kept only for what is declared: callers can ask for any name."""
+        if operation in self.resolved:
+            return self.resolved[operation]
+        policy = self.resolve(operation)
+        if operation in kinds or operation == ALL_OPERATIONS:
+            self.resolved[operation] = policy
+        return policy
 
     def resolve(self, operation: str) -> Policy:
         set_by_ops = [self.layers.get(name, {}) for name in (ALL_OPERATIONS, operation)]

@@ -103,6 +103,9 @@ class WalkStore(Protocol):
 
     def put_block(self, walk: Walk, number: int, data: bytes) -> None: ...
 
+    def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
+        """Keeps the block, unless there is one of that number; returns the one that is there."""
+
     def block(self, walk_id: str, number: int) -> bytes | None: ...
 
 
@@ -110,9 +113,9 @@ class Sealer:
     """Seals positions with the first of `keys`, opens with any of them: keys can be rotated."""
 
     def __init__(self, keys: Sequence[str], clock: Any = time.time) -> None:
-        self._sealing = Fernet(_derived(keys[0], b"sluice cursor"))
-        self._opening = MultiFernet([Fernet(_derived(key, b"sluice cursor")) for key in keys])
-        self._naming = _derived(keys[0], b"sluice walk")
+        self._sealing = Fernet(derived_key(keys[0], b"sluice cursor"))
+        self._opening = MultiFernet([Fernet(derived_key(key, b"sluice cursor")) for key in keys])
+        self._naming = derived_key(keys[0], b"sluice walk")
         self.clock = clock
 
     def seal(self, walk_id: str, position: Position) -> str:
@@ -123,8 +126,11 @@ class Sealer:
 
     def name(self, *content: bytes) -> str:
         """An id that only this content has, and that nobody else can guess: 96 bits."""
-        digest = self._digest(b"".join(len(each).to_bytes(8, "big") + each for each in content))
-        return base64.urlsafe_b64encode(digest[:12]).decode()
+        digest = hashlib.blake2b(key=self._naming, digest_size=12)  # of all rows of a list: five times as fast as HMAC
+        for each in content:
+            digest.update(len(each).to_bytes(8, "big"))
+            digest.update(each)
+        return base64.urlsafe_b64encode(digest.digest()).decode()
 
     def _digest(self, data: bytes) -> bytes:
         return hmac.digest(self._naming, data, hashlib.sha256)
@@ -143,8 +149,8 @@ class Sealer:
         return walk_id, position
 
 
-def _derived(key: str, purpose: bytes) -> bytes:
-    """A key for this purpose alone, from the application's secret."""
+def derived_key(key: str, purpose: bytes) -> bytes:
+    """A key of Fernet's form for this purpose alone, from the application's secret."""
     material = HKDF(algorithm=SHA256(), length=32, salt=None, info=purpose).derive(key.encode())
     return base64.urlsafe_b64encode(material)
 
@@ -240,6 +246,15 @@ class Walks:
         """A block of the walk's snapshot. Raises InvalidCursor when it is gone."""
         return zlib.decompress(self._packed(walk, number))
 
+    def block_if_any(self, walk: Walk, number: int) -> bytes | None:
+        """A block that may have been added since the walk began."""
+        packed = walk.snapshot if number == 0 else self.store.block(walk.id, number)
+        return None if packed is None else zlib.decompress(packed)
+
+    def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
+        """Goes on with what the walk keeps: the block, or the one of that number that another call has added."""
+        return zlib.decompress(self.store.add_block(walk, number, zlib.compress(data, 1)))
+
     def _is_whole(self, walk: Walk) -> bool:
         return all(self.store.block(walk.id, number) is not None for number in range(1, walk.plan["blocks"]))
 
@@ -258,6 +273,10 @@ class Walks:
         self.store.put(longer)
         for number in range(1, walk.plan["blocks"]):
             self.store.put_block(longer, number, self._packed(walk, number))
+        number = max(1, walk.plan["blocks"])
+        while (added := self.store.block(walk.id, number)) is not None:
+            self.store.put_block(longer, number, added)
+            number += 1
         return longer
 
 

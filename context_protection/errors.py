@@ -134,6 +134,13 @@ class TooSlow(CallError):
     status = 504
 
 
+class EmptyPages(CallError):
+    """An upstream's list that goes on without rows."""
+
+    code = UPSTREAM
+    status = 502
+
+
 class InternalError(CallError):
     """Ours. The details are in the log under the request id; none of them leave."""
 

@@ -4,6 +4,7 @@ page → project → table → fewer rows → the hard cap (ruling 14). Nothing 
 where its `nextCursor` goes on, and condensed rows say how to get whole ones.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from context_protection import asked, summaries, tokens
+from context_protection import asked, records, summaries, tokens
 from context_protection.asking import questions
 from context_protection.budget import Body, dumps, render
 from context_protection.cursors import Snapshot, Walk, Walks
@@ -20,11 +21,13 @@ from context_protection.payloads import Ask, Envelope, Manner, Opening, Outcome,
 from context_protection.policy import Policy, Ruler
 from context_protection.proposing import proposals
 from context_protection.shapes import Shape, withheld_note
-from context_protection.tables import table
+from context_protection.tables import constants, table
 
 TABLE, ITEMS = "table", "items"
 MOST_PAGES = 10  # at once
 _SPAN = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", re.ASCII)
+HOISTED_ROWS = 3  # from so many rows on, what they have in common is said once
+SHORT_BESIDE = 400  # bytes of JSON
 UNPAGED_ROWS = 2000  # with paging switched off, a page is as many rows as the cap holds, of at most these
 
 
@@ -54,6 +57,13 @@ def page_size(limit: int | None, policy: Policy) -> int:
         expected=f"a whole number from 1 to {policy.max_page_size}",
         suggestion=f"Set limit to {1 if limit < 1 else policy.max_page_size}, and follow nextCursor for more rows.",
     )
+
+
+def size_of_next(ask: Ask, walk: Walk, policy: Policy) -> int:
+    """The rows of a page of a walk that goes on: as asked now, or else at its first page."""
+    first = walk.plan["form"]["limit"]
+    # The limit that was fine at the first page may be over a maximum that was lowered since.
+    return page_size(ask.limit if ask.limit is not None else first and min(first, policy.max_page_size), policy)
 
 
 def page_span(pages: str, *, with_cursor: bool = False) -> tuple[int, int]:
@@ -104,25 +114,25 @@ def _position_after(rows: Rows, opening: Opening, count: int, pages: tuple[int, 
     """The position behind the first `count` rows. Raises InvalidArgument where there is nothing behind them."""
     if count == 0:
         return None
-    if count < opening.total and count <= UNPAGED_ROWS:
-        return rows.page(opening.plan, None, None, count).positions[-1]
+    too_far = count > UNPAGED_ROWS and count < (opening.total or math.inf)
+    before = rows.page(opening.plan, None, None, count) if count <= UNPAGED_ROWS else None
+    if before is not None and before.more:
+        return before.positions[-1]
+    among = "its rows" if opening.total is None else f"the {opening.total:,} rows"
     raise InvalidArgument(
         f"pages begins at page {pages[0]}, "
-        + ("which is too far in to begin there." if count < opening.total else "behind the last page."),
+        + ("which is too far in to begin there." if too_far else "behind the last page."),
         reason="invalid_pages",
         parameter="pages",
         value=f"{pages[0]}-{pages[1]}",
-        expected=f"pages among the {opening.total:,} rows, beginning within the first {UNPAGED_ROWS:,}",
+        expected=f"pages among {among}, beginning within the first {UNPAGED_ROWS:,}",
         suggestion="Set pages to 1-3, and follow nextCursor for more.",
     )
 
 
 def _next_place(rows: Rows, ask: Ask, walk: Walk, policy: Policy, walks: Walks) -> _Place:
     now = {name: value for name, value in _form_asked(ask).items() if value is not None}
-    form = {**walk.plan["form"], **now}
-    # The limit that was fine at the first page may be over a maximum that was lowered since.
-    limit = ask.limit if ask.limit is not None else form["limit"] and min(form["limit"], policy.max_page_size)
-    size = page_size(limit, policy)
+    form, size = {**walk.plan["form"], **now}, size_of_next(ask, walk, policy)
     page = rows.page(walk.plan["source"], lambda number: walks.block(walk, number), ask.position, size)
     budget = policy.token_budget_threshold
     return _Place(page, size, budget, Opening(walk.plan["total"]), rows.manner, walk, form)
@@ -143,6 +153,7 @@ class _Form:
     meta: Mapping[str, Any]
     budget: int
     table: bool = False
+    hoisted: bool = False  # what all rows have in common stands in meta
     summarized: bool = False
 
 
@@ -152,11 +163,12 @@ def _forms(place: _Place, rows: Rows, ask: Ask, policy: Policy) -> list[_Form]:
     if fields is not None:
         form = _projected(place, asked.split(fields), shape, policy)
         return _as_asked(form, place, policy)
-    if not policy.summarization:
+    if not policy.summarization or ask.cannot_be_detailed:
         return _as_asked(_projected(place, [asked.ALL], shape, policy), place, policy)
     if not rows.manner.condensable:
         return _as_asked(_whole(place, shape, policy), place, policy)
-    condensed = _as_asked(_condensed(place, shape, ask, policy), place, policy)
+    as_tables = replace(policy, tables_when_smaller=policy.tables_when_smaller or shape.tabular)
+    condensed = _as_asked(_condensed(place, shape, ask, policy), place, as_tables)
     if tokens.formula_of_length(sum(place.page.chars)) > place.budget:
         return condensed
     return [*_as_asked(_whole(place, shape, policy), place, policy)[:1], *condensed]
@@ -207,15 +219,16 @@ def _condensed(place: _Place, shape: Shape, ask: Ask, policy: Policy) -> _Form:
     chosen = asked.names_in(policy.summary_fields)
     rows = _chosen(place, chosen, shape) if chosen else place.page.condensed()
     details = ask.again(fields=asked.ALL)
-    if ask.record_operation:
-        details["each"] = ask.hints(ask.record_operation, {"id": "{id}", **ask.record_arguments})
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    if ask.record_operation and ask.record_key[1] in names:
+        details["each"] = ask.open_row(f"{{{ask.record_key[1]}}}")
     meta = {
         "kind": "preview",
-        "projectedFields": list(dict.fromkeys(name for row in rows for name in row)),
+        "projectedFields": names,
         "totalFields": place.page.field_count,
         "detailsAvailable": details,
     }
-    return _Form(rows, meta, place.budget, summarized=True)
+    return _Form(rows, meta, place.budget, hoisted=shape.hoists, summarized=True)
 
 
 def _chosen(place: _Place, names: Sequence[str], shape: Shape) -> list[dict[str, Any]]:
@@ -270,9 +283,10 @@ class _Pager:
     def first_row_preview(self, form: _Form) -> _Form:
         """The first row alone, condensed, with the call that opens it."""
         row = dict(self.page.condensed()[0])
-        if self.ask.record_operation and self.place.manner.condensable:  # groups are no records
-            arguments = {"id": row.get("id"), **self.ask.record_arguments}
-            row["detailsAvailable"] = self.ask.hints(self.ask.record_operation, arguments)
+        key = row.get(self.ask.record_key[1]) if self.ask.record_operation else None
+        is_there = self.ask.record_is_row or not self.ask.result_operation
+        if key is not None and is_there and self.place.manner.condensable:  # groups are no records
+            row["detailsAvailable"] = self.ask.open_row(key)
         elif self.ask.result_operation:
             arguments = {"handle": self.walk.id, "rows": str(self.page.positions[0] - 1), "fields": asked.ALL}
             row["detailsAvailable"] = self.ask.hints(self.ask.result_operation, arguments)
@@ -287,9 +301,11 @@ class _Pager:
         rows = form.rows[:count]
         more = count < len(self.page.positions) or self.page.more
         paging = self.paging_meta(count, more)
-        meta = {**paging, **form.meta, **self.place.opening.note}
+        meta = {**paging, **form.meta, **self.place.opening.note, **self.beside}
         if form.summarized:
             meta["originalTokens"] = self.original_tokens(count)
+            if self.ask.once and "detailsAvailable" in meta:
+                meta["detailsAvailable"] = self.ask.more(self.walk.id, **self.own_rows(count), fields=asked.ALL)
         elif not paging:
             del meta["kind"]  # everything is here, for a caller who pages not: items and budget, nothing else
         if self.ask.result_operation and self.place.walk is None and (more or form.summarized):
@@ -297,8 +313,27 @@ class _Pager:
         document: dict[str, Any] = {"meta": meta}
         if more:
             document["nextCursor"] = self.walks.cursor(self.walk, self.page.positions[count - 1])
+        if form.hoisted and not form.table and count >= HOISTED_ROWS:
+            rows = _hoisted(rows, meta, stays=self.ask.record_key[1])
         document.update({TABLE: table(rows)} if form.table else {self.place.manner.key: rows})
         return render(document, self.policy)
+
+    def own_rows(self, count: int) -> dict[str, Any]:
+        """Of a page further on: the rows that it shows. The walk's first page opens all of them."""
+        if self.place.walk is None or not self.ask.result_operation or "rows" not in self.walk.plan["source"]:
+            return {}
+        return {"rows": f"{self.page.positions[0] - 1}-{self.page.positions[count - 1] - 1}"}
+
+    @cached_property
+    def beside(self) -> dict[str, Any]:
+        """What upstream sent with the rows: itself where it is short, else the call that opens it."""
+        beside = self.place.opening.beside
+        if not beside:
+            return {}
+        if len(dumps(beside)) <= SHORT_BESIDE or not self.ask.result_operation:
+            return {"beside": beside}
+        walk = records.kept(dict(beside), self.ask, self.policy, self.walks)
+        return {"beside": self.ask.hints(self.ask.result_operation, {"handle": walk.id, "fields": asked.ALL})}
 
     def paging_meta(self, count: int, more: bool) -> dict[str, Any]:
         """Empty for a caller who pages not and gets everything (ruling 2)."""
@@ -306,8 +341,9 @@ class _Pager:
         if not (more or pages or self.policy.meta_on_small_lists):
             return {}
         shrunk = count < len(self.page.positions)
+        total = self.place.opening.total
         meta = {
-            "totalCount": self.place.opening.total,
+            **({} if total is None else {"totalCount": total}),
             "pageSize": count if shrunk else self.place.size,
             "hasMore": more,
         }
@@ -341,6 +377,15 @@ class _Pager:
             summarized=summarized,
             oversized=oversized,
         )
+
+
+def _hoisted(rows: Sequence[Mapping[str, Any]], meta: dict[str, Any], stays: str) -> Sequence[Mapping[str, Any]]:
+    """The rows without what all of them have in common, which `meta` then says; what opens a row stays in it."""
+    same = {name: value for name, value in constants(rows).items() if name != stays}
+    if not same:
+        return rows
+    meta["constants"] = same
+    return [{name: value for name, value in row.items() if name not in same} for row in rows]
 
 
 def _iso(seconds: float) -> str:

@@ -23,10 +23,11 @@ SAMPLED = 100  # rows from which it is known what else can be asked
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Rows, and what the first page's `meta` says of them."""
+    """Rows, and what the first page's `meta` says of them; `beside` as of Opening."""
 
     rows: Sequence[dict[str, Any]]
     note: Mapping[str, Any] = field(default_factory=dict)
+    beside: Mapping[str, Any] = field(default_factory=dict)
 
 
 class MemoryRows:
@@ -45,13 +46,16 @@ class MemoryRows:
     def open(self) -> Opening:
         loaded = self._load()
         self.rows = loaded.rows
-        return Opening(len(self.rows), {"rows": len(self.rows)}, self._blocks, loaded.note)
+        return Opening(len(self.rows), {"rows": len(self.rows)}, self._blocks, loaded.note, loaded.beside)
 
     def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> "MemoryPage":
         start, total = position or 0, plan["rows"]
         end = min(start + size, total)
         rows = _rows(block, start, end) if block and start < end else self.rows[start:end]
         return MemoryPage(rows, self.shape, range(start + 1, end + 1), more=end < total)
+
+    def note(self) -> Mapping[str, Any]:
+        return self._load().note
 
     @property
     def askable(self) -> AskedColumns:
@@ -87,7 +91,7 @@ def _rows(block: BlockReader, start: int, end: int) -> list[dict[str, Any]]:
 class MemoryPage:
     rows: Sequence[dict[str, Any]]
     shape: Shape
-    positions: Sequence[int]
+    positions: Sequence[Any]
     more: bool
 
     @cached_property
@@ -100,8 +104,8 @@ class MemoryPage:
 
     def condensed(self) -> Sequence[Mapping[str, Any]]:
         rows = [self.shape.without_withheld(row, in_list=True)[0] for row in self.rows]
-        shape = proposals.completed(self.shape, rows)
-        return [summaries.row(row, shape) for row in rows]
+        shape = proposals.with_rows(self.shape, rows)
+        return summaries.rows(rows, shape)
 
     def whole(self, count: int) -> Sequence[dict[str, Any]]:
         return self.rows[:count]

@@ -78,6 +78,11 @@ class TokenBudget(models.Model):
         blank=True,
         help_text="Seconds after which a call is given up, and what it waits for is stopped.",
     )
+    cache_seconds = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="An upstream API's answer is given again for so long, without asking it. 0: never.",
+    )
     summary_fields = models.TextField(
         null=True,  # not set is not "none"
         blank=True,

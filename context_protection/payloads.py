@@ -36,13 +36,15 @@ class Page(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The snapshot that a walk goes over: its exact size, and what its source needs to find it again. `blocks` are
-    made only when the walk is stored: a list of one page needs none. `note` is for the first page's `meta`."""
+    """The snapshot that a walk goes over: its exact size (None: upstream does not say), and what its source needs to
+    find it again. `blocks` are made only when the walk is stored: a list of one page needs none. `note` is for the
+    first page's `meta`, which also has what upstream sent `beside` the rows, or the way to it."""
 
-    total: int
+    total: int | None
     plan: Mapping[str, Any] = field(default_factory=dict)
     blocks: Callable[[], Sequence[bytes]] = tuple
     note: Mapping[str, Any] = field(default_factory=dict)
+    beside: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +180,10 @@ class Ask:
     pages: tuple[int, int] | None = None  # the first and the last of several pages at once, from 1
     result_operation: str | None = None  # the operation that reads part of a stored result, where the door has one
     record_operation: str | None = None  # the operation that opens one row of this list,
-    record_arguments: Mapping[str, Any] = field(default_factory=dict)  # and with what, beside the row's id
+    record_arguments: Mapping[str, Any] = field(default_factory=dict)  # and with what, beside the row's key
+    record_key: tuple[str, str] = ("id", "id")  # its argument that tells the row, and the row's field that has it
+    record_is_row: bool = True  # what it answers is all of the row
+    once: bool = False  # the call does something: to get more of its answer it is not made again
 
     @property
     def origin(self) -> Origin:
@@ -187,6 +192,21 @@ class Ask:
     def again(self, **changes: Any) -> dict[str, Any]:
         """The hint for this same call with `changes`."""
         return self.hints(self.operation, {**self.arguments, **changes})
+
+    def open_row(self, key: Any) -> dict[str, Any]:
+        """The hint for the operation that opens the row with this key."""
+        assert self.record_operation is not None
+        return self.hints(self.record_operation, {self.record_key[0]: key, **self.record_arguments})
+
+    def more(self, handle: str, **changes: Any) -> dict[str, Any]:
+        """The hint for more of this answer: the same call again or, of one that is made once, what it has left."""
+        if self.once and self.result_operation:
+            return self.hints(self.result_operation, {"handle": handle, **changes})
+        return self.again(**changes)
+
+    @property
+    def cannot_be_detailed(self) -> bool:
+        return self.once and not self.result_operation
 
 
 class Outcome:

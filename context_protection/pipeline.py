@@ -5,8 +5,11 @@ No I/O but the walk store and, for lists and long texts, the reads of the rows o
 
 from context_protection import lists, records, texts
 from context_protection.cursors import Walk, Walks
+from context_protection.memory import MemoryRows
+from context_protection.memory_text import kept_text
 from context_protection.payloads import Ask, Envelope, Payload, Record, Rows
 from context_protection.policy import Policy
+from context_protection.shapes import Shape
 
 
 def protect(payload: Payload | None, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
@@ -28,3 +31,12 @@ def protect(payload: Payload | None, ask: Ask, policy: Policy, walks: Walks) -> 
 def needs_no_fetch(walk: Walk | None) -> bool:
     """Whether the walk goes over the parts of one record, which it keeps."""
     return walk is not None and bool(walk.plan.get("parts"))
+
+
+def kept_payload(walk: Walk | None, shape: Shape, walks: Walks) -> Payload | None:
+    """What a walk goes over that keeps all of it; None for any other. Raises InvalidCursor where it is gone."""
+    if walk is None:
+        return None
+    if "rows" in walk.plan.get("source", {}):
+        return MemoryRows((), shape)
+    return kept_text(walk, walks)

@@ -1,5 +1,6 @@
 """The policy of each operation, from the process's snapshot of what ops have set."""
 
+from context_protection.budgets import Budgets
 from context_protection.live import Live
 from context_protection.models import TokenBudget
 from context_protection.policy import DEFAULTS, Policy
@@ -10,6 +11,11 @@ _live = Live(TokenBudget.objects.budgets)
 def policy_for(operation: str) -> Policy:
     """The policy that applies now. The same object until ops change something."""
     return _live.get().policy(operation)
+
+
+def current() -> Budgets | None:
+    """Where `policy_for` would look now, if it had not to load it."""
+    return _live.current()
 
 
 def last_policy_for(operation: str) -> Policy:

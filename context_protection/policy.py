@@ -46,6 +46,7 @@ class Policy:
     meta_on_small_lists: bool = False
     tables_when_smaller: bool = False
     timeout_seconds: int = 60  # for a call from its beginning to its answer
+    cache_seconds: int = 60  # that an upstream's answer is given again without asking it; 0: never
     summary_fields: str = ""  # names and paths separated by commas; empty: those that the type of record declares
 
 
@@ -68,6 +69,7 @@ CANONICAL_NAMES: Mapping[str, str] = {
     "meta_on_small_lists": "metaOnSmallLists",
     "tables_when_smaller": "tablesWhenSmaller",
     "timeout_seconds": "timeoutSeconds",
+    "cache_seconds": "cacheSeconds",
     "summary_fields": "summaryFields",
 }
 
@@ -80,6 +82,7 @@ RANGES: Mapping[str, tuple[int, int]] = {
     "chunk_size": (1, 10000),
     "chunk_tokens": (100, 20000),
     "timeout_seconds": (1, 600),
+    "cache_seconds": (0, 86_400),
 }
 
 

@@ -60,6 +60,8 @@ def resolves(value: Any, path: str) -> bool:
 
 def get(value: Any, path: str) -> Any:
     """What stands at `path`, below a `*` a list of what stands there in each element; None where there is nothing."""
+    if "." not in path and path != "*":  # most paths, of every field of every row
+        return value.get(path) if isinstance(value, dict) else None
     steps = path.split(".")
     for index, step in enumerate(steps, start=1):
         if step == "*" and isinstance(value, list):

@@ -40,15 +40,19 @@ class QuerySetRows(ABC):
         self.queryset, self.shape, self.order = queryset, shape, tuple(order)
         self._opened = array("q")
 
+    def note(self) -> Mapping[str, Any]:
+        """What the first answer's `meta` says of all rows."""
+        return {}
+
     def open(self) -> Opening:
         keys = self.queryset.order_by(*self.order).values_list("pk", flat=True)
         by_key = self.order[0] == f"-{self.created}" and not self.queryset.query.where
         every = array("q", (keys[: SNAPSHOT_ROWS + 1] if by_key else keys).iterator(chunk_size=SNAPSHOT_ROWS))
         if by_key and len(every) > SNAPSHOT_ROWS:
             found = self.queryset.order_by().aggregate(total=Count("pk"), last=Max("pk"))
-            return Opening(found["total"], {"watermark": found["last"]})
+            return Opening(found["total"], {"watermark": found["last"]}, note=self.note())
         self._opened = every
-        return Opening(len(every), {"keys": len(every)}, lambda: _blocks(every))
+        return Opening(len(every), {"keys": len(every)}, lambda: _blocks(every), self.note())
 
     def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> Page:
         if "watermark" in plan:

@@ -26,6 +26,11 @@ def answer(record: Record, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
     return _Answer(record, ask, policy, walks).envelope()
 
 
+def kept(value: dict[str, Any], ask: Ask, policy: Policy, walks: Walks) -> Walk:
+    """A walk over a record that goes with this answer: its id is the record's handle."""
+    return _Answer(Record(value, follow_up=True), ask, policy, walks).whole_walk
+
+
 def next_part(walk: Walk, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
     """The part that a cursor points at. Raises InvalidCursor for other `fields` than the walk's."""
     if ask.fields not in (None, walk.plan["fields"]):
@@ -57,7 +62,7 @@ class _Answer:
         names = asked.split(self.ask.fields) if self.ask.fields is not None else []
         if names and asked.ALL not in names:
             return self.selection(names)
-        unasked = not names and self.policy.summarization
+        unasked = not names and self.policy.summarization and not self.ask.cannot_be_detailed
         if self.whole.fits(self.policy) and (not unasked or self.whole.within_threshold(self.policy)):
             told_before = names or self.record.follow_up
             return _envelope(self.whole, self.original, baseline=self.baseline() if told_before else None)
@@ -77,7 +82,7 @@ class _Answer:
         kept = [name for name in names if name not in self.withheld]
         shape = proposals.able_to_answer(self.record.shape, kept, [self.value])
         asked.check(kept, [self.value], shape)
-        note = withheld_note(shape.asked_of(self.withheld, names))
+        note = {**self.record.note, **withheld_note(shape.asked_of(self.withheld, names))}
         chosen = asked.selected(self.value, kept, shape) if kept else {}
         whole = _whole(chosen, {"kind": "full", **note}, self.policy)
         if whole.fits(self.policy):
@@ -104,7 +109,7 @@ class _Answer:
             "projectedFields": list(summary),
             "originalTokens": self.original,
             **self.note,
-            **self.handle(),
+            **({"resultHandle": self.whole_walk.id} if self.ask.result_operation else {}),
         }
         sections = self.sections()
         body = self.preview_body(meta, summary, sections)
@@ -118,13 +123,13 @@ class _Answer:
         envelope = _envelope(body, self.original, summarized=True, baseline=baseline)
         return replace(envelope, missing_fields=tuple(summaries.missing(self.record.value, self.shape, chosen)))
 
-    def handle(self) -> dict[str, str]:
-        """The handle to the record, of a walk that also tells follow-ups of this preview from calls of their own."""
-        walk = self.walks.begin(self.whole_snapshot())
-        return {"resultHandle": walk.id} if self.ask.result_operation else {}
+    @cached_property
+    def whole_walk(self) -> Walk:
+        """Its id is the record's handle; it also tells follow-ups of this preview from calls of their own."""
+        return self.walks.begin(self.whole_snapshot())
 
     def preview_body(self, meta: dict[str, Any], summary: dict[str, Any], sections: dict[str, Any]) -> Body:
-        details = {**self.ask.again(fields=asked.ALL), "sections": sections}
+        details = {**self.ask.more(self.whole_walk.id, fields=asked.ALL), "sections": sections}
         return render({"meta": {**meta, "detailsAvailable": details}, "summary": summary}, self.policy)
 
     def sections(self) -> dict[str, dict[str, Any]]:
@@ -141,7 +146,7 @@ class _Answer:
     def smallest(self, meta: Mapping[str, Any]) -> Body:
         """What is left when even names are too long: what to call, which gives everything in parts."""
         kept = {name: meta[name] for name in meta if name in SMALLEST_META}
-        more = {"projectedFields": [], "detailsAvailable": self.ask.again(fields=asked.ALL)}
+        more = {"projectedFields": [], "detailsAvailable": self.ask.more(self.whole_walk.id, fields=asked.ALL)}
         return render({"meta": {**kept, **more}, "summary": {}}, self.policy)
 
     # -- Parts --------------------------------------------------------------------------------------

@@ -61,6 +61,8 @@ class Shape:
     withheld: tuple[str, ...] = ()  # names (`*` allowed) that never leave, at any depth
     withheld_in_lists: tuple[str, ...] = ()  # names that only a record shows
     known: frozenset[str] = field(default=frozenset())  # documented names, valid even where a record lacks them
+    hoists: bool = False  # a condensed list says once, in meta.constants, what all its rows have in common
+    tabular: bool = False  # condensed rows come as a table where that is smaller, unless the caller chooses
 
     @cached_property
     def canonical(self) -> dict[str, Field]:
@@ -165,7 +167,7 @@ def _strip(value: Any, patterns: tuple[str, ...], path: str, removed: list[str])
     return value
 
 
-ANY = Shape()
+ANY = Shape(hoists=True)
 
 
 def withheld_note(paths: Sequence[str]) -> dict[str, list[str]]:

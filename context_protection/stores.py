@@ -18,6 +18,11 @@ WRITE = (
     "INSERT INTO context_protection_storedwalk (id, data, expires_at) VALUES {} "
     "ON CONFLICT (id) DO UPDATE SET data = excluded.data, expires_at = excluded.expires_at"
 )
+ADD = (
+    "INSERT INTO context_protection_storedwalk (id, data, expires_at) VALUES (%s, %s, %s) "
+    "ON CONFLICT (id) DO UPDATE SET data = excluded.data, expires_at = excluded.expires_at "
+    "WHERE context_protection_storedwalk.expires_at <= %s"
+)
 PREFIX = "walk:2:"  # of Redis' keys; the number changes with what is packed
 Entry = tuple[str, bytes, float]  # a key, what it holds, and until when, in Unix seconds
 
@@ -39,6 +44,12 @@ class TableWalks:
 
     def put_block(self, walk: Walk, number: int, data: bytes) -> None:
         self._write((_block_key(walk.id, number), data, walk.expires_at))
+
+    def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
+        key = _block_key(walk.id, number)
+        with connection.cursor() as cursor:
+            cursor.execute(ADD, [key, data, walk.expires_at, time.time()])
+        return self._read(key) or data
 
     def block(self, walk_id: str, number: int) -> bytes | None:
         return self._read(_block_key(walk_id, number))
@@ -89,6 +100,12 @@ class RedisWalks:
     def put_block(self, walk: Walk, number: int, data: bytes) -> None:
         if not self._write((_block_key(walk.id, number), data, walk.expires_at)):
             self.table.put_block(walk, number, data)
+
+    def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
+        key = f"{PREFIX}{_block_key(walk.id, number)}"
+        seconds = max(1, int(walk.expires_at - time.time()))
+        there = self._asked(lambda: (self.redis.set(key, data, ex=seconds, nx=True), self.redis.get(key))[1])
+        return bytes(there) if there is not None else self.table.add_block(walk, number, data)
 
     def block(self, walk_id: str, number: int) -> bytes | None:
         data = self._read(_block_key(walk_id, number))

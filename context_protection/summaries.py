@@ -8,12 +8,29 @@ from context_protection.budget import dumps, length
 from context_protection.shapes import Field, Shape
 
 TEXT_CHARS = 240  # a text in a preview: its first sentences up to this length
+NEVER_CUT = frozenset({int, float, bool, type(None)})
 NESTED_CHARS = 1000  # an object or array in a preview that is longer gives way to its size
 
 
-def row(record: Mapping[str, Any], shape: Shape) -> dict[str, Any]:
-    """The record as one row of a condensed list."""
-    return {name: shortened(value, shape.canonical[name].source) for name, value in _read(record, shape.row).items()}
+def rows(records: Sequence[Mapping[str, Any]], shape: Shape) -> list[dict[str, Any]]:
+    """The records as rows of a condensed list; column by column, since a page has hundreds of cells."""
+    names = [each.name for each in shape.row]
+    columns = [_column(each, records) for each in shape.row]
+    return (
+        [dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True)] if names else [{}] * len(records)
+    )
+
+
+def _column(field: Field, records: Sequence[Mapping[str, Any]]) -> list[Any]:
+    source = field.source
+    is_plain = type(field) is Field and field.convert is None and "." not in source and source != "*"
+    values = [record.get(source) for record in records] if is_plain else [field.read(record) for record in records]
+    return [
+        value
+        if type(value) in NEVER_CUT or (type(value) is str and len(value) <= TEXT_CHARS)
+        else shortened(value, source)
+        for value in values
+    ]
 
 
 def preview(record: Mapping[str, Any], shape: Shape) -> dict[str, Any]:

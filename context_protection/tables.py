@@ -12,13 +12,20 @@ from typing import Any
 _NOTHING = object()
 
 
+def constants(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What two or more rows have in common, all of them."""
+    if len(rows) < 2:
+        return {}
+    return {name: value for name, value in rows[0].items() if _is_constant(rows, name)}
+
+
 def table(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     names = list(dict.fromkeys(name for row in rows for name in row))
-    constants = {name: rows[0][name] for name in names if len(rows) > 1 and _is_constant(rows, name)}
-    columns = [name for name in names if name not in constants]
+    same = constants(rows)
+    columns = [name for name in names if name not in same]
     document: dict[str, Any] = {
         "columns": columns,
-        "constants": constants,
+        "constants": same,
         "rows": [[row.get(name) for name in columns] for row in rows],
     }
     absent = {name: lacking for name in columns if (lacking := [i for i, row in enumerate(rows) if name not in row])}
@@ -26,15 +33,16 @@ def table(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _is_constant(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
-    first = rows[0].get(name, _NOTHING)
-    return first is not _NOTHING and all(_same(row.get(name, _NOTHING), first) for row in rows)
-
-
-def _same(one: Any, other: Any) -> bool:
     """Equal as JSON: 1, 1.0 and true are three things."""
-    return type(one) is type(other) and (
-        one == other if not isinstance(one, (dict, list)) else repr(one) == repr(other)
-    )
+    first = rows[0].get(name, _NOTHING)
+    if first is _NOTHING:
+        return False
+    kind, text = type(first), repr(first) if isinstance(first, (dict, list)) else None
+    for row in rows:
+        value = row.get(name, _NOTHING)
+        if type(value) is not kind or (value != first if text is None else repr(value) != text):
+            return False
+    return True
 
 
 def rows(document: Mapping[str, Any]) -> list[dict[str, Any]]:

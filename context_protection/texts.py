@@ -5,17 +5,19 @@ cut was found before, in the background, and is kept for all: the walk refers to
 itself, in whatever process, and their number stays the same to the end.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
+from weakref import ref
 
 from context_protection import chunks, records, tokens
 from context_protection.budget import Body, dumps, render
 from context_protection.chunks import Chunk, ChunkPlan, RangeError, TextForm
 from context_protection.cursors import Origin, Snapshot, Walk, Walks
 from context_protection.errors import InvalidArgument, invalid_cursor
+from context_protection.memory_text import KeptText, MemoryText
 from context_protection.payloads import Ask, Envelope, Outcome, Record, Text
 from context_protection.plans import Cutting, Excerpt, KeptPlan, Making, TextGone, chunk_start, indexing
 from context_protection.policy import Policy
@@ -48,10 +50,10 @@ def _first_answer(text: Text, ask: Ask, policy: Policy, walks: Walks) -> Envelop
     if text.chars > AT_ONCE:
         return _from_a_long_text(text, asked, ask, policy, walks)
     if asked is None:
-        question = _Question(text, text.version, whole_cutting(text, policy), 0, text.chars, 1)
+        question = _Question(ref(text), text.version, whole_cutting(text, policy), 0, text.chars, 1)
     else:  # divided by the hard cap alone
         cutting = _looks(text, policy).cutting(policy, bounded=False)
-        question = _Question(text, text.version, cutting, 0, text.chars, asked.first, asked.last)
+        question = _Question(ref(text), text.version, cutting, 0, text.chars, asked.first, asked.last)
     return _from_a_plan(question, 0, text, ask, policy, walks)
 
 
@@ -86,6 +88,13 @@ def _read(text: Text, version: str) -> Callable[[int, int], str]:
     return read
 
 
+def _alive(text: "ref[Text]") -> Text:
+    """The text of whoever asks, who holds it."""
+    found = text()
+    assert found is not None
+    return found
+
+
 # -- What a text looks like -------------------------------------------------------------------------
 
 
@@ -105,7 +114,7 @@ class _Looks:
 
 
 def _looks(text: Text, policy: Policy) -> _Looks:
-    looks = _looks_of(_Sight(text, text.version, text.name, text.media_type, text.encoding))
+    looks = _looks_of(_Sight(ref(text), text.version, text.name, text.media_type, text.encoding))
     header = looks.notes.get("header")
     if header is None or tokens.formula(header) * 8 <= policy.hard_cap:
         return looks
@@ -114,7 +123,7 @@ def _looks(text: Text, policy: Policy) -> _Looks:
 
 @dataclass(frozen=True, slots=True)
 class _Sight:
-    text: Text = field(compare=False)
+    text: "ref[Text]" = field(compare=False)  # what is remembered of a text must not hold all of it
     version: str
     name: str
     media_type: str
@@ -123,7 +132,7 @@ class _Sight:
 
 @lru_cache(maxsize=256)
 def _looks_of(sight: _Sight) -> _Looks:
-    head = _read(sight.text, sight.version)(0, HEAD)
+    head = _read(_alive(sight.text), sight.version)(0, HEAD)
     form = chunks.detect(sight.name, sight.media_type, head)
     notes = {} if sight.encoding == "utf-8" else {"encoding": sight.encoding}
     header = chunks.csv_header(head) if form is TextForm.CSV else ""
@@ -145,7 +154,7 @@ def whole_cutting(text: Text, policy: Policy) -> Cutting:
 class _Question:
     """All that such a plan depends on: the characters `start` to `end` of a version, and which lines of them."""
 
-    text: Text = field(compare=False)
+    text: "ref[Text]" = field(compare=False)
     version: str
     cutting: Cutting
     start: int
@@ -157,7 +166,7 @@ class _Question:
 @lru_cache(maxsize=256)
 def _planned(question: _Question) -> ChunkPlan:
     """Where the text is cut. It is read whole for this once, and afterwards by its pieces."""
-    content = _read(question.text, question.version)(question.start, question.end)
+    content = _read(_alive(question.text), question.version)(question.start, question.end)
     cutting = question.cutting
     return chunks.plan(content, cutting.form, cutting.limits, first_line=question.first, last_line=question.last)
 
@@ -195,9 +204,11 @@ def _first_chunk(
     start, end = plan.span(0)
     chunk = plan.chunk(_read(text, run.version)(run.offset + start, run.offset + end), 0)
     if plan.chunks == 1 and not run.chunks:
-        return _envelope(_body(chunk, run, {}, policy, _handle_beyond(chunk, text, run, ask, walks)), original)
-    walk = walks.begin(Snapshot(ask.origin, run.plan(), [plan.to_bytes()]))
-    return _first_of_several(_body(chunk, run, _cursor(walk, chunk, walks), policy, _handle(walk, ask)), original, ask)
+        meta = {**_note(text), **_handle_beyond(chunk, text, run, ask, walks)}
+        return _envelope(_body(chunk, run, {}, policy, meta), original)
+    walk = _begun(text, ask.origin, run.plan(), [plan.to_bytes()], walks)
+    body = _body(chunk, run, _cursor(walk, chunk, walks), policy, {**_note(text), **_handle(walk, ask)})
+    return _first_of_several(body, original, ask)
 
 
 def _next_chunk(text: Text, ask: Ask, walk: Walk, policy: Policy, walks: Walks) -> Envelope:
@@ -288,15 +299,15 @@ def _alone(text: Text, lead: int, start: int, end: int, first: int, ask: Ask, po
     """The characters `start` to `end`, planned by themselves, in sight of what is before them from `lead` on."""
     before = _read(text, text.version)(lead, start).count("\n")
     cutting = _looks(text, policy).cutting(policy, bounded=False)
-    question = _Question(text, text.version, cutting, lead, end, before + 1)
+    question = _Question(ref(text), text.version, cutting, lead, end, before + 1)
     return _from_a_plan(question, first - 1 - before, text, ask, policy, walks)
 
 
 def _first_kept_chunk(text: Text, plan: KeptPlan, kept: _Kept, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
-    walk = walks.begin(Snapshot(ask.origin, kept.plan()))
+    walk = _begun(text, ask.origin, kept.plan(), [], walks)
     chunk = kept.chunk(plan, 0, text)
     original = tokens.formula_of_length(kept.excerpt.end - kept.excerpt.start)
-    body = _body(chunk, kept, _cursor(walk, chunk, walks), policy, _handle(walk, ask))
+    body = _body(chunk, kept, _cursor(walk, chunk, walks), policy, {**_note(text), **_handle(walk, ask)})
     return _first_of_several(body, original, ask)
 
 
@@ -330,6 +341,14 @@ def _kept_plan(text: Text, version: str, cutting: Cutting) -> KeptPlan:
     return plan
 
 
+def _begun(text: Text, origin: Origin, plan: Mapping[str, Any], blocks: Sequence[bytes], walks: Walks) -> Walk:
+    """A new walk. It keeps a text that nobody else does."""
+    if not isinstance(text, (MemoryText, KeptText)):
+        return walks.begin(Snapshot(origin, plan, blocks))
+    told = text.told(len(blocks))
+    return walks.begin(Snapshot(origin, {**plan, "text": told}, [*blocks, *text.blocks()]))
+
+
 # -- The envelope -----------------------------------------------------------------------------------
 
 
@@ -342,12 +361,18 @@ def _handle(walk: Walk, ask: Ask) -> dict[str, str]:
     return {"resultHandle": walk.id} if ask.result_operation and ask.walk is None else {}
 
 
+def _note(text: Text) -> Mapping[str, Any]:
+    """What a first answer says of it: since when it is as it is. What a walk keeps has been told of."""
+    return text.note if isinstance(text, MemoryText) else {}
+
+
 def _handle_beyond(chunk: Chunk, text: Text, run: _Run, ask: Ask, walks: Walks) -> dict[str, str]:
     """To all of the text, on some lines of it that fit: a search from there costs no chunk."""
     if not ask.result_operation or chunk.end_line - chunk.start_line + 1 >= text.lines:
         return {}
     whole = {name: value for name, value in ask.arguments.items() if name not in ("startLine", "endLine")}
-    walk = walks.begin(Snapshot(Origin(ask.operation, ask.caller, whole), _Run(run.version, run.looks).plan()))
+    origin = Origin(ask.operation, ask.caller, whole)
+    walk = _begun(text, origin, _Run(run.version, run.looks).plan(), [], walks)
     return {"resultHandle": walk.id}
 
 
@@ -362,7 +387,7 @@ def _body(
     place: _Run | _Kept,
     cursor: dict[str, Any],
     policy: Policy,
-    meta: Mapping[str, str] = MappingProxyType({}),
+    meta: Mapping[str, Any] = MappingProxyType({}),
 ) -> Body:
     start_line = place.lines + chunk.start_line
     document = {

@@ -6,6 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import orjson
 from django.conf import settings
@@ -17,7 +18,14 @@ from gateway.operations import Operation
 KEPT_SECONDS = 60.0  # cursors in an answer lose no more than this of their ten minutes
 OVERHEAD = 1000  # bytes of an entry beside its body and its arguments
 
-Key = tuple[Hashable, ...]
+
+class Key(NamedTuple):
+    """What equal calls have in common."""
+
+    operation: str
+    caller: str
+    hints: Hashable
+    arguments: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +74,7 @@ class Answers:
 
 def _size(key: Key, kept: Kept) -> int:
     """Bytes of an entry: arguments can be longer than the answer."""
-    return sum(len(part) for part in key if isinstance(part, str)) + len(kept.envelope.body) + OVERHEAD
+    return len(key.arguments) + len(kept.envelope.body) + OVERHEAD
 
 
 def state_of(operation: Operation) -> Hashable:

@@ -22,6 +22,13 @@ _KINDS = {
     "array": "a list",
     "object": "an object",
 }
+_LIMITS = {
+    "exclusiveMinimum": "above {}",
+    "exclusiveMaximum": "below {}",
+    "multipleOf": "that is a multiple of {}",
+    "uniqueItems": "without repetitions",
+    "pattern": "that matches {}",
+}
 _STORABLE = re.compile("[^\0\ud800-\udfff]*", re.DOTALL)
 _FORMATS = {
     "date": "a date as YYYY-MM-DD",
@@ -35,26 +42,36 @@ DEEPEST = 20
 
 
 def validated(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments as given, with whole numbers as such. Raises InvalidArgument for the first that is wrong."""
+    """The arguments as given, with whole numbers as such. With a cursor, those that are missing are its walk's. Raises
+    InvalidArgument for the first that is wrong."""
     structured = _structured(operation)
     given = {
         name: _parsed(value) if name in structured else value for name, value in arguments.items() if value is not None
     }
     for name, value in given.items():
         _check_storable(name, value)
-    error = next(iter(sorted(_validator(operation).iter_errors(given), key=_rank)), None)
-    if error is not None:
-        raise _explained(operation, given, error)
+    errors = [each for each in _validator(operation).iter_errors(given) if not _is_known_to_the_walk(each, given)]
+    if errors:
+        raise _explained(operation, given, min(errors, key=_rank))
     return {
         name: int(value) if isinstance(value, float) and value.is_integer() else value for name, value in given.items()
     }
 
 
+def _is_known_to_the_walk(error: Any, given: Mapping[str, Any]) -> bool:
+    return "cursor" in given and error.kind.name == "required" and not error.instance_path
+
+
 @lru_cache(maxsize=1024)
 def _structured(operation: Operation) -> frozenset[str]:
-    """The arguments that are objects or lists."""
+    """The arguments that are objects or lists, and never texts: a text that looks like JSON may be meant as one."""
     properties = operation.schema(DEFAULTS)["properties"]
-    return frozenset(name for name, schema in properties.items() if schema.get("type") in {"object", "array"})
+    return frozenset(name for name, schema in properties.items() if _is_structure(schema))
+
+
+def _is_structure(schema: Mapping[str, Any]) -> bool:
+    types = _types(schema)
+    return "string" not in types and not {"object", "array"}.isdisjoint(types)
 
 
 def _parsed(value: Any) -> Any:
@@ -113,32 +130,43 @@ def _explained(operation: Operation, given: Mapping[str, Any], error: Any) -> Ca
     kind = error.kind.name
     if kind == "additionalProperties":
         return _unknown_name(operation, given)
+    steps = [str(step) for step in error.instance_path]
+    name, schema = ".".join(steps) or "arguments", _failed(operation, error)
     if kind == "required":
-        name = str(error.kind.property)
+        missing = str(error.kind.property)
+        name = ".".join([*steps, missing])
         return InvalidArgument(
             f"{name} is missing.",
             reason="missing_argument",
             parameter=name,
-            expected=_expected(_schema_of(operation, name)),
+            expected=_expected(schema.get("properties", {}).get(missing, {})),
             suggestion=f"Call {operation.name} again with {name}.",
         )
-    name = str(error.instance_path[0]) if error.instance_path else "arguments"
-    value = given.get(name) if error.instance_path else dict(given)
-    schema = _schema_of(operation, name)
     expected = _expected(schema)
     return InvalidArgument(
         f"{name} must be {expected}.",
-        reason=f"invalid_{_snake(name)}",
+        reason=f"invalid_{_snake(steps[0] if steps else name)}",
         parameter=name,
-        value=value,
+        value=error.instance if steps else dict(given),
         expected=expected,
-        suggestion=_suggestion(name, value, schema, required=name in operation.required),
+        suggestion=_suggestion(name, error.instance, schema, required=name in operation.required),
     )
+
+
+def _failed(operation: Operation, error: Any) -> Mapping[str, Any]:
+    """The schema that a value does not meet: that of an argument, or of something within it."""
+    found: Any = operation.schema(DEFAULTS)
+    for step in list(error.schema_path)[:-1]:
+        found = found[step]
+    schema: Mapping[str, Any] = found
+    return schema
 
 
 def _unknown_name(operation: Operation, given: Mapping[str, Any]) -> InvalidArgument:
     valid = list(operation.schema(DEFAULTS)["properties"])
-    name = next(name for name in given if name not in valid)
+    name = next((name for name in given if name not in valid), None)
+    if name is None:
+        return _unknown_below(operation, given)
     close = nearest(name, valid)
     return InvalidArgument(
         f"{operation.name} has no argument {name[:80]!r}.",
@@ -150,9 +178,21 @@ def _unknown_name(operation: Operation, given: Mapping[str, Any]) -> InvalidArgu
     )
 
 
-def _schema_of(operation: Operation, name: str) -> Mapping[str, Any]:
-    schema: Mapping[str, Any] = operation.schema(DEFAULTS)["properties"].get(name, {})
-    return schema
+def _unknown_below(operation: Operation, given: Mapping[str, Any]) -> InvalidArgument:
+    """A name within an object that has only some."""
+    error = next(
+        error for error in _validator(operation).iter_errors(given) if error.kind.name == "additionalProperties"
+    )
+    where = ".".join(str(step) for step in error.instance_path)
+    unexpected = [str(each)[:80] for each in error.kind.unexpected]
+    return InvalidArgument(
+        f"{where} has no {', '.join(unexpected[:3])}.",
+        reason="unknown_argument",
+        parameter=where,
+        value=unexpected[0] if unexpected else None,
+        expected="only names that its schema has",
+        suggestion=f"Leave {unexpected[0] if unexpected else 'it'} out.",
+    )
 
 
 def _choices(schema: Mapping[str, Any]) -> list[str]:
@@ -163,20 +203,41 @@ def _choices(schema: Mapping[str, Any]) -> list[str]:
     return [sign + name for name in match[2].split("|") for sign in ("-", "")[not match[1] :]] if match else []
 
 
+def _types(schema: Mapping[str, Any]) -> list[str]:
+    """Of a value that is there."""
+    types = schema.get("type", [])
+    return [each for each in ([types] if isinstance(types, str) else types) if each != "null"]
+
+
 def _expected(schema: Mapping[str, Any]) -> str:
     if choices := _choices(schema):
         return f"one of: {', '.join(choices)}"
     if "anyOf" in schema:
         return " or ".join(_expected(branch) for branch in schema["anyOf"])
-    words = _FORMATS.get(schema.get("format", "")) or _KINDS.get(schema.get("type", ""), "a valid value")
-    low, high = schema.get("minimum"), schema.get("maximum")
+    kinds = [_KINDS[each] for each in _types(schema) if each in _KINDS]
+    words = _FORMATS.get(schema.get("format", "")) or " or ".join(kinds) or "a valid value"
+    limits = [
+        _range(schema.get("minimum"), schema.get("maximum"), ""),
+        _range(schema.get("minLength"), schema.get("maxLength"), "character"),
+        _range(schema.get("minItems"), schema.get("maxItems"), "element"),
+        *(
+            said.format(schema[key])
+            for key, said in _LIMITS.items()
+            if schema.get(key) is not None and schema[key] is not False
+        ),
+    ]
+    return " ".join([words, *filter(None, limits)])
+
+
+def _range(low: Any, high: Any, unit: str) -> str:
+    """ "from 1 to 50", "of at least 3 characters"; empty for neither."""
     if low is not None and high is not None:
-        return f"{words} from {low} to {high}"
-    if low is not None:
-        return f"{words} of at least {low}"
-    if "maxLength" in schema:
-        return f"{words} of at most {schema['maxLength']} characters"
-    return words
+        return f"of {low} to {high} {unit}s" if unit else f"from {low} to {high}"
+    if low is None and high is None:
+        return ""
+    bound = low if high is None else high
+    counted = f" {unit}{'s' * (bound != 1)}" if unit else ""
+    return f"of at {'least' if high is None else 'most'} {bound}{counted}"
 
 
 def _suggestion(name: str, value: Any, schema: Mapping[str, Any], *, required: bool) -> str:
@@ -186,17 +247,19 @@ def _suggestion(name: str, value: Any, schema: Mapping[str, Any], *, required: b
     if (repaired := _repaired(value, schema)) is not None:
         return f"Set {name} to {repaired}."
     if "default" in schema:
-        return f"Set {name} to {schema['default']}, or leave it out."
+        default = schema["default"]
+        shown_default = default if isinstance(default, str) else orjson.dumps(default).decode()
+        return f"Set {name} to {shown_default}, or leave it out."
     if required:
         return f"Call again with {name} as {_expected(schema)}."
-    if "format" in schema:
+    if schema.get("format") in _EXAMPLES:
         return f"Set {name} to a value such as {_EXAMPLES[schema['format']]}."
     return f"Correct {name}, or leave it out."
 
 
 def _repaired(value: Any, schema: Mapping[str, Any]) -> str | None:
     """The value as the schema would have it, where that can be told: "10" for a number, 20.11.2026 for a date."""
-    kind = schema.get("type")
+    kind = next(iter(_types(schema)), None)
     if schema.get("format") == "date" and isinstance(value, str):
         return _as_date(value)
     if kind == "boolean" and str(value).lower() in {"true", "yes", "1", "false", "no", "0"}:
@@ -212,6 +275,8 @@ def _as_number(value: Any, schema: Mapping[str, Any], *, whole: bool) -> str | N
     except (TypeError, ValueError, OverflowError):
         return None
     if not math.isfinite(number):
+        return None
+    if "exclusiveMinimum" in schema or "exclusiveMaximum" in schema or "multipleOf" in schema:
         return None
     number = min(max(number, schema.get("minimum", number)), schema.get("maximum", number))
     return str(round(number)) if whole or number.is_integer() else str(number)

@@ -11,6 +11,7 @@ django.setup()
 
 from django.conf import settings
 
+from gateway.connectors import connectors
 from gateway.mcp.admission import Endpoint
 from gateway.mcp.changes import Changes
 from gateway.mcp.http import StreamableHTTP
@@ -23,6 +24,7 @@ from gateway.process.bridge import run_sync
 from gateway.process.handler import PooledHandler
 from gateway.process.lifespan import Lifespan
 from gateway.process.warmup import warm_up
+from gateway.upstreams.clients import close
 from telemetry import recorder
 
 changes = Changes(sessions, fingerprint, stdio_peer=None)
@@ -35,9 +37,10 @@ async def flush_telemetry() -> None:
     await run_sync(recorder.stop)
 
 
+every = connectors()
 lifespan = Lifespan(
-    startup=[warm_up, streamable_http.start, changes.start],
-    shutdown=[changes.stop, streamable_http.stop, flush_telemetry],
+    startup=[warm_up, *(each.start for each in every if each.start), streamable_http.start, changes.start],
+    shutdown=[changes.stop, streamable_http.stop, *(each.stop for each in every if each.stop), close, flush_telemetry],
 )
 rest_of_http: Endpoint = PooledHandler()
 HTTP: dict[str, Endpoint] = {"/mcp": streamable_http, "/mcp/sse": legacy_sse.stream, MESSAGES: legacy_sse.messages}

@@ -2,12 +2,14 @@
 
     consider(…)  ─►  queue (100 bodies)  ─►  audit thread: full count, class  ─►  telemetry.audits.store()
 
-The hot path pays for a checksum and, in one of a hundred calls, for putting the body into a queue. Where the queue is
-full, the sample is dropped and counted. Bodies leave this machine only when ANTHROPIC_API_KEY is set.
+The hot path pays for a checksum and, in one of a hundred calls, for putting the body into a queue, at most every two
+seconds unless all answers are audited. Where the queue is full, the sample is dropped and counted. Bodies leave this
+machine only when ANTHROPIC_API_KEY is set.
 """
 
 import atexit
 import logging
+import math
 import os
 import time
 import zlib
@@ -26,6 +28,7 @@ from telemetry.models import TokenAudit
 from telemetry.recorder import Recorder
 from telemetry.storage import Stored
 
+PAUSE_SECONDS = 2.0  # between two samples: a full count takes 0.1 s of a processor that busy hours need for answers
 WAITING = 100  # bodies, of at most 49,000 characters each
 PROVIDER_SECONDS = 10.0
 LEFT_ALONE_SECONDS = 60.0  # after a failure of the provider's
@@ -119,8 +122,19 @@ def counter_from_settings() -> Counter:
 class Auditor:
     """Takes samples on the hot path, and audits them on a thread of its own, which starts with the first."""
 
-    def __init__(self, share: float, counter: Counter, *, threaded: bool = True, waiting: int = WAITING) -> None:
+    def __init__(
+        self,
+        share: float,
+        counter: Counter,
+        *,
+        threaded: bool = True,
+        waiting: int = WAITING,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._share = share
+        self._pause = 0.0 if share >= 1 else PAUSE_SECONDS
+        self._clock = clock
+        self._next = -math.inf
         self._counter = counter
         # One by one, and never twice: a sample that fails costs itself alone.
         self._samples: Recorder[Sample] = Recorder(
@@ -129,10 +143,15 @@ class Auditor:
 
     def consider(self, request_id: str, operation: str, envelope: Envelope) -> None:
         """Takes the answer as a sample, or not: a few microseconds, no I/O, no error."""
-        if zlib.crc32(request_id.encode("utf-8", "replace")) < self._share * 2**32:
-            self._samples.record(
-                Sample(datetime.now(UTC), operation, envelope.body, envelope.estimated_tokens, envelope.claude_tokens)
-            )
+        if zlib.crc32(request_id.encode("utf-8", "replace")) >= self._share * 2**32:
+            return
+        now = self._clock()
+        if now < self._next:
+            return
+        self._next = now + self._pause
+        self._samples.record(
+            Sample(datetime.now(UTC), operation, envelope.body, envelope.estimated_tokens, envelope.claude_tokens)
+        )
 
     def flush(self, timeout: float = SHUTDOWN) -> bool:
         return self._samples.flush(timeout)
@@ -170,7 +189,7 @@ _auditor = Auditor(settings.AUDIT_SHARE, counter_from_settings())
 
 
 def consider(request_id: str, operation: str, envelope: Envelope) -> None:
-    """May take this answer as a sample: AUDIT_SHARE of all are. Never waits, never raises."""
+    """May take this answer as a sample: AUDIT_SHARE of all are, but not many in a row. Never waits, never raises."""
     _auditor.consider(request_id, operation, envelope)
 
 

@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
+import math
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -13,25 +14,31 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from asgiref.sync import async_to_sync
 
-from context_protection.errors import CallError, InternalError, TooSlow
+from context_protection import policies
+from context_protection.budgets import Budgets
+from context_protection.errors import CallError, InternalError, InvalidCursor, TooSlow, invalid_cursor
 from context_protection.lists import page_span
+from context_protection.paged import PagedRows
 from context_protection.payloads import Ask, Envelope, Payload
-from context_protection.pipeline import needs_no_fetch, protect
+from context_protection.pipeline import kept_payload, needs_no_fetch, protect
 from context_protection.policies import last_policy_for, policy_for
 from context_protection.policy import Kind, Policy
 from context_protection.stores import walks
 from gateway import audit
+from gateway.access import callers
 from gateway.access.callers import Caller, confirm
 from gateway.answers import KEPT_SECONDS, Kept, Key, answers, canonical, state_of
 from gateway.arguments import validated
 from gateway.hints import Hints
-from gateway.operations import FORM_NAMES, Fetch, FetchAsync, Operation, catalogue
-from gateway.process.bridge import LANE_WIDTH, Stopped, check_wanted, run_sync_and
+from gateway.operations import FORM_NAMES, Fetch, FetchAsync, Fetched, Operation, catalogue
+from gateway.process.bridge import LANE_WIDTH, check_wanted, run_sync_and
 from gateway.process.lanes import Lanes
 from telemetry import recorder
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+LONG_ARGUMENTS = 10_000  # characters
 
 lanes = Lanes(LANE_WIDTH)
 logger = logging.getLogger(__name__)
@@ -56,7 +63,7 @@ class Call:
         if "cursor" in self.arguments:
             return None
         try:
-            return self.operation, self.caller.id, self.hints, canonical(self.arguments)
+            return Key(self.operation, self.caller.id, self.hints, canonical(self.arguments))
         except TypeError:
             return None
 
@@ -75,20 +82,30 @@ async def serve(call: Call) -> Envelope:
     again = _again(call)
     if again is not None:
         return again
-    seconds = last_policy_for(call.operation).timeout_seconds
-    try:
-        async with asyncio.timeout(seconds):
-            operation = catalogue.find(call.operation)
-            if operation is not None and operation.is_async:
-                return await _serve_async(call)
-            return await on_thread(call.shared_lane, _serve_on_thread, call, caller_is_fresh=False)
-    except TimeoutError:
-        error = _too_slow(call, seconds)
-        _record_error(call, error)
-        raise error from None
-    except asyncio.CancelledError:
-        _note(call, catalogue.find(call.operation), outcome="error", error_reason="cancelled")
-        raise
+    async with _in_time(call, last_policy_for(call.operation)):
+        loaded = _loaded_for(call)
+        if loaded is not None:
+            return await _go_on(_begin(call, loaded, caller_is_fresh=False))
+        reached = await on_thread(call.shared_lane, _reached, call, caller_is_fresh=False)
+        return reached if isinstance(reached, Envelope) else await _go_on(reached)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Configuration as it is in memory: with it, a call begins without blocking."""
+
+    keys: callers.Keys
+    budgets: Budgets
+
+
+def _loaded_for(call: Call) -> Loaded | None:
+    """What it takes to begin on the loop, where the first thing to wait for is the upstream. None: something must be
+    loaded or read, or is long, which would hold up the loop."""
+    operation = catalogue.find(call.operation, call.caller.tools.hidden)
+    if operation is None or not operation.is_async or call.key is None or len(call.key.arguments) > LONG_ARGUMENTS:
+        return None
+    keys, budgets = callers.current(), policies.current()
+    return Loaded(keys, budgets) if catalogue.is_current and keys is not None and budgets is not None else None
 
 
 def serve_blocking(call: Call) -> Envelope:
@@ -97,26 +114,57 @@ def serve_blocking(call: Call) -> Envelope:
     again = _again(call)
     if again is not None:
         return again
-    operation = catalogue.find(call.operation)
-    if operation is not None and operation.is_async:
-        return async_to_sync(serve)(call)
-    return _serve_on_thread(call, caller_is_fresh=True)
-
-
-def _serve_on_thread(call: Call, *, caller_is_fresh: bool) -> Envelope:
     with _failures(call):
-        begun = _begin(call, caller_is_fresh=caller_is_fresh)
-        fetch = cast(Fetch, begun.operation.fetch)
-        payload = fetch(begun.ask.arguments, begun.call.caller) if begun.needs_fetch else None
-        return _end(begun, payload)
+        reached = _reached(call, caller_is_fresh=True)
+    return reached if isinstance(reached, Envelope) else async_to_sync(_go_on_in_time)(reached)
 
 
-async def _serve_async(call: Call) -> Envelope:
-    with _failures(call):
-        begun = await on_thread(call.shared_lane, _begin, call, caller_is_fresh=False)
-        fetch = cast(FetchAsync, begun.operation.fetch)
-        payload = await fetch(begun.ask.arguments, begun.call.caller) if begun.needs_fetch else None
-        return await on_thread(call.shared_lane, _end, begun, payload)
+@asynccontextmanager
+async def _in_time(call: Call, policy: Policy) -> AsyncIterator[None]:
+    """What is not done in the policy's time is stopped."""
+    try:
+        async with asyncio.timeout(policy.timeout_seconds):
+            with _failures(call):
+                yield
+    except TimeoutError:
+        error = _too_slow(call, policy.timeout_seconds)
+        _record_error(call, error)
+        raise error from None
+    except asyncio.CancelledError:
+        _note(call, catalogue.find(call.operation), outcome="error", error_reason="cancelled")
+        raise
+
+
+async def _go_on_in_time(begun: "Begun") -> Envelope:
+    async with _in_time(begun.call, begun.policy):
+        return await _go_on(begun)
+
+
+def _reached(call: Call, *, caller_is_fresh: bool) -> "Envelope | Begun":
+    """What can be reached on a thread: the answer, or the call to an upstream, which is made on the loop."""
+    begun = _begin(call, None, caller_is_fresh=caller_is_fresh)
+    if needs_no_fetch(begun.ask.walk):
+        return _end(begun, None)
+    if begun.operation.is_async or begun.ask.once:
+        kept = kept_payload(begun.ask.walk, begun.operation.shape, walks)
+        if kept is not None:
+            return _end(begun, kept)
+    if begun.ask.once and begun.ask.walk is not None:
+        raise invalid_cursor("cursor_expired", begun.call.arguments["cursor"], "What the cursor points into is gone.")
+    if begun.operation.is_async:
+        return begun
+    return _end(begun, cast(Fetch, begun.operation.fetch)(begun.ask.arguments, begun.call.caller))
+
+
+async def _go_on(begun: "Begun") -> Envelope:
+    """Asks the upstream, for as much as this call needs, and protects what it gave."""
+    lane = begun.call.shared_lane
+    fetched = await cast(FetchAsync, begun.operation.fetch)(begun.ask.arguments, begun.call.caller)
+    payload, fresh_until = (fetched.payload, fetched.fresh_until) if isinstance(fetched, Fetched) else (fetched, 0.0)
+    if isinstance(payload, PagedRows):
+        await payload.gather(begun.ask, begun.policy, lambda work: on_thread(lane, work), walks)
+        fresh_until = payload.fresh_until if begun.ask.walk is None else 0.0
+    return await on_thread(lane, _end, begun, payload, fresh_until)
 
 
 async def on_thread(lane: Hashable, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -137,29 +185,27 @@ class Begun:
     ask: Ask
     state: Hashable
 
-    @property
-    def needs_fetch(self) -> bool:
-        return not needs_no_fetch(self.ask.walk)
 
-
-def _begin(call: Call, *, caller_is_fresh: bool) -> Begun:
+def _begin(call: Call, loaded: Loaded | None, *, caller_is_fresh: bool) -> Begun:
+    if loaded is None:
+        catalogue.refresh()
     known = catalogue.find(call.operation)
     state = state_of(known) if known else None  # before anything of it is read: what then changes makes it an old one
     if not caller_is_fresh:
-        call = replace(call, caller=confirm(call.caller))
+        call = replace(call, caller=confirm(call.caller, loaded.keys if loaded else None))
     operation = catalogue.get(call.operation, call.caller.tools.hidden)
-    policy = policy_for(operation.name)
+    policy = loaded.budgets.policy(operation.name) if loaded else policy_for(operation.name)
     given = validated(operation, call.arguments)
     own = {name: value for name, value in given.items() if name not in FORM_NAMES}
-    return Begun(call, operation, policy, _ask(call, operation, given, own), state)
+    return Begun(call, operation, policy, _ask(call, operation, {**operation.form_of(own), **given}, own), state)
 
 
-def _end(begun: Begun, payload: Payload | None) -> Envelope:
+def _end(begun: Begun, payload: Payload | None, fresh_until: float = math.inf) -> Envelope:
     check_wanted()
     call = begun.call
     envelope = protect(payload, begun.ask, begun.policy, walks)
     check_wanted()
-    until = time.monotonic() + min(KEPT_SECONDS, call.caller.seconds_left)
+    until = min(time.monotonic() + min(KEPT_SECONDS, call.caller.seconds_left), fresh_until)
     kept = Kept(envelope, begun.policy.token_budget_threshold, begun.state, until)
     if call.key is not None and begun.state is not None:
         answers.keep(call.key, kept)
@@ -186,13 +232,9 @@ def _failures(call: Call) -> Iterator[None]:
     try:
         yield
     except CallError as error:
-        check_wanted()  # it has been recorded as cancelled, or as too slow
         _record_error(call, error)
-        raise
-    except Stopped:
-        raise
+        raise _advised(call, error) from None
     except Exception:
-        check_wanted()  # a query that was stopped fails
         logger.exception("call failed", extra={"request_id": call.id, "operation": call.operation})
         failure = _failure(call)
         _record_error(call, failure)
@@ -220,21 +262,50 @@ def _ask(call: Call, operation: Operation, given: Mapping[str, Any], own: Mappin
         pages=page_span(given["pages"], with_cursor=walk is not None) if "pages" in given else None,
         result_operation="result_get" if "result_get" not in hidden else None,
         record_operation=opens.name if opens else None,
-        record_arguments={"fields": "all"} if opens and opens.kind is Kind.RECORD else {},
+        record_arguments=_record_arguments(operation, opens, arguments) if opens else {},
+        record_key=operation.record_key,
+        record_is_row=operation.record_is_row,
+        once=operation.is_called_once,
     )
+
+
+def _record_arguments(operation: Operation, opens: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """What opens a row of this call's list, beside the row's key."""
+    shared = {theirs: arguments[ours] for theirs, ours in operation.record_shared.items() if ours in arguments}
+    return {**shared, **({"fields": "all"} if opens.kind is Kind.RECORD else {})}
 
 
 def _hint(call: Call, operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The door's way to say "call this", without what is so by default."""
     defaults = operation.defaults
-    return call.hints(operation, {name: value for name, value in arguments.items() if defaults.get(name) != value})
+    taken = {name: _as_taken(value, operation.parameters.get(name, {})) for name, value in arguments.items()}
+    return call.hints(operation, {name: value for name, value in taken.items() if defaults.get(name) != value})
+
+
+def _as_taken(value: Any, schema: Mapping[str, Any]) -> Any:
+    """A row's key may be a number where the operation that opens it takes a text."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if is_number and schema.get("type") == "string" else value
+
+
+def _advised(call: Call, error: CallError) -> CallError:
+    """Of what acts, a new beginning is no way to the rest of an answer."""
+    operation = catalogue.find(call.operation)
+    if isinstance(error, InvalidCursor) and operation is not None and operation.is_called_once:
+        return replace(error, suggestion="Without cursor it is done once more: call it so only where that is meant.")
+    return error
 
 
 def _failure(call: Call) -> InternalError:
+    operation = catalogue.find(call.operation)
+    if operation is not None and operation.kind is Kind.ACTION:
+        said, advice = "it may have been done all the same", "Look whether it was done"
+    else:
+        said, advice = "nothing was changed", "Try again"
     return InternalError(
-        "Something failed on our side; nothing was changed.",
+        f"Something failed on our side; {said}.",
         reason="internal_error",
-        suggestion=f"Try again. If it stays, tell the operator the request id {call.id}.",
+        suggestion=f"{advice}. If it stays, tell the operator the request id {call.id}.",
     )
 
 

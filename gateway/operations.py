@@ -2,6 +2,10 @@
 
 import difflib
 import inspect
+import logging
+import math
+import threading
+import time
 from collections.abc import Awaitable, Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,10 +15,29 @@ from context_protection import budgets
 from context_protection.errors import UnknownOperation, nearest
 from context_protection.payloads import Payload
 from context_protection.policy import Kind, Policy
+from context_protection.revisions import revisions
+from context_protection.shapes import ANY, Shape
 from gateway.access.callers import Caller
 
+DESCRIBE_TOOL = "describe_tool"  # the tool that has all of another's definition
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A payload that is as good as new until `fresh_until`, time.monotonic(): an equal call gets the same answer."""
+
+    payload: Payload
+    fresh_until: float
+
+
 Fetch = Callable[[Mapping[str, Any], Caller], Payload]
-FetchAsync = Callable[[Mapping[str, Any], Caller], Awaitable[Payload]]
+FetchAsync = Callable[[Mapping[str, Any], Caller], Awaitable[Payload | Fetched]]
+
+
+def as_fresh_as_its_answer() -> int:
+    """The version of what only an upstream knows of: each answer says itself until when it stands."""
+    return 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,13 +55,32 @@ class Operation:
     endpoint: str
     required: tuple[str, ...] = ()
     form: tuple[str, ...] | None = None  # those of its kind's own arguments that it takes; None: all
+    # What arguments of its own say of these: {"limit": 15}.
+    form_of: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda given: {}
     quiet: frozenset[str] = frozenset()  # arguments that a tool list leaves out: `where` says the same
-    record_operation: str | None = None
+    shown: Mapping[str, Mapping[str, Any]] | None = (
+        None  # `parameters` as a tool list has them, where it is another way
+    )
+    record_operation: str | None = None  # that opens one of its rows
+    record_key: tuple[str, str] = ("id", "id")  # the argument of it that tells the row, and the row's field that has it
+    record_shared: Mapping[str, str] = field(
+        default_factory=dict
+    )  # arguments of it that are these, by their names here
+    record_is_row: bool = True  # what it answers is all of the row
+    pinned: bool = False  # in every list, also where tools are searched for
     listed: bool = True  # in a list of all tools; else only where tools are searched for
     tags: tuple[str, ...] = ()  # upstream's words for what it is about: its tags, its own names
     settings: Mapping[str, Any] = field(default_factory=dict)  # of its policy, where nobody has set anything
+    shape: Shape = field(default=ANY, repr=False)  # of what an upstream answers, which a walk goes on with
     field_names: tuple[str, ...] = field(default=(), repr=False)  # examples for `fields`
     version: Callable[[], Hashable] | None = None  # of all that answers are made from; None: not known, keep none
+    called_once: bool = False  # for one answer, however much of it is asked for; an action always is
+    destructive: bool | None = None  # of an action: whether it may undo or delete; None: not known
+    idempotent: bool | None = None  # of an action: whether it does no more when it is called twice; None: not known
+
+    @property
+    def is_called_once(self) -> bool:
+        return self.called_once or self.kind is Kind.ACTION
 
     @cached_property
     def is_async(self) -> bool:
@@ -49,22 +91,26 @@ class Operation:
         return {name: schema["default"] for name, schema in self.parameters.items() if "default" in schema}
 
     def told(self, policy: Policy) -> str:
-        """The description, with what a model should know of how its answers are kept small."""
+        """The description, with what a model should know of how it and its answers are kept small."""
+        told = [self.description]
         if self.kind is Kind.RECORD and policy.summarization:
             threshold = f"{policy.token_budget_threshold:,}"
-            return f"{self.description} Above {threshold} tokens it comes as a preview with sections to open."
-        return self.description
+            told.append(f"Above {threshold} tokens it comes as a preview with sections to open.")
+        if self.shown is not None:
+            told.append(f"Its arguments are shown in brief: {DESCRIBE_TOOL} has all of them.")
+        return " ".join(told)
 
     def schema(self, policy: Policy, *, brief: bool = False) -> dict[str, Any]:
         """The JSON Schema of all arguments, as published. A brief one leaves out what a model does without."""
         quiet = self.quiet if brief else ()
-        own = {name: schema for name, schema in self.parameters.items() if name not in quiet}
+        parameters = self.shown if brief and self.shown is not None else self.parameters
+        own = {name: schema for name, schema in parameters.items() if name not in quiet}
         form = FORM_PARAMETERS[self.kind](self, policy)
         taken = form if self.form is None else {name: form[name] for name in self.form}
         return {
             "type": "object",
             "properties": {**own, **taken},
-            **({"required": list(self.required)} if self.required else {}),
+            **({"required": required} if (required := [name for name in self.required if name in own]) else {}),
             **({} if brief else {"additionalProperties": False}),
         }
 
@@ -122,30 +168,81 @@ FORM_PARAMETERS: Mapping[Kind, Callable[[Operation, Policy], dict[str, Any]]] = 
     Kind.LIST: _list_parameters,
     Kind.RECORD: _record_parameters,
     Kind.TEXT: _text_parameters,
-    Kind.ACTION: lambda operation, policy: {},
+    Kind.ACTION: lambda operation, policy: {"cursor": _CURSOR},
 }
 FORM_NAMES = frozenset({"limit", "cursor", "pages", "fields", "format"})
 
 
 MOST_NAMED = 40  # operations that an error names
+AGAIN_SECONDS = 1.0  # after which a source that has failed is asked again
 LONGEST_NAME = 80  # characters of a name that is compared with others
 
 
+Source = Callable[[], Sequence[Operation]]
+
+
 class Catalogue:
-    """Operations by name, in the order in which they were offered."""
+    """Operations by name, in the order in which they were offered; those of sources, which change with the
+    configuration, after those that do not. A name that is taken stays with who has it."""
 
     def __init__(self) -> None:
+        self._fixed: dict[str, Operation] = {}
+        self._sources: list[Source] = []
+        self._sourced: list[Sequence[Operation]] = []  # by each source, when it was asked last
         self._operations: dict[str, Operation] = {}
+        self._revision: int | None = None
+        self._again_at = math.inf  # time.monotonic(): a source has failed, and is asked once more
+        self._lock = threading.Lock()
 
     def offer(self, operations: Iterable[Operation]) -> None:
-        for operation in operations:
-            self._operations[operation.name] = operation
-            budgets.declare(operation.name, operation.kind, operation.settings)
+        """Operations that are there until they are withdrawn."""
+        with self._lock:
+            self._fixed.update((operation.name, operation) for operation in operations)
+            self._merge()
 
     def withdraw(self, name: str) -> None:
-        """Takes an operation out, if it is there."""
-        self._operations.pop(name, None)
-        budgets.withdraw(name)
+        """Takes an offered operation out, if it is there."""
+        with self._lock:
+            self._fixed.pop(name, None)
+            self._merge()
+
+    def follow(self, source: Source) -> None:
+        """Operations that are there for as long as `source` gives them: it is asked on a thread, whenever the
+        configuration has changed. Those that have not changed are the same objects."""
+        with self._lock:
+            self._sources.append(source)
+            self._revision = None
+
+    @property
+    def is_current(self) -> bool:
+        """Whether `refresh` has nothing to do."""
+        return revisions.current() == self._revision and time.monotonic() < self._again_at
+
+    def refresh(self) -> None:
+        """Sees to it that what sources offer now is here. Blocks where the configuration has changed."""
+        if self.is_current:
+            return
+        with self._lock:
+            if self.is_current:
+                return
+            revision = revisions.current()
+            before = [*self._sourced, *[None] * len(self._sources)]
+            asked = [_asked(source) for source in self._sources]
+            self._sourced = [last or () if now is None else now for now, last in zip(asked, before, strict=False)]
+            self._merge()
+            self._revision = revision
+            self._again_at = time.monotonic() + AGAIN_SECONDS if None in asked else math.inf
+
+    def _merge(self) -> None:
+        operations = dict(self._fixed)
+        for operation in (each for every in self._sourced for each in every):
+            if operations.setdefault(operation.name, operation) is not operation:
+                logger.warning("the name of an operation is taken", extra={"operation": operation.name})
+        for name in self._operations.keys() - operations.keys():
+            budgets.withdraw(name)
+        for operation in operations.values():
+            budgets.declare(operation.name, operation.kind, operation.settings)
+        self._operations = operations
 
     def __iter__(self) -> Iterator[Operation]:
         return iter(self._operations.values())
@@ -172,6 +269,16 @@ class Catalogue:
                 suggestion=f"Did you mean {close}?" if close else "List the tools, and call one of them.",
             )
         return operation
+
+
+def _asked(source: Source) -> Sequence[Operation] | None:
+    """What the source offers now. None: it has failed, which costs nobody else's operations, nor its own of before
+    (law 5)."""
+    try:
+        return source()
+    except Exception:
+        logger.exception("operations not read; those of before stay")
+        return None
 
 
 def _expected(name: str, visible: Sequence[str]) -> str:

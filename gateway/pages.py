@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from django.db import DatabaseError, connection
@@ -14,6 +15,8 @@ from context_protection.budget import dumps
 from gateway import audit
 from gateway.connecting import Server, ways
 from gateway.operations import catalogue
+from gateway.upstreams.registry import upstreams
+from gateway.upstreams.upstream import UpstreamState
 from gateway.version import VERSION
 from telemetry import audits, queries, recorder
 from telemetry.metrics import metrics_text
@@ -89,6 +92,9 @@ def _troubles(document: Mapping[str, Any]) -> Iterator[str]:
         yield "Claude's own token count is not available; budgets are held by a cautious estimate."
     if document.get("openAlerts"):
         yield "An alert is open. Staff find it in the admin, under Alerts."
+    for upstream in document["upstreams"]:
+        if upstream["state"] == "open":
+            yield f"{upstream['name']} does not answer; its tools give older answers, or say so."
     if dropped := document.get("telemetry", {}).get("dropped"):
         yield f"{dropped:,} calls since the start are missing from the figures."
 
@@ -129,12 +135,33 @@ def _health() -> dict[str, Any]:
         "database": {"engine": connection.vendor, "answers": works},
         "ruler": {"claude": tokens.claude.degraded or "ok"},
     }
-    if tokens.claude.degraded and works:
+    document["upstreams"] = [_upstream(each.state()) for each in upstreams.all()]
+    rests = any(each["state"] == "open" for each in document["upstreams"])
+    if works and (tokens.claude.degraded or rests):
         document["status"] = "degraded"
     try:
         return {**document, **_figures()}
     except DatabaseError:
         return document
+
+
+def _upstream(state: UpstreamState) -> dict[str, Any]:
+    """`state` is its breaker's: closed is well, open is left alone for a while, half-open is tried again. Of this
+    process."""
+    return {
+        "name": state.name,
+        "state": state.breaker,
+        "lastSuccessAt": _moment(state.last_success_at),
+        "lastFailureAt": _moment(state.last_failure_at),
+        "lastFailure": state.last_failure or None,
+        "rateLeft": state.rate_left,
+        "calls": state.calls,
+        "cacheHitRate": _rounded(state.hit_rate),
+    }
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
 
 
 def _figures() -> dict[str, Any]:

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
+from gateway.connectors import with_module
 from gateway.environment import Environment
+from gateway.upstreams.addresses import allowed_networks
 
 env = Environment()
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -71,7 +73,8 @@ INSTALLED_APPS = [
     "telemetry",
     "gateway",
     "gateway.access",
-    "gateway.connectors.hostaway",
+    "gateway.upstreams",
+    *with_module("apps"),
 ]
 
 MIDDLEWARE = [
@@ -156,10 +159,37 @@ _budget_settings = {
     "meta_on_small_lists": env.bool,
     "tables_when_smaller": env.bool,
     "timeout_seconds": env.int,
+    "cache_seconds": env.int,
 }
 CONTEXT_PROTECTION = {name: read(name.upper(), default=None) for name, read in _budget_settings.items()}
 
 ANSWER_CACHE_MB = env.int("ANSWER_CACHE_MB", default=32)  # of each process; 0: no answer is given twice
+
+# -- Credentials of upstreams -----------------------------------------------------------------------
+
+# The first seals, all open, and so does SECRET_KEY (gateway/upstreams/secrets.py).
+CREDENTIAL_KEYS = [key.strip() for key in env.list("CREDENTIAL_KEYS", default=[])]
+if any(len(key) < 32 for key in CREDENTIAL_KEYS):
+    raise ImproperlyConfigured(
+        "CREDENTIAL_KEYS has a key of fewer than 32 characters: credentials could be guessed. "
+        "Make one with: python -c 'import secrets; print(secrets.token_urlsafe(48))'"
+    )
+
+# -- Upstreams --------------------------------------------------------------------------------------
+
+try:
+    ALLOW_PRIVATE_UPSTREAMS = allowed_networks(env.str("ALLOW_PRIVATE_UPSTREAMS", default=""))
+except ValueError as error:
+    raise ImproperlyConfigured(f"ALLOW_PRIVATE_UPSTREAMS: {error}") from None
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000  # an imported API is chosen from on one page
+
+NSIP_BASE_URL = env.str("NSIP_BASE_URL", default="http://nsipsearch.nsip.org/api")
+HOSTAWAY_BASE_URL = env.str("HOSTAWAY_BASE_URL", default="https://api.hostaway.com/v1")
+HOSTAWAY_ACCOUNT_ID = env.str("HOSTAWAY_ACCOUNT_ID", default="")
+HOSTAWAY_API_SECRET = env.str("HOSTAWAY_API_SECRET", default="")
+HOSTAWAY_WEBHOOK_SECRET = env.str("HOSTAWAY_WEBHOOK_SECRET", default="")
+HOSTAWAY_SYNC_SECONDS = env.int("HOSTAWAY_SYNC_SECONDS", default=300)
+MCP_SERVERS_FILE = env.str("MCP_SERVERS_FILE", default="")
 
 # -- Tasks ------------------------------------------------------------------------------------------
 
@@ -183,8 +213,6 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "purge-expired-walks": {"task": "context_protection.tasks.purge_expired_walks", "schedule": 60.0},
-    "make-plans": {"task": "hostaway.make_plans", "schedule": 15.0},
-    "purge-unused-contents": {"task": "hostaway.purge_unused_contents", "schedule": 3600.0},
     "check-alerts": {"task": "telemetry.tasks.check_alerts", "schedule": 60.0},
     "purge-old-calls": {"task": "telemetry.tasks.purge_old_calls", "schedule": 3600.0},
 }

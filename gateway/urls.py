@@ -5,6 +5,7 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from gateway import pages
+from gateway.connectors import with_module
 
 urlpatterns = [
     path("", pages.home, name="home"),
@@ -16,6 +17,7 @@ urlpatterns = [
     path("healthz", pages.alive, name="alive"),
     path("readyz", pages.ready, name="ready"),
     path("metrics", pages.metrics, name="metrics"),
+    *(path("", include(f"{name}.urls")) for name in with_module("urls")),
 ]
 
 handler400 = "gateway.api.errors.bad_request"

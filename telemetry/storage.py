@@ -21,6 +21,35 @@ TEXTS = {
     for field in TelemetryRecord._meta.fields
     if isinstance(field, CharField) and field.name != "outcome"
 }
+COLUMNS = (
+    "request_id",
+    "created_at",
+    "operation",
+    "endpoint",
+    "kind",
+    "door",
+    "caller",
+    "outcome",
+    "error_reason",
+    "latency_ms",
+    "response_bytes",
+    "item_count",
+    "estimated_tokens",
+    "claude_tokens",
+    "original_tokens",
+    "baseline_tokens",
+    "saved_tokens",
+    "threshold",
+    "oversized",
+    "missing_fields",
+    "pagination_used",
+    "summarization_used",
+    "chunking_used",
+)
+INSERT = (
+    f"INSERT INTO {TelemetryRecord._meta.db_table} ({', '.join(COLUMNS)}) "  # noqa: S608 (names of our own)
+    f"VALUES ({', '.join(['%s'] * len(COLUMNS))})"
+)
 OUTCOMES = frozenset(Outcome.values)
 WHOLE_NUMBERS = (
     "estimated_tokens",
@@ -75,7 +104,7 @@ def _insert(calls: Sequence[Call]) -> tuple[int, str]:
     """How many calls were stored, and the type of the last error."""
     try:
         with transaction.atomic():
-            TelemetryRecord.objects.bulk_create([_row(call) for call in calls])
+            _write(calls)
     except Exception as error:
         if _is_away(error):
             raise StoreUnavailableError from error
@@ -83,12 +112,18 @@ def _insert(calls: Sequence[Call]) -> tuple[int, str]:
     return len(calls), ""
 
 
+def _write(calls: Sequence[Call]) -> None:
+    """By a statement of its own: the ORM takes twenty times as long to make one of so many values."""
+    with connection.cursor() as cursor:
+        cursor.executemany(INSERT, [_row(call) for call in calls])
+
+
 def _insert_one_by_one(calls: Sequence[Call]) -> tuple[int, str]:
     stored, last_error = 0, ""
     for call in calls:
         try:
             with transaction.atomic():
-                _row(call).save(force_insert=True)
+                _write([call])
             stored += 1
         except Exception as error:
             last_error = _note_unusable(error)
@@ -133,31 +168,32 @@ def _outcome_of(call: Call) -> str:
     return Outcome.ERROR if call.error_reason else Outcome.PLAIN
 
 
-def _row(call: Call) -> TelemetryRecord:
-    return TelemetryRecord(
-        request_id=call.request_id,
-        created_at=call.at,
-        operation=call.operation,
-        endpoint=call.endpoint,
-        kind="list" if call.is_list else call.kind,
-        door=call.door,
-        caller=call.caller,
-        outcome=call.outcome,
-        error_reason=call.error_reason,
-        latency_ms=call.latency_ms,
-        response_bytes=call.response_bytes,
-        item_count=call.item_count,
-        estimated_tokens=call.estimated_tokens,
-        claude_tokens=call.claude_tokens,
-        original_tokens=call.original_tokens,
-        baseline_tokens=call.baseline_tokens,
-        saved_tokens=call.saved_tokens,
-        threshold=call.threshold,
-        oversized=call.oversized,
-        missing_fields=call.missing_fields,
-        pagination_used=call.pagination_used,
-        summarization_used=call.summarization_used,
-        chunking_used=call.chunking_used,
+def _row(call: Call) -> tuple[Any, ...]:
+    """By COLUMNS."""
+    return (
+        call.request_id,
+        connection.ops.adapt_datetimefield_value(call.at),
+        call.operation,
+        call.endpoint,
+        "list" if call.is_list else call.kind,
+        call.door,
+        call.caller,
+        call.outcome,
+        call.error_reason,
+        call.latency_ms,
+        call.response_bytes,
+        call.item_count,
+        call.estimated_tokens,
+        call.claude_tokens,
+        call.original_tokens,
+        call.baseline_tokens,
+        call.saved_tokens,
+        call.threshold,
+        call.oversized,
+        call.missing_fields,
+        call.pagination_used,
+        call.summarization_used,
+        call.chunking_used,
     )
 
 

@@ -1,12 +1,22 @@
 """The environment of a test run, set before Django reads it: a data directory of its own, no pollers."""
 
+import atexit
 import os
 import tempfile
+
+from tests.simulators.nsip import nsip_simulator
 
 os.environ.setdefault("DATA_DIR", tempfile.mkdtemp(prefix="sluice-tests-"))
 os.environ["SHARED_REVISIONS"] = "false"
 os.environ["EMAIL_URL"] = "memorymail://"
 os.environ["AUDIT_SHARE"] = "0"  # an audit thread cannot see the transaction that a test lives in
 os.environ["ANSWER_CACHE_MB"] = "0"  # a test changes the store inside its transaction, which nobody is told of
+# NSIP's tools are there by default: whoever calls them meets a simulator.
+nsip = nsip_simulator()
+os.environ["NSIP_BASE_URL"] = nsip.__enter__().url
+atexit.register(nsip.__exit__, None, None, None)
+for name in ("HOSTAWAY_ACCOUNT_ID", "HOSTAWAY_API_SECRET", "HOSTAWAY_WEBHOOK_SECRET", "MCP_SERVERS_FILE"):
+    os.environ.pop(name, None)
+os.environ.pop("ALLOW_PRIVATE_UPSTREAMS", None)
 for name in ("HOST", "PORT", "MCP_TRANSPORT", "MCP_PORT", "SLUICE_API_KEY", "DEBUG", "ANTHROPIC_API_KEY"):
     os.environ.pop(name, None)

@@ -20,6 +20,9 @@ AS_GROUPS = Manner(key="groups", condensable=False)
 class Askable(Protocol):
     """Rows that answer questions where they are kept."""
 
+    def note(self) -> Mapping[str, Any]:
+        """What the first answer's `meta` says of all of them."""
+
     @property
     def askable(self) -> AskedColumns: ...
 
@@ -49,6 +52,8 @@ def _groups(rows: Rows, asked: Aggregation) -> MemoryRows:
 
     def load() -> Loaded:
         groups = rows.grouped(asked)
-        return Loaded(groups.rows, {"notes": list(groups.notes)} if groups.notes else {})
+        note = rows.note()
+        notes = [*note.get("notes", ()), *groups.notes]
+        return Loaded(groups.rows, {**note, **({"notes": notes} if notes else {})})
 
     return MemoryRows(load, manner=AS_GROUPS)

@@ -34,10 +34,15 @@ def proposed(records: Sequence[Mapping[str, Any]], schema: Mapping[str, Any] | N
 
 def completed(shape: Shape, records: Sequence[Mapping[str, Any]]) -> Shape:
     """`shape` with what it does not declare proposed from these records."""
-    if not shape.canonical:
-        row, preview = _fields(records[:MOST_RECORDS], Specimen({}))
-        shape = replace(shape, row=row, preview=preview)
-    return _with_sections(shape, records)
+    return _with_sections(with_rows(shape, records), records)
+
+
+def with_rows(shape: Shape, records: Sequence[Mapping[str, Any]]) -> Shape:
+    """`shape` with what rows and previews show, where it does not declare it; a list needs no sections."""
+    if shape.canonical:
+        return shape
+    row, preview = _fields(records[:MOST_RECORDS], Specimen({}))
+    return replace(shape, row=row, preview=preview)
 
 
 def able_to_answer(shape: Shape, names: Sequence[str], records: Sequence[Mapping[str, Any]]) -> Shape:

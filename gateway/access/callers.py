@@ -46,19 +46,24 @@ class Caller:
         return True
 
 
-def caller_of(authorization: str) -> Caller:
+def current() -> "Keys | None":
+    """All keys, if they had not to be loaded now: with them, nothing here blocks."""
+    return _live.current()
+
+
+def caller_of(authorization: str, keys: "Keys | None" = None) -> Caller:
     """The caller of an `Authorization` header. Raises NotAuthenticated."""
     scheme, _, key = authorization.partition(" ")
     if not authorization:
         raise _refused("The call has no API key.")
     if scheme.lower() != "bearer":
         raise _refused("The Authorization header is not of the form 'Bearer <key>'.")
-    return caller_of_key(key.strip())
+    return caller_of_key(key.strip(), keys)
 
 
-def caller_of_key(key: str) -> Caller:
+def caller_of_key(key: str, keys: "Keys | None" = None) -> Caller:
     """Raises NotAuthenticated."""
-    caller = _live.get().by_digest.get(digest(key))
+    caller = (keys or _live.get()).by_digest.get(digest(key))
     if caller is None:
         raise _refused("The API key is unknown or was revoked.")
     if caller.has_expired:
@@ -66,14 +71,14 @@ def caller_of_key(key: str) -> Caller:
     return caller
 
 
-def confirm(caller: Caller) -> Caller:
+def confirm(caller: Caller, keys: "Keys | None" = None) -> Caller:
     """The caller of a connection that is long open, as it is now. Raises NotAuthenticated if it is no longer let in."""
-    current = _live.get().by_id.get(caller.id)
-    if current is None:
+    now = (keys or _live.get()).by_id.get(caller.id)
+    if now is None:
         raise _refused("The API key was revoked.")
-    if current.has_expired:
+    if now.has_expired:
         raise _refused("The API key has expired.")
-    return current
+    return now
 
 
 def _refused(message: str) -> NotAuthenticated:

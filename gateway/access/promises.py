@@ -11,7 +11,7 @@ def broken_by_hiding(hidden: Collection[str]) -> list[str]:
     sentences = [
         f"With {each.record_operation} hidden, nothing opens the rows of {each.name}. Hide both or neither."
         for each in visible
-        if each.record_operation in hidden and catalogue.find(each.record_operation or "")
+        if each.record_is_row and each.record_operation in hidden and catalogue.find(each.record_operation or "")
     ]
     if "result_get" in hidden and visible:
         sentences.append(

@@ -19,6 +19,7 @@ from context_protection.errors import (
 )
 
 logger = logging.getLogger(__name__)
+LOOK_FIRST = "If it was to change something, look whether it has before you try again."
 
 
 def answer_error(exc: Exception, context: dict[str, Any]) -> Response | None:
@@ -55,7 +56,7 @@ def _as_call_error(exc: Exception) -> CallError:
         case Http404():
             return no_such_address()
     logger.exception("request failed", exc_info=exc)
-    return InternalError("Something failed on our side; nothing was changed.", reason="internal_error")
+    return InternalError("Something failed on our side.", reason="internal_error", suggestion=LOOK_FIRST)
 
 
 def no_such_address() -> UnknownOperation:
@@ -123,8 +124,8 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """handler500."""
-    error = InternalError("Something failed on our side; nothing was changed.", reason="internal_error")
-    sentence = "Nothing was changed. Try again; if it stays, tell the operator when it happened."
+    error = InternalError("Something failed on our side.", reason="internal_error", suggestion=LOOK_FIRST)
+    sentence = f"{LOOK_FIRST} If it stays, tell the operator when it happened."
     return _answer(request, error, "Something failed on our side", sentence)
 
 

@@ -8,6 +8,7 @@ from django.http.request import split_domain_port, validate_host
 
 from context_protection.budget import dumps
 from context_protection.errors import CallError, InvalidArgument, NotAllowed
+from gateway.access import callers
 from gateway.access.callers import Caller, caller_of
 from gateway.process.bridge import run_sync
 
@@ -29,7 +30,9 @@ class Handshake:
         """Who may come in. Raises CallError: 400 (Host), 403 (Origin), 401 (key)."""
         self._check_host()
         self._check_origin()
-        return await run_sync(caller_of, self.get("authorization"))
+        authorization = self.get("authorization")
+        keys = callers.current()
+        return caller_of(authorization, keys) if keys is not None else await run_sync(caller_of, authorization)
 
     def _check_host(self) -> None:
         host = self.get("host")

@@ -62,7 +62,7 @@ def resource_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
         with refusals(ctx.protocol_version, uri=params.uri):
             peer = peer_of(ctx, stdio_peer)
             operation, arguments = await on_thread(peer.lane, _called_by, peer.caller, params.uri)
-            with reported(ctx, operation.name):
+            async with reported(ctx, operation.name):
                 envelope = await serve(_call(operation, arguments, peer))
         text = types.TextResourceContents(uri=params.uri, mime_type=MIME_TYPE, text=envelope.body.decode())
         return types.ReadResourceResult(contents=[text])

@@ -29,7 +29,7 @@ from gateway.mcp.pages import page
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.progress import reported
 from gateway.mcp.refusals import refusals
-from gateway.operations import Operation, catalogue
+from gateway.operations import DESCRIBE_TOOL, Operation, catalogue
 
 LISTED = "tools"
 MAX_RESULT_SIZE = "anthropic/maxResultSizeChars"
@@ -50,18 +50,23 @@ class Definition:
 @lru_cache(maxsize=4096)
 def definition(operation: Operation, policy: Policy) -> Definition:
     """Counted once for a policy: counting hundreds takes a while."""
-    reads_only = operation.kind is not Kind.ACTION
     tool = types.Tool(
         name=operation.name,
         title=operation.title,
         description=operation.told(policy),
         input_schema=operation.schema(policy, brief=True),
-        # Of what only reads, the other hints mean nothing; every word of a tool list is paid for in every prompt.
-        annotations=types.ToolAnnotations(read_only_hint=True) if reads_only else types.ToolAnnotations(),
+        annotations=_annotations(operation),
         _meta=_declared(policy),
     )
     json = tool.model_dump_json(by_alias=True, exclude_none=True)
     return Definition(tool, json, claude.count(json))
+
+
+def _annotations(operation: Operation) -> types.ToolAnnotations:
+    """Of what only reads, the other hints mean nothing; every word of a tool list is paid for in every prompt."""
+    if operation.kind is not Kind.ACTION:
+        return types.ToolAnnotations(read_only_hint=True)
+    return types.ToolAnnotations(destructive_hint=operation.destructive, idempotent_hint=operation.idempotent)
 
 
 def _declared(policy: Policy) -> dict[str, Any] | None:
@@ -108,10 +113,14 @@ class _Listings:
     def _make(self, choice: ToolChoice) -> Listing:
         visible = [each for each in self.state if each.name not in choice.hidden]
         listed = [definition(each, policy_for(each.name)) for each in visible if each.listed]
-        if not _searched(choice, sum(each.tokens for each in listed)):
-            return Listing(listed, searched=False)
+        is_brief = any(each.listed and each.shown is not None for each in visible)
+        describing = [each for each in visible if each.name == DESCRIBE_TOOL] if is_brief else []
+        every = [*listed, *(definition(each, policy_for(each.name)) for each in describing)]
+        if not _searched(choice, sum(each.tokens for each in every)):
+            return Listing(every, searched=False)
         finding = [*(each for each in visible if not each.listed), CALLING]
-        pinned = [each for each in listed if each.tool.name in choice.pinned]
+        always = {*choice.pinned, *(each.name for each in visible if each.pinned)}
+        pinned = [each for each in listed if each.tool.name in always]
         return Listing([*(definition(each, policy_for(each.name)) for each in finding), *pinned], searched=True)
 
 
@@ -127,6 +136,7 @@ _held: _Listings | None = None
 def _listings() -> _Listings:
     """Those of now. The policy for all operations is another object whenever a revision has been read."""
     global _held
+    catalogue.refresh()
     policy, state, held = policy_for(""), catalogue.state(), _held
     if held is None or held.policy is not policy or held.state != state:
         held = _held = _Listings(policy, state)
@@ -173,6 +183,7 @@ CALLING = Operation(
         "arguments": {"type": "object", "description": "The tool's own arguments.", "examples": [{"id": 43000003}]},
     },
     required=("name",),
+    form=(),
     fetch=_never,
     endpoint="",
 )
@@ -273,7 +284,7 @@ def tool_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
         call = Call(params.name, params.arguments or {}, peer.caller, peer.door, hints, lane=peer.lane)
         try:
             meant = _translated(call, params)
-            with reported(ctx, meant.operation[:80]):
+            async with reported(ctx, meant.operation[:80]):
                 envelope = await serve(meant)
         except CallError as error:
             return _result(dumps(error.document()), is_error=True)

@@ -8,12 +8,13 @@ import asyncio
 import contextvars
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from concurrent.futures import wait
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 from weakref import WeakSet
 
-from asgiref.sync import sync_to_async
+from asgiref.sync import async_to_sync, sync_to_async
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, close_old_connections, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -39,6 +40,9 @@ _reconsidering: WeakSet[asyncio.AbstractEventLoop] = WeakSet()  # loops that hav
 # Tests set this: their transaction lives on one thread, which a pool's threads could not see.
 on_callers_thread = contextvars.ContextVar("on_callers_thread", default=False)
 _running: contextvars.ContextVar["Running | None"] = contextvars.ContextVar("running", default=None)
+# The loop that handed a thread its work.
+_home: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = contextvars.ContextVar("home", default=None)
+LOOK_SECONDS = 0.25  # at which a thread that waits for the loop looks whether it is still wanted
 
 
 class Stopped(Exception):
@@ -102,6 +106,23 @@ def check_wanted() -> None:
         raise Stopped
 
 
+def wait_for(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Runs a coroutine on the loop, for blocking code on a thread that needs what only a coroutine can do. It must not
+    need a thread of the pool itself."""
+    home = _home.get()
+    if home is None:
+        return async_to_sync(work)()
+    future = asyncio.run_coroutine_threadsafe(work(), home)
+    try:
+        while not future.done():
+            wait([future], timeout=LOOK_SECONDS)
+            check_wanted()
+    except Stopped:
+        future.cancel()
+        raise
+    return future.result()
+
+
 async def run_sync(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Runs blocking `function` off the loop; its database connection is returned afterwards. When this is cancelled,
     so is its query."""
@@ -117,7 +138,9 @@ async def run_sync_and(ended: Callable[[], None], function: Callable[P, T], *arg
             ended()
     running, loop = Running(), asyncio.get_running_loop()
     work = partial(running.run, function, *args, **kwargs)
-    job = _pool.submit(contextvars.copy_context().run, work)
+    context = contextvars.copy_context()
+    context.run(_home.set, loop)
+    job = _pool.submit(context.run, work)
     _reconsider_soon(loop)
     try:
         result = await asyncio.wrap_future(job)

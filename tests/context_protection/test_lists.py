@@ -109,9 +109,29 @@ def test_with_summaries_off_rows_come_whole():
     assert all(crawler.ours(page).get("kind", "full") == "full" for page in crawler.pages(desk, "list", {}))
 
 
+def test_what_all_rows_of_an_unknown_type_have_in_common_is_said_once():
+    rows = [
+        {**row, "kind": "room", "tags": ["a", {"b": 1}], "free": row["id"] % 2 == 0}
+        for row in numbered(5, note="N. " * 900)
+    ]
+    answer = Desk(rows)("list", {"format": "items"})
+    assert answer["meta"]["constants"]["kind"] == "room"
+    assert "kind" in answer["meta"]["projectedFields"]
+    assert [row["id"] for row in answer["items"]] == [row["id"] for row in rows]
+    assert all("kind" not in row and "free" in row for row in answer["items"])
+    whole = Desk(rows)("list", {"format": "items", "fields": "id,kind"})
+    assert whole["items"] == [{"id": row["id"], "kind": "room"} for row in rows]
+
+
+def test_two_rows_have_nothing_in_common_that_would_be_worth_a_place_of_its_own():
+    answer = Desk(numbered(2, kind="room", note="N. " * 3000))("list", {"format": "items"})
+    assert "constants" not in answer["meta"]
+    assert [row["kind"] for row in answer["items"]] == ["room", "room"]
+
+
 def test_the_ruler_that_ops_choose_decides():
     """Japanese takes more of Claude's tokens than the formula says."""
-    rows = numbered(50, note="静かな部屋です。海が見えます。")
+    rows = [{**row, "note": f"静かな部屋です。海が見えます。{row['id']}"} for row in numbered(50)]
     sizes = {}
     for ruler in Ruler:
         desk = Desk(rows, policy=Policy(token_budget_threshold=700, ruler=ruler))

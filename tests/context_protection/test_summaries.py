@@ -7,7 +7,7 @@ SHAPE = Shape(row=(Field("id"), Field("place", "city.name")), preview=(Field("no
 
 
 def test_a_row_has_every_declared_field_also_where_upstream_has_none():
-    assert summaries.row({"id": 1, "note": "x"}, SHAPE) == {"id": 1, "place": None}
+    assert summaries.rows([{"id": 1, "note": "x"}], SHAPE)[0] == {"id": 1, "place": None}
 
 
 def test_a_preview_leaves_out_what_is_empty_but_keeps_zero_and_false():
@@ -35,7 +35,7 @@ def test_a_text_of_exactly_the_limit_is_not_cut():
 
 
 def test_a_row_cuts_what_is_long_as_a_preview_does():
-    shown = summaries.row({"id": 1, "city": {"name": "A quay. " * 100}}, SHAPE)
+    shown = summaries.rows([{"id": 1, "city": {"name": "A quay. " * 100}}], SHAPE)[0]
     assert shown["place"].endswith("characters: fields=city.name]")
 
 

@@ -1,5 +1,6 @@
 """One Sluice as a newcomer starts it: `manage.py serve` in an empty environment, with a data directory of its own."""
 
+import contextlib
 import os
 import re
 import signal
@@ -9,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+import httpx2
 
 ROOT = Path(__file__).resolve().parents[2]
 STOP_SECONDS = 15
@@ -38,6 +41,13 @@ class Serving:
             timeout=120,
             check=False,
         )
+
+
+def until_it_stops_listening(sluice: Serving) -> None:
+    """After the signal to stop: until it has arrived."""
+    with contextlib.suppress(httpx2.TransportError):
+        while httpx2.get(f"{sluice.base}/livez", timeout=STOP_SECONDS).is_success:
+            pass
 
 
 @contextmanager

@@ -15,6 +15,7 @@ import websockets
 from websockets.asyncio.client import ClientConnection
 
 from tests.e2e.serving import Serving, serving
+from tests.simulators.nsip import NsipSimulator, nsip_simulator
 
 INITIALIZE = {
     "protocolVersion": "2025-11-25",
@@ -228,31 +229,27 @@ def test_a_revoked_key_closes_its_sockets_and_no_others(sluice: Serving):
     assert pong["result"] == {}
 
 
-SLOW_SQL = "SELECT count(*) AS n FROM rows a, rows b, rows c WHERE a.id < b.id"
-
-
 def test_a_restart_lets_calls_in_flight_finish_and_says_why_it_closes(tmp_path: Path):
-    with serving(tmp_path) as sluice:
-        answer, endings, late = anyio.run(call_into_a_restart, sluice)
-    assert json.loads(answer["result"]["content"][0]["text"])["items"] == [{"n": 62_375_000}]
+    with nsip_simulator("slow") as nsip, serving(tmp_path, NSIP_BASE_URL=nsip.url) as sluice:
+        answer, endings, late = anyio.run(call_into_a_restart, sluice, nsip)
+    assert json.loads(answer["result"]["content"][0]["text"])["date"] == "09/23/2025"
     assert endings == [(1012, "The server restarts; connect again.")] * 2
     assert "connect again" in late["error"]["message"]
 
 
-async def call_into_a_restart(sluice: Serving) -> tuple[dict[str, Any], list[tuple[int, str]], dict[str, Any]]:
+async def call_into_a_restart(
+    sluice: Serving, nsip: NsipSimulator
+) -> tuple[dict[str, Any], list[tuple[int, str]], dict[str, Any]]:
     async with connected(sluice.websocket, sluice.key) as busy, connected(sluice.websocket, sluice.key) as idle:
-        listed = await ask(busy, "tools/call", {"name": "list_bookings", "arguments": {}})
-        handle = json.loads(listed["result"]["content"][0]["text"])["meta"]["resultHandle"]
-        await busy.send(
-            request("tools/call", {"name": "result_query", "arguments": {"handle": handle, "sql": SLOW_SQL}}, 2)
-        )
-        assert (await ask(busy, "ping", {}, 3))["id"] == 3  # the call before it has been read
+        await busy.send(request("tools/call", {"name": "nsip_get_last_update", "arguments": {}}, 2))
+        assert await anyio.to_thread.run_sync(nsip.waiting.wait, PATIENCE)
         os.kill(sluice.pid, signal.SIGTERM)
         late: dict[str, Any] = {}
         number = 10
         while "error" not in late:  # the signal takes a moment to arrive
             number += 1
             late = await ask(busy, "ping", {}, number)
+        nsip.release.set()
         answer = await heard(busy)
         return answer, [await closed(busy), await closed(idle)], late
 

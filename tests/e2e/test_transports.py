@@ -18,9 +18,10 @@ import pytest
 from mcp import Client
 from mcp.client.sse import sse_client
 
-from tests.e2e.serving import ROOT, STOP_SECONDS, Serving, serving
+from tests.e2e.serving import ROOT, STOP_SECONDS, Serving, serving, until_it_stops_listening
 from tests.e2e.test_clients import over_http, over_websocket
 from tests.e2e.test_sockets import INITIALIZE
+from tests.simulators.nsip import NsipSimulator, nsip_simulator
 
 
 @pytest.fixture(scope="module")
@@ -117,75 +118,75 @@ def test_a_restart_does_not_wait_for_streams(tmp_path: Path):
     assert not [line for line in rest if line.startswith("event")]
 
 
-SLOW_SQL = (
-    "SELECT count(*) AS n FROM rows a, rows b, rows c, (SELECT * FROM rows LIMIT 90) d "
-    "WHERE a.id < b.id AND b.id < c.id + d.id"
-)
+SLOW_CALL: dict[str, Any] = {"name": "nsip_get_last_update", "arguments": {}}
+DATE = {"date": "09/23/2025"}
 
 
 def test_a_restart_lets_a_call_over_http_finish(tmp_path: Path):
     """Also where its answer comes as a stream, which has begun by the time of the signal."""
-    with serving(tmp_path) as sluice:
+    with nsip_simulator("slow") as nsip, serving(tmp_path, NSIP_BASE_URL=nsip.url) as sluice:
         headers = {"Authorization": f"Bearer {sluice.key}", "Accept": "application/json, text/event-stream"}
-        listed = httpx2.get(f"{sluice.base}/api/v1/bookings", headers=headers, timeout=20).json()
-        arguments = {"handle": listed["meta"]["resultHandle"], "sql": SLOW_SQL}
-        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
-        params = {"name": "result_query", "arguments": arguments}
-        with httpx2.stream(
-            "POST", f"{sluice.base}/mcp", headers=headers, json={**call, "params": params}, timeout=20
-        ) as stream:
+        params = {**SLOW_CALL, "_meta": {"progressToken": 1}}  # what is said of it begins the stream
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        with httpx2.stream("POST", f"{sluice.base}/mcp", headers=headers, json=call, timeout=20) as stream:
+            assert nsip.waiting.wait(STOP_SECONDS)
             os.kill(sluice.pid, signal.SIGTERM)
+            until_it_stops_listening(sluice)
+            nsip.release.set()
             events = [line for line in stream.iter_lines() if line.startswith("data:")]
-    (answer,) = (json.loads(event.removeprefix("data:")) for event in events)
-    assert "items" in json.loads(answer["result"]["content"][0]["text"])
+    *_, answer = (json.loads(event.removeprefix("data:")) for event in events)
+    assert DATE.items() <= json.loads(answer["result"]["content"][0]["text"]).items()
 
 
 def test_a_restart_lets_calls_of_a_session_of_events_finish(tmp_path: Path):
-    async def talk(sluice: Serving) -> list[dict[str, int]]:
+    async def talk(sluice: Serving, nsip: NsipSimulator) -> list[dict[str, Any]]:
         headers = {"Authorization": f"Bearer {sluice.key}"}
-        answers: list[list[dict[str, int]]] = []
+        answers: list[dict[str, Any]] = []
         async with Client(sse_client(f"{sluice.base}/mcp/sse", headers=headers), mode="legacy") as client:
-            listed = await client.call_tool("list_bookings", {})
-            handle = json.loads(listed.content[0].text)["meta"]["resultHandle"]
+            await client.list_tools()  # or the client would ask for them when the answer has come
 
             async def ask() -> None:
-                result = await client.call_tool("result_query", {"handle": handle, "sql": SLOW_SQL})
-                answers.append(json.loads(result.content[0].text)["items"])
+                result = await client.call_tool(SLOW_CALL["name"], SLOW_CALL["arguments"])
+                answers.append(json.loads(result.content[0].text))
 
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(ask)
-                await client.list_tools()  # it is answered, so that the call before it has arrived
+                assert await anyio.to_thread.run_sync(nsip.waiting.wait, STOP_SECONDS)
                 os.kill(sluice.pid, signal.SIGTERM)
-        return answers[0]
+                await anyio.to_thread.run_sync(until_it_stops_listening, sluice)
+                nsip.release.set()
+        return answers
 
-    with serving(tmp_path) as sluice:
-        assert anyio.run(talk, sluice) == [{"n": 5_613_750_000}]
+    with nsip_simulator("slow") as nsip, serving(tmp_path, NSIP_BASE_URL=nsip.url) as sluice:
+        (answer,) = anyio.run(talk, sluice, nsip)
+    assert DATE.items() <= answer.items()
 
 
-def test_a_session_of_events_takes_each_id_once(sluice: Serving):
+def test_a_session_of_events_takes_each_id_once(tmp_path: Path):
     """As a socket does: one counts what waits to be answered on either."""
-    headers = {"Authorization": f"Bearer {sluice.key}"}
-    with (
-        httpx2.Client(base_url=sluice.base, headers=headers, timeout=60) as client,
-        client.stream("GET", "/mcp/sse") as stream,
-    ):
-        lines = stream.iter_lines()
-        endpoint = next(line for line in lines if line.startswith("data:")).removeprefix("data:").strip()
-        said = (json.loads(line.removeprefix("data:")) for line in lines if line.startswith("data:"))
+    with nsip_simulator("slow") as nsip, serving(tmp_path, NSIP_BASE_URL=nsip.url) as sluice:
+        headers = {"Authorization": f"Bearer {sluice.key}"}
+        with (
+            httpx2.Client(base_url=sluice.base, headers=headers, timeout=60) as client,
+            client.stream("GET", "/mcp/sse") as stream,
+        ):
+            lines = stream.iter_lines()
+            endpoint = next(line for line in lines if line.startswith("data:")).removeprefix("data:").strip()
+            said = (json.loads(line.removeprefix("data:")) for line in lines if line.startswith("data:"))
 
-        def post(method: str, params: dict[str, Any], **number: int) -> None:
-            message = {"jsonrpc": "2.0", "method": method, "params": params, **number}
-            assert client.post(endpoint, json=message).status_code == 202
+            def post(method: str, params: dict[str, Any], **number: int) -> None:
+                message = {"jsonrpc": "2.0", "method": method, "params": params, **number}
+                assert client.post(endpoint, json=message).status_code == 202
 
-        post("initialize", INITIALIZE, id=0)
-        assert next(said)["id"] == 0
-        post("notifications/initialized", {})
-        post("tools/call", {"name": "list_bookings", "arguments": {}}, id=1)
-        handle = json.loads(next(said)["result"]["content"][0]["text"])["meta"]["resultHandle"]
-        slow = {"name": "result_query", "arguments": {"handle": handle, "sql": SLOW_SQL}}
-        post("tools/call", slow, id=2)
-        post("tools/call", slow, id=2)
-        first, second = next(said), next(said)
+            post("initialize", INITIALIZE, id=0)
+            assert next(said)["id"] == 0
+            post("notifications/initialized", {})
+            post("tools/call", SLOW_CALL, id=2)
+            assert nsip.waiting.wait(STOP_SECONDS)
+            post("tools/call", SLOW_CALL, id=2)
+            first = next(said)
+            nsip.release.set()
+            second = next(said)
     assert (first["id"], first["error"]["code"]) == (2, -32600)
     assert (second["id"], second["result"]["isError"]) == (2, False)
 

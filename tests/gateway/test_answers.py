@@ -21,7 +21,7 @@ from gateway import answers as module
 from gateway import corridor, hints
 from gateway.access.callers import Caller, caller_of_key
 from gateway.access.models import ApiKey
-from gateway.answers import OVERHEAD, Answers, Kept, answers, canonical
+from gateway.answers import OVERHEAD, Answers, Kept, Key, answers, canonical
 from gateway.connectors.hostaway import store
 from gateway.connectors.hostaway.models import Booking
 from gateway.corridor import Call, serve, serve_blocking
@@ -64,8 +64,12 @@ def test_each_call_is_recorded_whoever_answered_it(caller: Caller):
 async def test_the_loop_answers_again_without_a_thread(api_key: str, django_assert_num_queries: DjangoAssertNumQueries):
     caller = await sync_to_async(caller_of_key)(api_key)
     call = Call("list_bookings", {}, caller, "websocket", hints.mcp)
-    first = await serve(call)
-    assert await serve(dataclasses.replace(call)) is first
+    stood = False
+    while not stood:  # what an earlier test has left running may move a revision just then
+        before = module.state_of(catalogue.get("list_bookings"))
+        first, second = await serve(call), await serve(dataclasses.replace(call))
+        stood = before == module.state_of(catalogue.get("list_bookings"))
+    assert second is first
 
 
 @pytest.mark.parametrize(
@@ -182,19 +186,23 @@ def entry(size: int, until: float = float("inf")) -> Kept:
     return Kept(Envelope(b"x" * size, "plain", 1, 1, 1), 4000, state, until)
 
 
+def key_of(arguments: str) -> Key:
+    return Key("list_bookings", "somebody", None, arguments)
+
+
 def test_it_holds_so_many_bytes_and_forgets_the_longest_unused():
     operation = catalogue.get("list_bookings")
     memory = Answers(3 * (1000 + OVERHEAD + len("a")))
     for name in ("a", "b", "c"):
-        memory.keep((name,), entry(1000))
-    assert memory.find(("a",), operation) is not None
-    memory.keep(("d",), entry(1000))
-    found = {name for name in "abcd" if memory.find((name,), operation)}
+        memory.keep(key_of(name), entry(1000))
+    assert memory.find(key_of("a"), operation) is not None
+    memory.keep(key_of("d"), entry(1000))
+    found = {name for name in "abcd" if memory.find(key_of(name), operation)}
     assert found == {"a", "c", "d"}
-    memory.keep(("huge",), entry(10_000))
-    assert not any(memory.find((name,), operation) for name in (*"abcd", "huge"))
-    memory.keep(("e",), entry(1000))
-    assert memory.find(("e",), operation) is not None
+    memory.keep(key_of("huge"), entry(10_000))
+    assert not any(memory.find(key_of(name), operation) for name in (*"abcd", "huge"))
+    memory.keep(key_of("e"), entry(1000))
+    assert memory.find(key_of("e"), operation) is not None
 
 
 def test_long_arguments_take_room_too(caller: Caller):
@@ -208,23 +216,23 @@ def test_long_arguments_take_room_too(caller: Caller):
 def test_the_same_call_again_takes_no_more_room():
     memory = Answers(3 * (1000 + OVERHEAD))
     for _ in range(10):
-        memory.keep(("a",), entry(1000))
-    memory.keep(("b",), entry(1000))
-    assert memory.find(("a",), catalogue.get("list_bookings")) is not None
+        memory.keep(key_of("a"), entry(1000))
+    memory.keep(key_of("b"), entry(1000))
+    assert memory.find(key_of("a"), catalogue.get("list_bookings")) is not None
 
 
 @pytest.mark.parametrize("what", [revisions, contents])
 def test_what_rests_on_an_earlier_state_is_dropped(what: Any):
     memory = Answers(1 << 20)
-    memory.keep(("a",), entry(10))
+    memory.keep(key_of("a"), entry(10))
     what.bump()
-    assert memory.find(("a",), catalogue.get("list_bookings")) is None
+    assert memory.find(key_of("a"), catalogue.get("list_bookings")) is None
 
 
 def test_what_is_too_old_is_dropped():
     memory = Answers(1 << 20)
-    memory.keep(("a",), entry(10, until=0))
-    assert memory.find(("a",), catalogue.get("list_bookings")) is None
+    memory.keep(key_of("a"), entry(10, until=0))
+    assert memory.find(key_of("a"), catalogue.get("list_bookings")) is None
 
 
 def test_equal_arguments_are_equal_in_any_order():

@@ -7,14 +7,16 @@ from typing import Any
 import pytest
 
 from context_protection.errors import CallError, InvalidArgument
-from context_protection.policy import DEFAULTS
+from context_protection.policy import DEFAULTS, Kind
 from gateway.arguments import DEEPEST, validated
 from gateway.operations import Operation, catalogue
 from tests.doors import Doors
+from tests.simulators.nsip_sheep import Sheep
 
 pytestmark = pytest.mark.django_db
 
 BOOKINGS = "list_bookings"
+RAM = Sheep(640, 7331).lpn
 NEEDED = {
     "get_listing": {"id": 200100},
     "get_booking": {"id": 43000000},
@@ -24,6 +26,11 @@ NEEDED = {
     "result_search": {"text": "a"},
     "result_query": {"sql": "SELECT 1"},
     "describe_tool": {"name": "get_booking"},
+    "nsip_get_trait_ranges": {"breed_id": 640},
+    "nsip_get_animal": {"search_string": RAM},
+    "nsip_get_lineage": {"lpn_id": RAM},
+    "nsip_get_progeny": {"lpn_id": RAM},
+    "nsip_search_by_lpn": {"lpn_id": RAM},
 }
 SUGGESTED = re.compile(r"Set (\w+) to (?:a value such as )?(.+?)(?:, or leave it out|, and follow .*)?\.")
 
@@ -36,7 +43,7 @@ def wrong_values(name: str, schema: dict[str, Any]) -> Iterator[Any]:
     elif schema.get("format") == "date":
         yield from ("tomorrow", "2026-13-40", "20.11.2026", 5)
     elif schema["type"] == "integer":
-        yield from ("x", 1.5, [1]) if "minimum" not in schema else ("x", 1.5, 0, -7)
+        yield from ("x", 1.5, [1]) if "minimum" not in schema else ("x", 1.5, schema["minimum"] - 1, -7)
         if "maximum" in schema:
             yield schema["maximum"] + 1
     elif schema["type"] == "number":
@@ -172,3 +179,51 @@ def test_what_is_nested_too_deeply_is_refused(depth: int):
         validated(catalogue.get(BOOKINGS), {"where": {"id": nested}})
     assert refused.value.parameter == "where"
     assert refused.value.expected == f"nested at most {DEEPEST} deep"
+
+
+NESTED = Operation(
+    name="order_things",
+    title="Order",
+    description="Orders.",
+    kind=Kind.ACTION,
+    parameters={
+        "code": {"type": "string", "pattern": "^v[0-9]+$"},
+        "share": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+        "lines": {
+            "type": "array",
+            "maxItems": 2,
+            "items": {
+                "type": "object",
+                "properties": {"count": {"type": "integer", "minimum": 1}},
+                "required": ["count"],
+            },
+        },
+    },
+    required=("code",),
+    fetch=lambda arguments, caller: None,  # type: ignore[arg-type,return-value]
+    endpoint="",
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "parameter", "value", "expected"),
+    [
+        ({"code": "x"}, "code", "x", "a text that matches ^v[0-9]+$"),
+        ({"share": 0}, "share", 0, "a number of at most 1 above 0"),
+        ({"lines": [{"count": 1}] * 3}, "lines", None, "a list of at most 2 elements"),
+        ({"lines": [{"count": 1}, {"count": 0}]}, "lines.1.count", 0, "a whole number of at least 1"),
+        ({"lines": [{}]}, "lines.0.count", None, "a whole number of at least 1"),
+    ],
+)
+def test_what_is_wrong_is_named_where_it_stands(given: dict[str, Any], parameter: str, value: Any, expected: str):
+    with pytest.raises(InvalidArgument) as refused:
+        validated(NESTED, {"code": "v1", **given})
+    assert (refused.value.parameter, refused.value.expected) == (parameter, expected)
+    assert parameter in refused.value.message
+    assert value is None or refused.value.value == value
+
+
+def test_with_a_cursor_what_is_required_is_its_walks():
+    assert validated(NESTED, {"cursor": "c"}) == {"cursor": "c"}
+    with pytest.raises(InvalidArgument, match="code is missing"):
+        validated(NESTED, {})

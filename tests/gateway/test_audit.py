@@ -1,5 +1,6 @@
 """Token counts are audited off the hot path: sampled, counted in full, classified, stored (FR-014)."""
 
+import itertools
 import json
 import logging
 import threading
@@ -44,10 +45,26 @@ def on_this_thread(share: float = 1.0, counter: Counter | None = None, **more) -
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 1.0])
 def test_the_share_of_answers_that_is_taken_is_the_share_that_is_set(share):
-    auditor = on_this_thread(share, waiting=100_000)
+    clock = itertools.count(0, audit.PAUSE_SECONDS)
+    auditor = on_this_thread(share, waiting=100_000, clock=lambda: float(next(clock)))
     for n in range(20_000):
         auditor.consider(f"{n:032x}", "list_bookings", envelope())
     assert auditor.state().waiting == pytest.approx(20_000 * share, rel=0.15)
+
+
+def test_where_calls_are_many_samples_are_taken_in_turns_unless_all_are_asked_for():
+    now = 100.0
+    some, every = (on_this_thread(share, waiting=100_000, clock=lambda: now) for share in (0.5, 1.0))
+
+    def call(count: int) -> tuple[int, int]:
+        for n in range(count):
+            for auditor in (some, every):
+                auditor.consider(f"{n:032x}", "list_bookings", envelope())
+        return some.state().waiting, every.state().waiting
+
+    assert call(100) == (1, 100)
+    now += audit.PAUSE_SECONDS
+    assert call(100) == (2, 200)
 
 
 def test_a_full_queue_drops_the_sample_and_counts_it():

@@ -164,6 +164,7 @@ def test_the_pages_are_for_staff(client):
 
 
 def test_what_upstream_lacks_of_previews_is_told_above_the_calls(admin_client: Any):
-    stored(a_call(operation="get_booking", missing_fields="arrivalDate, guestName"), a_call(), a_call())
+    lacking = a_call(at=ago(minutes=5), operation="get_booking", missing_fields="arrivalDate, guestName")
+    stored(lacking, a_call(at=ago(minutes=5)), a_call(at=ago(minutes=5)))
     page = admin_client.get(CALLS).content.decode()
     assert "<b>get_booking</b>: arrivalDate, guestName <span>(1 call)</span>" in page

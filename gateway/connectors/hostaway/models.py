@@ -9,6 +9,8 @@ class UpstreamObject(models.Model):
     seq = models.BigAutoField(primary_key=True)
     id = models.BigIntegerField(unique=True)
     inserted_on = models.DateTimeField(help_text="When upstream created it; UTC")
+    updated_on = models.DateTimeField(null=True, help_text="When upstream changed it last, where it says so; UTC")
+    seen_at = models.DateTimeField(null=True, help_text="When upstream was last known to have it")
     data = models.TextField(help_text="The upstream object, compact JSON")
     chars = models.PositiveIntegerField(help_text="Length of data in characters")
     field_count = models.PositiveIntegerField(help_text="Top-level fields that are not withheld")
@@ -167,3 +169,71 @@ class Document(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+
+class SyncState(models.Model):
+    """How far the copy of one resource is. A run goes on where it was, whichever worker takes it up."""
+
+    class Mode(models.TextChoices):
+        NONE = "", "none under way"
+        FULL = "full", "everything"
+        CHANGES = "changes", "what has changed"
+
+    resource = models.CharField(primary_key=True, max_length=40)
+    account = models.CharField(max_length=100)
+    is_adopted = models.BooleanField(default=False, help_text="The store holds this account, and nothing of another")
+    mode = models.CharField(max_length=10, choices=Mode, default=Mode.NONE, blank=True)
+    started_at = models.DateTimeField(null=True, help_text="When the run under way began")
+    position = models.BigIntegerField(default=0, help_text="Where it goes on: an id, or how many rows came before")
+    rows = models.PositiveBigIntegerField(default=0, help_text="That it has read so far")
+    refused_rows = models.PositiveBigIntegerField(default=0, help_text="Of these, what was no object with an id")
+    attempts = models.PositiveIntegerField(default=0, help_text="At the page that comes next")
+    as_of = models.DateTimeField(null=True, help_text="The copy has what upstream had then")
+    full_at = models.DateTimeField(null=True, help_text="When the last run over everything began that has ended")
+    gone_before = models.DateTimeField(
+        null=True, help_text="Rows that upstream has not been seen to have since are looked for"
+    )
+    error = models.CharField(max_length=100, blank=True, help_text="Why the last attempt failed; empty: it did not")
+    error_at = models.DateTimeField(null=True)
+    retry_at = models.DateTimeField(null=True, help_text="Not before")
+
+    def __str__(self) -> str:
+        return self.resource
+
+
+class Lease(models.Model):
+    """Who alone may do something, of all workers, and until when unless the lease is renewed."""
+
+    name = models.CharField(primary_key=True, max_length=40)
+    holder = models.CharField(max_length=32, blank=True)
+    until = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class WebhookEvent(models.Model):
+    """What upstream has told us. `body` is emptied once it is applied: the object is in the store then."""
+
+    class Outcome(models.TextChoices):
+        WAITING = "", "waiting"
+        APPLIED = "applied", "applied"
+        OLDER = "older", "older than what is stored"
+        KEPT = "kept", "kept; nothing to be done"
+        FAILED = "failed", "failed"
+
+    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the body, hexadecimal")
+    event = models.CharField(max_length=100, blank=True)
+    object_id = models.BigIntegerField(null=True)
+    body = models.TextField(blank=True)
+    received_at = models.DateTimeField(db_index=True)
+    attempts = models.PositiveIntegerField(default=0)
+    outcome = models.CharField(max_length=10, choices=Outcome, default=Outcome.WAITING, blank=True)
+    error = models.CharField(max_length=100, blank=True)
+
+    class Meta:
+        ordering = ("-received_at", "-pk")
+        indexes = (models.Index(fields=["received_at"], condition=models.Q(outcome=""), name="webhook_event_waiting"),)
+
+    def __str__(self) -> str:
+        return f"{self.event} {self.object_id or ''}".strip()

@@ -14,12 +14,13 @@ from context_protection.errors import InvalidArgument, NotFound
 from context_protection.memory import MemoryRows
 from context_protection.payloads import Payload, Record
 from context_protection.policy import Kind
-from context_protection.querysets import ColumnRows, Columns
+from context_protection.querysets import Columns
 from context_protection.revisions import contents
 from context_protection.shapes import Shape
 from gateway.access.callers import Caller
-from gateway.connectors.hostaway import asking, shapes, statuses
+from gateway.connectors.hostaway import asking, freshness, shapes, statuses
 from gateway.connectors.hostaway.documents import StoredText
+from gateway.connectors.hostaway.freshness import DatedRows
 from gateway.connectors.hostaway.models import Booking, Document, Listing, Transaction, UpstreamObject
 from gateway.operations import Operation
 
@@ -127,7 +128,7 @@ class _Resource:
     def list(self, arguments: Arguments, caller: Caller) -> Payload:
         _check_ranges(arguments)
         conditions = [self.filters[name](value) for name, value in arguments.items() if name in self.filters]
-        return ColumnRows(
+        return DatedRows(
             self.model._default_manager.filter(*conditions),
             shape=self.shape,
             columns=self.columns,
@@ -139,7 +140,7 @@ class _Resource:
         data = self.model._default_manager.filter(id=arguments["id"]).values_list("data", flat=True).first()
         if data is None:
             raise _not_found(self.shape.name, arguments["id"], f"list_{self.shape.name}s")
-        return Record(orjson.loads(data), self.shape)
+        return Record(orjson.loads(data), self.shape, note=freshness.note(self.model))
 
 
 def _ordered(order: str, sortable: Mapping[str, str]) -> Sequence[str]:

@@ -5,21 +5,7 @@ Canonical names are the product's (checkInDate, propertyId); paths are upstream'
 
 from context_protection.shapes import Field, Section, Shape
 from gateway.connectors.hostaway.statuses import canonical_status
-
-SECRETS = (
-    "doorCode*",
-    "doorSecurityCode",
-    "wifiUsername",
-    "wifiPassword",
-    "cc[NE]*",
-    "ccName",
-    "cvc",
-    "guestPortal*Url",
-    "guestAuthHash",
-    "stripe*",
-    "braintree*",
-    "hostProxyEmail",
-)
+from gateway.connectors.hostaway.withholding import SECRETS, HostawayShape
 
 # Who a guest is, beyond the name: shown where one booking is looked at, not by the page.
 GUEST_CONTACT = (
@@ -31,7 +17,7 @@ GUEST_CONTACT = (
     "guestPicture",
 )
 
-BOOKING = Shape(
+BOOKING = HostawayShape(
     name="booking",
     row=(
         Field("id"),
@@ -150,7 +136,7 @@ BOOKING = Shape(
     withheld_in_lists=GUEST_CONTACT,
 )
 
-LISTING = Shape(
+LISTING = HostawayShape(
     name="listing",
     row=(
         Field("id"),
@@ -264,7 +250,7 @@ LISTING = Shape(
     withheld=SECRETS,
 )
 
-TRANSACTION = Shape(
+TRANSACTION = HostawayShape(
     name="transaction",
     row=(
         Field("id"),

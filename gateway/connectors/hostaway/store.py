@@ -1,16 +1,15 @@
 """Writes upstream's objects into the store; the same object again replaces the one that stands."""
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from decimal import Decimal, InvalidOperation
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
 from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from context_protection import tokens
@@ -18,7 +17,7 @@ from context_protection.policies import policy_for
 from context_protection.revisions import contents_changed
 from context_protection.shapes import Shape
 from context_protection.texts import AT_ONCE, whole_cutting
-from gateway.connectors.hostaway import kept_plans, pieces, shapes
+from gateway.connectors.hostaway import kept_plans, pieces, shapes, values
 from gateway.connectors.hostaway.decoding import Figures, File, decoded_again, look_at
 from gateway.connectors.hostaway.documents import StoredText
 from gateway.connectors.hostaway.models import (
@@ -26,13 +25,13 @@ from gateway.connectors.hostaway.models import (
     Document,
     DocumentContent,
     Listing,
+    SyncState,
     Transaction,
     UpstreamObject,
 )
 from gateway.connectors.hostaway.statuses import canonical_status
 
 BATCH = 1000
-CODE_CHARS = 100
 READ = "read_document"  # the operation whose limits long texts are planned under
 Progress = Callable[[str, float], None]
 M = TypeVar("M", bound=UpstreamObject)
@@ -48,51 +47,55 @@ class Mapped:
     model: type[UpstreamObject]
     shape: Shape
     columns: Callable[[Mapping[str, Any]], dict[str, Any]]
+    created: tuple[str, ...] = ("insertedOn",)  # where its time of creation is: the first that says one
+    updated: tuple[str, ...] = ("updatedOn",)
 
 
 LISTINGS = Mapped(
     Listing,
     shapes.LISTING,
     lambda o: {
-        "name": _text(o.get("name")) or "",
-        "status": _code(o.get("specialStatus")),
-        "city": _text(o.get("city")),
-        "country": _text(o.get("country")),
-        "bedrooms": _float(o.get("bedroomsNumber")),
-        "bathrooms": _float(o.get("bathroomsNumber")),
-        "max_guests": _int(o.get("personCapacity")),
-        "price": _decimal(o.get("price")),
-        "currency": _code(o.get("currencyCode")),
+        "name": values.text(o.get("name")) or "",
+        "status": values.code(o.get("specialStatus")),
+        "city": values.text(o.get("city")),
+        "country": values.text(o.get("country")),
+        "bedrooms": values.real(o.get("bedroomsNumber")),
+        "bathrooms": values.real(o.get("bathroomsNumber")),
+        "max_guests": values.integer(o.get("personCapacity")),
+        "price": values.decimal(o.get("price")),
+        "currency": values.code(o.get("currencyCode")),
     },
+    updated=("updatedOn", "latestActivityOn"),
 )
 BOOKINGS = Mapped(
     Booking,
     shapes.BOOKING,
     lambda o: {
-        "status": _code(canonical_status(o.get("status"))),
-        "source_status": _code(o.get("status")),
-        "guest_name": _text(o.get("guestName")),
-        "check_in": _date(o.get("arrivalDate")),
-        "check_out": _date(o.get("departureDate")),
-        "nights": _int(o.get("nights")),
-        "guests": _int(o.get("numberOfGuests")),
-        "total_price": _decimal(o.get("totalPrice")),
-        "currency": _code(o.get("currency")),
-        "property_id": _int(o.get("listingMapId")),
-        "channel": _code(o.get("channelName")),
+        "status": values.code(canonical_status(o.get("status"))),
+        "source_status": values.code(o.get("status")),
+        "guest_name": values.text(o.get("guestName")),
+        "check_in": values.day(o.get("arrivalDate")),
+        "check_out": values.day(o.get("departureDate")),
+        "nights": values.integer(o.get("nights")),
+        "guests": values.integer(o.get("numberOfGuests")),
+        "total_price": values.decimal(o.get("totalPrice")),
+        "currency": values.code(o.get("currency")),
+        "property_id": values.integer(o.get("listingMapId")),
+        "channel": values.code(o.get("channelName")),
     },
 )
 TRANSACTIONS = Mapped(
     Transaction,
     shapes.TRANSACTION,
     lambda o: {
-        "type": _code(o.get("type")),
-        "status": _code(o.get("status")),
-        "amount": _decimal(o.get("amount")),
-        "currency": _code(o.get("currency")),
-        "booking_id": _int(o.get("reservationId")),
-        "property_id": _int(o.get("listingMapId")),
+        "type": values.code(o.get("type")),
+        "status": values.code(o.get("status")),
+        "amount": values.decimal(o.get("amount")),
+        "currency": values.code(o.get("currency")),
+        "booking_id": values.integer(o.get("reservationId")),
+        "property_id": values.integer(o.get("listingMapId")),
     },
+    created=("insertedOn", "chargeDate", "scheduledDate"),
 )
 
 
@@ -100,17 +103,19 @@ def save(mapped: Mapped, objects: Iterable[Mapping[str, Any]]) -> Iterator[int]:
     """Stores the objects batch by batch, and yields how many are stored so far."""
     stored = 0
     source = iter(objects)
-    while batch := [_row(mapped, each) for each in islice(source, BATCH)]:
-        _write(mapped.model, list({row.id: row for row in batch}.values()))
+    while batch := [row_of(mapped, each) for each in islice(source, BATCH)]:
+        write(mapped.model, list({row.id: row for row in batch}.values()))
         stored += len(batch)
         yield stored
 
 
-def _row(mapped: Mapped, upstream: Mapping[str, Any]) -> UpstreamObject:
+def row_of(mapped: Mapped, upstream: Mapping[str, Any]) -> UpstreamObject:
+    """The row that keeps the object. Raises KeyError, TypeError or ValueError without an id that is a number."""
     data = orjson.dumps(upstream).decode()
     return mapped.model(
         id=int(upstream["id"]),
-        inserted_on=_time(upstream.get("insertedOn")) or datetime(1970, 1, 1, tzinfo=UTC),
+        inserted_on=values.first_time(upstream, mapped.created) or datetime(1970, 1, 1, tzinfo=UTC),
+        updated_on=values.first_time(upstream, mapped.updated),
         data=data,
         chars=len(data),
         field_count=len(mapped.shape.without_withheld(dict(upstream))[0]),
@@ -118,15 +123,17 @@ def _row(mapped: Mapped, upstream: Mapping[str, Any]) -> UpstreamObject:
     )
 
 
-def _write(model: type[UpstreamObject], rows: list[UpstreamObject]) -> None:
+def write(model: type[UpstreamObject], rows: list[UpstreamObject]) -> None:
+    """Each id at most once."""
     changing = [field.name for field in model._meta.concrete_fields if field.name not in {"seq", "id"}]
     with transaction.atomic():
-        _take_turns()
+        take_turns()
         model._default_manager.bulk_create(rows, update_conflicts=True, unique_fields=["id"], update_fields=changing)
         contents_changed()
 
 
-def _take_turns() -> None:
+def take_turns() -> None:
+    """Until the transaction ends nobody else writes objects."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [WRITERS_LOCK])
@@ -215,8 +222,26 @@ def order_plans() -> None:
 
 def clear() -> None:
     """Empties the account. Texts stay until the cursors into them have expired."""
-    for model in (Booking, Transaction, Listing, Document):
+    with transaction.atomic():
+        SyncState.objects.all().delete()  # what is loaded next is not the copy that was kept
+        clear_objects()
+        _remove_documents(Document.objects.all())
+
+
+def clear_objects() -> None:
+    for model in (Booking, Transaction, Listing):
         model._default_manager.all().delete()
+    contents_changed()
+
+
+def remove_documents(files: Mapping[str, str]) -> None:
+    """Those documents that hold a file as named: SHA-256 by id. One that was replaced since stays."""
+    held = Document.objects.filter(id__in=files).values_list("id", "sha256")
+    _remove_documents(Document.objects.filter(id__in=[name for name, digest in held if files[name] == digest]))
+
+
+def _remove_documents(documents: QuerySet[Document]) -> None:
+    documents.delete()
     _mark_unused(timezone.now())
     contents_changed()
 
@@ -229,55 +254,3 @@ def purge_unused_contents(before: datetime) -> int:
     """Removes texts that no document has had since `before`; returns how many."""
     _, removed = DocumentContent.objects.filter(unused_since__lt=before, documents=None).delete()
     return removed.get(DocumentContent._meta.label, 0)
-
-
-# -- Upstream's values, leniently: what cannot be read as a column is still whole in `data` -----------------
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value).replace("\0", "\ufffd")
-
-
-def _code(value: Any) -> str | None:
-    """A word such as a status; one too long to be a word is visibly cut."""
-    text = _text(value)
-    return text if text is None or len(text) <= CODE_CHARS else f"{text[: CODE_CHARS - 1]}…"
-
-
-def _int(value: Any) -> int | None:
-    try:
-        number = int(value) if isinstance(value, (int, str)) else int(float(value))
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if abs(number) < 2**63 else None
-
-
-def _float(value: Any) -> float | None:
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _decimal(value: Any) -> Decimal | None:
-    try:
-        number = Decimal(str(value))
-    except (InvalidOperation, TypeError):
-        return None
-    return number.quantize(Decimal("0.0001")) if number.is_finite() and abs(number) < Decimal(10) ** 14 else None
-
-
-def _date(value: Any) -> date | None:
-    try:
-        return date.fromisoformat(str(value)[:10])
-    except ValueError:
-        return None
-
-
-def _time(value: Any) -> datetime | None:
-    try:
-        time = datetime.fromisoformat(str(value))
-    except ValueError:
-        return None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)

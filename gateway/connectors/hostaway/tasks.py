@@ -5,10 +5,12 @@ from datetime import timedelta
 from celery import shared_task
 from django.utils import timezone
 
-from gateway.connectors.hostaway import kept_plans, store
+from gateway.connectors.hostaway import kept_plans, live, live_connection, store, webhooks_applying
+from gateway.connectors.hostaway import sync as syncing
 
 KEPT = timedelta(hours=1)  # longer than any cursor into a text lives
 LONGEST = 6 * 3600  # seconds for the plan of a very long text
+SYNC_SECONDS = 200  # of one task; what is left is for the next, which goes on
 
 
 @shared_task(name="hostaway.purge_unused_contents")
@@ -21,3 +23,23 @@ def purge_unused_contents() -> int:
 def make_plans() -> int:
     store.order_plans()
     return kept_plans.make_ordered()
+
+
+@shared_task(name="hostaway.sync")
+def sync() -> str:
+    """Nothing without credentials."""
+    account = live.account()
+    if account is None:
+        return ""
+    return syncing.run(account.id, live_connection.client(account), seconds=SYNC_SECONDS).value
+
+
+@shared_task(name="hostaway.apply_webhooks")
+def apply_webhooks() -> int:
+    account = live.account()
+    return webhooks_applying.apply_waiting(account.id, live_connection.client(account)) if account else 0
+
+
+@shared_task(name="hostaway.purge_webhooks")
+def purge_webhooks() -> int:
+    return webhooks_applying.purge()

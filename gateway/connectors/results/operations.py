@@ -34,9 +34,9 @@ def _get(arguments: Arguments, caller: Caller) -> Payload:
         if path is None and rows is None:
             return stored.text
         name, value = ("path", path) if path is not None else ("rows", rows)
-        raise _not_for(stored, name, value, "startLine and endLine of the text's operation")
+        raise _not_for(stored, name, value, "startLine and endLine")
     whole = stored.rows if isinstance(stored, StoredRows) else stored.value
-    shape = stored.shape if isinstance(stored, StoredRows) and path is None else ANY
+    shape = stored.shape if path is None else ANY
     return _payload(picking.pick(whole, path=path, rows=rows), shape, stored.note if path is None else {})
 
 
@@ -126,9 +126,11 @@ def operations() -> list[Operation]:
             {
                 "path": {"type": "string", "description": "E.g. guest.name, items.*.id, items[0]."},
                 "rows": {"type": "string", "description": "E.g. 5 or 10-20, from 0."},
+                "startLine": {"type": "integer", "description": "Of a text, from 1."},
+                "endLine": {"type": "integer", "description": "Inclusive."},
             },
             title="Get from a result",
-            description="Part of a stored result, of which an answer showed only some.",
+            description="Part of a stored result.",
             fetch=_get,
             required=("handle",),
             form=("fields", "limit", "cursor"),

@@ -11,15 +11,17 @@ from context_protection.asking.columns import Type
 from context_protection.budget import dumps
 from context_protection.cursors import Walk, invalid_handle
 from context_protection.errors import InvalidArgument, InvalidCursor
-from context_protection.payloads import Kept, Record, Rows, Text
-from context_protection.pipeline import needs_no_fetch
+from context_protection.paged import PagedRows, stored_pages
+from context_protection.payloads import Kept, Payload, Record, Rows, Text
+from context_protection.pipeline import kept_payload, needs_no_fetch
 from context_protection.records import kept_value
 from context_protection.results import tabulation
 from context_protection.results.tabulation import Column
-from context_protection.shapes import Shape, withheld_note
+from context_protection.shapes import ANY, Shape, withheld_note
 from context_protection.stores import walks
 from gateway.access.callers import Caller
-from gateway.operations import Fetch, catalogue
+from gateway.operations import Fetch, FetchAsync, Fetched, catalogue
+from gateway.process.bridge import wait_for
 
 MOST_ROWS = 50_000
 MOST_BYTES = 64 * 2**20
@@ -41,6 +43,7 @@ class StoredValue:
 
     value: dict[str, Any]
     note: Mapping[str, Any]
+    shape: Shape = ANY
 
 
 @dataclass(frozen=True)
@@ -57,9 +60,9 @@ def opened(handle: str, caller: Caller) -> Stored:
     """Raises InvalidHandle, and InvalidArgument for a list that is too long to be read whole."""
     walk = walk_of(handle, caller)
     if needs_no_fetch(walk):
-        return StoredValue(kept_value(walk, walks), walk.plan["note"])
-    fetch = cast(Fetch, catalogue.get(walk.operation).fetch)
-    payload = fetch(walk.arguments, caller)
+        operation = catalogue.find(walk.operation)
+        return StoredValue(kept_value(walk, walks), walk.plan["note"], operation.shape if operation else ANY)
+    payload = _payload(walk, caller)
     if isinstance(payload, Rows):
         return _stored_rows(questions.taken_up(payload, walk.arguments), walk)
     assert not isinstance(payload, Record), "a record's walk keeps the record"
@@ -67,6 +70,27 @@ def opened(handle: str, caller: Caller) -> Stored:
     if text is None:
         raise invalid_handle(handle, walk.origin)
     return StoredText(text)
+
+
+def _payload(walk: Walk, caller: Caller) -> Payload:
+    """What the walk goes over. An upstream is asked only for pages of a list that nobody has come to yet."""
+    operation = catalogue.get(walk.operation)
+    if not operation.is_async:
+        return cast(Fetch, operation.fetch)(walk.arguments, caller)
+    kept = kept_payload(walk, operation.shape, walks)
+    if kept is not None:
+        return kept
+    known = stored_pages(walk, walks)
+
+    async def rest() -> Payload:
+        fetched = await cast(FetchAsync, operation.fetch)(walk.arguments, caller)
+        payload = fetched.payload if isinstance(fetched, Fetched) else fetched
+        if not isinstance(payload, PagedRows):  # the operation answers otherwise since
+            raise invalid_handle(walk.id, walk.origin)
+        await payload.gather_rest(known)
+        return payload
+
+    return wait_for(rest)
 
 
 def walk_of(handle: str, caller: Caller) -> Walk:
@@ -89,7 +113,7 @@ def _stored_rows(rows: Rows, walk: Walk) -> StoredRows:
 def _every_row(rows: Rows, walk: Walk, withheld: dict[str, None]) -> Iterator[dict[str, Any]]:
     """The rows as they may leave; the paths of what is taken out of them are added to `withheld`."""
     assert isinstance(rows, Kept), "a list that leaves handles can be read whole"
-    if walk.plan["total"] > MOST_ROWS:
+    if (walk.plan["total"] or 0) > MOST_ROWS:
         raise _too_long(walk)
     size = 0
     for row in rows.everything(walk.plan["source"], partial(walks.block, walk)):

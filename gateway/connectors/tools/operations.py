@@ -3,7 +3,7 @@
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from context_protection.errors import nearest
@@ -14,7 +14,7 @@ from context_protection.policy import Kind
 from gateway.access.callers import Caller
 from gateway.connectors.tools.search import Index
 from gateway.connectors.tools.words import STOP_WORDS, nouns, words
-from gateway.operations import FORM_NAMES, Operation, catalogue
+from gateway.operations import DESCRIBE_TOOL, FORM_NAMES, Operation, catalogue
 
 Arguments = Mapping[str, Any]
 
@@ -129,7 +129,7 @@ def _groups(tools: Sequence[Operation]) -> str:
 
 
 def _describe(arguments: Arguments, caller: Caller) -> Payload:
-    operation = catalogue.get(arguments["name"], caller.tools.hidden)
+    operation = replace(catalogue.get(arguments["name"], caller.tools.hidden), shown=None)
     policy = policy_for(operation.name)
     schema = operation.schema(policy, brief=True)
     return Record(
@@ -214,7 +214,7 @@ def operations() -> list[Operation]:
             settings={"default_page_size": PAGE},
         ),
         Operation(
-            name="describe_tool",
+            name=DESCRIBE_TOOL,
             title="Describe a tool",
             description="All of a tool before its first call: description, JSON Schema of its arguments, and an "
             "example as call_tool takes it.",

@@ -26,7 +26,7 @@ from tests.gateway.connectors.tools.questions import QUESTIONS
 
 pytestmark = pytest.mark.django_db
 
-MOST_OF_A_ROW = 70  # Claude's tokens
+MOST_OF_A_ROW = 80  # Claude's tokens
 
 
 def names(answer: dict[str, Any]) -> list[str]:
@@ -189,7 +189,7 @@ class TestDescribe:
             answer = doors.mcp("describe_tool", {"name": "create_all"})
             assert answer["meta"]["kind"] == "full"
             assert answer["meta"]["estimatedTokens"] > 2000
-            assert len(answer["inputSchema"]["properties"]) == 120
+            assert wide.keys() < answer["inputSchema"]["properties"].keys()
         finally:
             catalogue.withdraw("create_all")
 

@@ -1,0 +1,145 @@
+"""Hostaway's API, version 1, as pages of rows: its envelopes read, its failures told apart."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from urllib.parse import urlencode
+
+import orjson
+
+from gateway.upstreams.errors import UpstreamGarbled, UpstreamRefused
+from gateway.upstreams.exchanges import Request, Response
+
+PAGE_ROWS = 100
+LONGEST_SAID = 300  # characters of a text of upstream's
+NO_SUCH_OBJECT = 404
+Row = Mapping[str, Any]
+
+
+class Fetching(Protocol):
+    """The way of one call: credentials, rates, deadlines and repetitions are its own."""
+
+    async def fetch(self, request: Request, *, keep_seconds: float = 0.0, scope: str = "") -> Response:
+        """Raises UpstreamError, and nothing else; also for every status of 400 and above."""
+
+
+@dataclass(frozen=True)
+class Resource:
+    """One kind of object. `by_id`: pages follow the id of the last row, else they are counted. `changes`: it can be
+    asked for what has changed since a day."""
+
+    name: str
+    path: str
+    by_id: bool = False
+    changes: bool = False
+    one_by_one: bool = True
+    page_rows: int = PAGE_ROWS
+    query: Mapping[str, str] = field(default_factory=dict)
+
+
+LISTINGS = Resource("listings", "/listings", changes=True)
+RESERVATIONS = Resource("reservations", "/reservations", by_id=True, changes=True)
+# Those of an account without payments are refused. They say neither when they were changed nor keep an order of
+# their own: they are read whole, in the order of their ids.
+CHARGES = Resource(
+    "charges", "/guestPayments/charges", one_by_one=False, page_rows=500, query={"sortBy": "id", "sortOrder": "asc"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`rows` as upstream has them, whatever they are. `next`: the position after them, None at the end. `total`: the
+    rows that match, where upstream says so."""
+
+    rows: Sequence[Any]
+    next: int | None
+    total: int | None
+
+
+class Client:
+    def __init__(self, base_url: str, upstream: Fetching) -> None:
+        self.base_url, self.upstream = base_url, upstream
+
+    async def page(self, resource: Resource, position: int = 0, since: str | None = None) -> Page:
+        """The rows after `position` (0: the first), changed on the day `since` (ISO) or later. Raises UpstreamError."""
+        query = {**resource.query, "limit": str(resource.page_rows)}
+        if position:
+            query["afterId" if resource.by_id else "offset"] = str(position)
+        if since:
+            query["latestActivityStart"] = since
+        envelope = await self._envelope(f"{resource.path}?{urlencode(query)}")
+        rows = envelope.get("result")
+        if not isinstance(rows, list):
+            raise garbled("an answer without a list of rows")
+        return Page(rows, _after(resource, position, rows, envelope), _number(envelope.get("count")))
+
+    async def one(self, resource: Resource, identifier: int) -> Row | None:
+        """The object; None: there is none of this id. Raises UpstreamError."""
+        try:
+            envelope = await self._envelope(f"{resource.path}/{identifier}")
+        except UpstreamRefused as refused:
+            if http_status(refused) == NO_SUCH_OBJECT:
+                return None
+            raise
+        row = envelope.get("result")
+        if not isinstance(row, dict) or _number(row.get("id")) != identifier:
+            raise garbled("an answer that is not the object asked for")
+        return row
+
+    async def _envelope(self, path: str) -> dict[str, Any]:
+        response = await self.upstream.fetch(Request("GET", self.base_url + path))
+        try:
+            envelope = response.json()
+        except orjson.JSONDecodeError:
+            raise garbled("an answer that is no JSON") from None
+        if not isinstance(envelope, dict) or "status" not in envelope:
+            raise garbled("an answer without its envelope")
+        if envelope["status"] != "success":
+            raise _refused(response.status, envelope)
+        return envelope
+
+
+def http_status(error: Exception) -> int | None:
+    """What upstream answered with, where an error knows it."""
+    status = (getattr(error, "upstream", None) or {}).get("status")
+    return status if isinstance(status, int) else None
+
+
+def garbled(what: str) -> UpstreamGarbled:
+    return UpstreamGarbled(
+        f"Hostaway gave {what}.",
+        reason="upstream_garbled",
+        suggestion="Try again later; if it stays, HOSTAWAY_BASE_URL may not be the address of its API.",
+    )
+
+
+def _refused(status: int, envelope: Mapping[str, Any]) -> UpstreamRefused:
+    """`fail` comes with a text, under one of two names."""
+    said = envelope.get("message") or envelope.get("result")
+    text = "".join(each for each in said if each.isprintable())[:LONGEST_SAID] if isinstance(said, str) else ""
+    return UpstreamRefused(
+        "Hostaway refused the request.",
+        reason="upstream_refused",
+        suggestion="Its message, where there is one, is under data.upstream.",
+        upstream={"status": status, **({"message": text} if text else {})},
+    )
+
+
+def _after(resource: Resource, position: int, rows: Sequence[Any], envelope: Mapping[str, Any]) -> int | None:
+    """Upstream may give fewer rows than it was asked for, and says how many it would: fewer than that are the last."""
+    most = min(resource.page_rows, _number(envelope.get("limit")) or resource.page_rows)
+    if len(rows) < most:
+        return None
+    if not resource.by_id:
+        return position + len(rows)
+    last = _number(rows[-1].get("id")) if isinstance(rows[-1], dict) else None
+    if last is None or last == position:
+        raise garbled("a page after which there is no next one")
+    return last
+
+
+def _number(value: Any) -> int | None:
+    """A count: upstream writes some as text."""
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        value = int(value[:19])
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None

@@ -1,0 +1,22 @@
+"""Hostaway: listings, bookings, transactions and documents of a property manager's account."""
+
+from django.conf import settings
+
+from gateway.connectors.connector import Connector
+from gateway.connectors.hostaway.completing import IDENTIFIERS
+from gateway.connectors.hostaway.operations import operations
+from gateway.connectors.hostaway.prompts import prompts
+
+CONNECTOR = Connector(
+    name="hostaway",
+    operations=operations,
+    prompts=prompts,
+    identifiers=IDENTIFIERS,
+    schedule={
+        "make-plans": {"task": "hostaway.make_plans", "schedule": 15.0},
+        "purge-unused-contents": {"task": "hostaway.purge_unused_contents", "schedule": 3600.0},
+        "sync-hostaway": {"task": "hostaway.sync", "schedule": float(settings.HOSTAWAY_SYNC_SECONDS)},
+        "apply-webhooks": {"task": "hostaway.apply_webhooks", "schedule": 15.0},
+        "purge-webhooks": {"task": "hostaway.purge_webhooks", "schedule": 3600.0},
+    },
+)

@@ -1,0 +1,81 @@
+"""As of when the copy is. Calls are told from a snapshot in the process: it is loaded again when the contents have
+changed, which the end of each run is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from context_protection.live import Live
+from context_protection.querysets import ColumnRows
+from context_protection.revisions import contents
+from gateway.connectors.hostaway import live
+from gateway.connectors.hostaway.models import SyncState, UpstreamObject
+from gateway.connectors.hostaway.sync_states import COPIED, NOT_AVAILABLE, Copied
+
+STALE_AFTER = 3  # times of what is between two syncs
+
+
+@dataclass(frozen=True)
+class Freshness:
+    """Of one resource. `as_of`: the copy has what upstream had then; None: it is not complete yet. `next_at`: when it
+    is due again. `error`: why the last attempt failed, a word; empty: it did not."""
+
+    resource: str
+    as_of: datetime | None
+    next_at: datetime | None
+    error: str
+    age_allowed: timedelta
+    rows: int = 0  # read so far by the run under way
+
+    def is_stale(self, now: datetime) -> bool:
+        return self.as_of is None or now - self.as_of > STALE_AFTER * self.age_allowed
+
+    def note(self, now: datetime) -> dict[str, Any]:
+        """For an answer's `meta`."""
+        if self.error == NOT_AVAILABLE and self.as_of is None:
+            return {"notes": [f"Hostaway does not give {self.resource} of this account."]}
+        as_of = {"asOf": _iso(self.as_of)} if self.as_of else {}
+        return {**as_of, "stale": True} if self.is_stale(now) else as_of
+
+
+def state() -> tuple[Freshness, ...]:
+    """Of each resource of the live account; empty while the sample account serves. Asks the database."""
+    states = {each.resource: each for each in SyncState.objects.filter(is_adopted=True)}
+    return tuple(_freshness(copied, states[copied.name]) for copied in COPIED if copied.name in states)
+
+
+def _freshness(copied: Copied, state: SyncState) -> Freshness:
+    allowed = copied.age_allowed(live.interval())
+    due = [moment for moment in (state.retry_at, state.as_of and state.as_of + allowed) if moment]
+    return Freshness(copied.name, state.as_of, max(due, default=None), state.error, allowed, state.rows)
+
+
+# -- In the process ---------------------------------------------------------------------------------
+
+
+def _by_model() -> Mapping[type[UpstreamObject], Freshness]:
+    known = {each.resource: each for each in state()}
+    return {copied.mapped.model: known[copied.name] for copied in COPIED if copied.name in known}
+
+
+loaded = Live(_by_model, contents)
+
+
+def note(model: type[UpstreamObject]) -> dict[str, Any]:
+    """`asOf`, and `stale` where that is long ago; nothing of the sample account."""
+    freshness = loaded.get().get(model)
+    return freshness.note(timezone.now()) if freshness else {}
+
+
+class DatedRows(ColumnRows):
+    """Rows of an upstream's objects, with the note on their freshness."""
+
+    def note(self) -> Mapping[str, Any]:
+        return note(self.queryset.model)
+
+
+def _iso(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,178 @@
+"""The run over one resource: page by page, each stored together with where to go on, so that a kill loses nothing."""
+
+import hashlib
+import logging
+from collections.abc import Callable, Coroutine
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from django.db import transaction
+from django.utils import timezone
+
+from context_protection.revisions import contents_changed
+from gateway.connectors.hostaway import sample, store, sync_states, sync_writing
+from gateway.connectors.hostaway.client import Client, Page, garbled, http_status
+from gateway.connectors.hostaway.leases import Held, LeaseLost
+from gateway.connectors.hostaway.models import SyncState
+from gateway.connectors.hostaway.sync_states import ATTEMPTS, MODE, OVERLAP, Copied, Interrupted
+from gateway.upstreams.errors import UpstreamError, UpstreamTooSlow, UpstreamUnavailable
+
+MOST_LOOKED_FOR = 200  # rows that may be gone, in one run
+NO_ENTRY = (401, 403)
+NO_SUCH_THING = (403, 404)
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+
+class Stop(Exception):
+    """Nothing else can be read now either; `word` says why."""
+
+    def __init__(self, word: str) -> None:
+        super().__init__(word)
+        self.word = word
+
+
+class PageKillsWorkers(Exception):
+    """It was begun as often as it may be, and never ended."""
+
+
+class Run:
+    """`wait` gives what a coroutine of the client gives; `check_time` raises Stop when the time is over; `progress`
+    hears how many rows of how many were read."""
+
+    def __init__(
+        self,
+        copied: Copied,
+        *,
+        client: Client,
+        wait: Callable[[Coroutine[Any, Any, Any]], Any],
+        lease: Held,
+        check_time: Callable[[], None],
+        progress: Callable[[str, int, int | None], None],
+    ) -> None:
+        self.copied, self.client, self.wait, self.lease = copied, client, wait, lease
+        self.check_time, self.progress = check_time, progress
+        self.state = SyncState.objects.get(resource=copied.name)
+
+    def go(self) -> None:
+        """Everything where that is due, then what has changed, then what is gone. Raises Stop, LeaseLost and
+        Interrupted; of what goes wrong with this resource alone, the state tells."""
+        if self.state.retry_at and self.state.retry_at > timezone.now():
+            return
+        try:
+            self._read()
+        except (Stop, LeaseLost, Interrupted):
+            raise
+        except Exception as error:
+            self._note_failure(error)
+
+    def _read(self) -> None:
+        looked_for_changes = False
+        while mode := sync_states.due(self.copied, self.state, timezone.now()):
+            if mode is MODE.CHANGES and looked_for_changes:
+                break
+            looked_for_changes |= mode is MODE.CHANGES
+            self._read_all(mode)
+        self._look_for_gone()
+
+    def _read_all(self, mode: SyncState.Mode) -> None:
+        if not self.state.mode:
+            self._save(**sync_states.begun(mode, timezone.now()))
+        is_last = False
+        while not is_last:
+            self.check_time()
+            is_last = self._read_page(mode)
+        logger.info("hostaway read", extra={"resource": self.copied.name, "mode": mode.value})
+
+    def _read_page(self, mode: SyncState.Mode) -> bool:
+        """Whether it was the last."""
+        if self.state.attempts >= ATTEMPTS:  # whoever tried it has not lived to say why not
+            raise PageKillsWorkers
+        self._save(attempts=self.state.attempts + 1)
+        since = self._since() if mode is MODE.CHANGES else None
+        page: Page = self.wait(self.client.page(self.copied.resource, self.state.position, since))
+        self._check_progress(page)
+        with transaction.atomic():
+            self.lease.renew()
+            self._adopt()
+            written = sync_writing.save_newer(self.copied.mapped, page.rows)
+            self._save(
+                position=page.next or 0,
+                rows=self.state.rows + len(page.rows),
+                refused_rows=self.state.refused_rows + written.refused,
+                attempts=0,
+                error="",
+                retry_at=None,
+            )
+            rows = self.state.rows
+            if page.next is None:
+                self._save(**sync_states.ended(self.copied, self.state, page.total))
+                contents_changed()  # answers say as of when they are
+        self.progress(self.copied.name, rows, page.total)
+        return page.next is None
+
+    def _since(self) -> str | None:
+        return (self.state.as_of - OVERLAP).date().isoformat() if self.state.as_of else None
+
+    def _check_progress(self, page: Page) -> None:
+        """Rows that change move to the front and come again; but not all of them."""
+        if page.total is not None and self.state.rows > 2 * page.total + 1000:
+            raise garbled("more rows than it says it has")
+
+    def _adopt(self) -> None:
+        """Before the first row of this account is stored, what the store holds of another, or of the sample, is
+        removed: in the same transaction, so that nobody sees the two together, nor a store without either."""
+        if not self.state.is_adopted:
+            store.clear_objects()
+            store.remove_documents({
+                each.name: hashlib.sha256(each.content.encode()).hexdigest() for each in sample.documents()
+            })  # fmt: skip
+            SyncState.objects.filter(account=self.state.account).update(is_adopted=True)
+            self.state.is_adopted = True
+
+    # -- What is gone ----------------------------------------------------------------------------------
+
+    def _look_for_gone(self) -> None:
+        if self.state.gone_before is None:
+            return
+        missed = sync_writing.not_seen_since(self.copied.mapped, self.state.gone_before, OVERLAP, MOST_LOOKED_FOR)
+        for identifier in missed:
+            self.check_time()
+            self._remove_if_gone(identifier)
+        if len(missed) < MOST_LOOKED_FOR:
+            self._save(gone_before=None)
+
+    def _remove_if_gone(self, identifier: int) -> None:
+        resource = self.copied.resource
+        row = self.wait(self.client.one(resource, identifier)) if resource.one_by_one else None
+        with transaction.atomic():
+            self.lease.renew()
+            if row is None:
+                sync_writing.remove(self.copied.mapped, [identifier])
+            else:
+                sync_writing.save_newer(self.copied.mapped, [row])
+
+    # -- What goes wrong -------------------------------------------------------------------------------
+
+    def _note_failure(self, error: Exception) -> None:
+        """Counted, unless it is upstream's state and not this page's. Raises Stop where others would fail as well."""
+        word = error.reason if isinstance(error, UpstreamError) else type(error).__name__
+        # No traceback: messages of the database repeat what could not be stored.
+        logger.warning("hostaway not read", extra={"resource": self.copied.name, "error": word})
+        noted = {"error": word, "error_at": timezone.now()}
+        status = http_status(error)
+        if self.copied.is_optional and status in NO_SUCH_THING:
+            self._pause(sync_states.PAUSE_WHERE_NOT_AVAILABLE, {**noted, "error": sync_states.NOT_AVAILABLE})
+        elif isinstance(error, (UpstreamUnavailable, UpstreamTooSlow)) or status in NO_ENTRY:
+            self._save(attempts=max(self.state.attempts - 1, 0), **noted)
+            raise Stop(word)
+        elif self.state.attempts >= ATTEMPTS:
+            self._pause(sync_states.PAUSE_AFTER_FAILURE, noted)
+        else:
+            self._save(**noted)
+
+    def _pause(self, pause: timedelta, noted: dict[str, Any]) -> None:
+        self._save(**sync_states.begun(MODE.NONE, None), retry_at=timezone.now() + pause, **noted)
+
+    def _save(self, **values: Any) -> None:
+        sync_states.save(self.state, **values)

@@ -1,0 +1,93 @@
+"""How far the copy of each resource is: what is due next, and what a run leaves for whoever goes on with it."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from gateway.connectors.hostaway import store
+from gateway.connectors.hostaway.client import CHARGES, LISTINGS, RESERVATIONS, Resource
+from gateway.connectors.hostaway.models import SyncState
+from gateway.connectors.hostaway.store import Mapped
+
+ATTEMPTS = 3  # at one page
+PAUSE_AFTER_FAILURE = timedelta(hours=1)
+PAUSE_WHERE_NOT_AVAILABLE = timedelta(days=1)
+OVERLAP = timedelta(minutes=10)  # clocks differ, and changes show up late
+NOT_AVAILABLE = "not_available"  # the error of a resource that this account does not have
+MODE = SyncState.Mode
+
+
+@dataclass(frozen=True)
+class Copied:
+    """A resource and where it is kept. `full_every`: between two readings of everything, which find what is gone.
+    `is_optional`: an account may not have it."""
+
+    resource: Resource
+    mapped: Mapped
+    full_every: timedelta = timedelta(days=1)
+    is_optional: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.resource.name
+
+    def age_allowed(self, interval: timedelta) -> timedelta:
+        """Of a copy that is kept as it should be."""
+        return interval if self.resource.changes else max(interval, self.full_every)
+
+
+COPIED = (
+    Copied(LISTINGS, store.LISTINGS),
+    Copied(RESERVATIONS, store.BOOKINGS),
+    Copied(CHARGES, store.TRANSACTIONS, full_every=timedelta(hours=1), is_optional=True),
+)
+
+
+class Interrupted(Exception):
+    """The state is gone: the store has been filled with something else meanwhile."""
+
+
+def prepare(account_id: str, *, full: bool = False) -> None:
+    """States for this account; what was known of another one is forgotten. `full`: everything is read anew, now."""
+    with transaction.atomic():
+        if SyncState.objects.exclude(account=account_id).exists():
+            SyncState.objects.all().delete()
+        for copied in COPIED:
+            SyncState.objects.get_or_create(resource=copied.name, defaults={"account": account_id})
+        if full:
+            anew = {"full_at": None, "retry_at": None, **begun(MODE.NONE, None)}
+            SyncState.objects.all().update(**anew)
+
+
+def begun(mode: SyncState.Mode, now: datetime | None) -> dict[str, Any]:
+    return {"mode": mode, "started_at": now, "position": 0, "rows": 0, "refused_rows": 0, "attempts": 0}
+
+
+def due(copied: Copied, state: SyncState, now: datetime) -> SyncState.Mode:
+    """What is under way, or has to be begun."""
+    if state.mode:
+        return SyncState.Mode(state.mode)
+    if state.full_at is None or now - state.full_at >= copied.full_every:
+        return MODE.FULL
+    return MODE.CHANGES if copied.resource.changes else MODE.NONE
+
+
+def ended(copied: Copied, state: SyncState, total: int | None) -> dict[str, Any]:
+    """What a run that has read its last page leaves. Only where all rows were seen is it known which are gone; where
+    they cannot be asked for one by one, two readings must have missed them."""
+    values = {**begun(MODE.NONE, None), "refused_rows": state.refused_rows, "as_of": state.started_at}
+    if state.mode == MODE.FULL:
+        is_whole = total is not None and state.rows >= total
+        since = state.started_at if copied.resource.one_by_one else state.full_at
+        values |= {"full_at": state.started_at, "gone_before": since if is_whole else None}
+    return values
+
+
+def save(state: SyncState, **values: Any) -> None:
+    """Raises Interrupted."""
+    if not SyncState.objects.filter(pk=state.pk, account=state.account).update(**values):
+        raise Interrupted
+    for name, value in values.items():
+        setattr(state, name, value)

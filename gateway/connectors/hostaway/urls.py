@@ -1,0 +1,7 @@
+"""What Hostaway itself calls."""
+
+from django.urls import path
+
+from gateway.connectors.hostaway import webhooks
+
+urlpatterns = [path("webhooks/hostaway", webhooks.receive, name="hostaway-webhook")]

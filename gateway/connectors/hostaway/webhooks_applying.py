@@ -1,0 +1,111 @@
+"""Applies what Hostaway's webhooks have told: what is stored stays if it is newer, so that events may come late, twice,
+or before their parents. An event that holds the whole reservation is enough; else that reservation is asked for."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any
+
+import orjson
+from django.utils import timezone
+
+from gateway.connectors.hostaway import leases, store, sync_writing, values
+from gateway.connectors.hostaway.client import RESERVATIONS, Client, Row
+from gateway.connectors.hostaway.models import SyncState, WebhookEvent
+from gateway.upstreams.errors import UpstreamError, UpstreamTooSlow, UpstreamUnavailable
+
+LEASE = "hostaway.webhooks"
+AT_ONCE = 200  # events of one sweep
+ATTEMPTS = 3
+KEPT = timedelta(days=7)
+RESERVATION = "reservation."
+WHOLE = ("listingMapId", "arrivalDate", "departureDate", "status", "updatedOn")  # what a whole reservation has
+AWAY = (UpstreamUnavailable, UpstreamTooSlow)
+OUTCOME = WebhookEvent.Outcome
+logger = logging.getLogger(__name__)
+
+
+def apply_waiting(account_id: str, client: Client) -> int:
+    """Applies what is waiting, oldest first; returns how many. Nothing before the store holds this account."""
+    if not SyncState.objects.filter(account=account_id, is_adopted=True).exists():
+        return 0
+    with leases.held(LEASE) as lease, asyncio.Runner() as loop:
+        if lease is None:
+            return 0
+        asking = Asking(lambda identifier: loop.run(client.one(RESERVATIONS, identifier)))
+        waiting = list(WebhookEvent.objects.filter(outcome=OUTCOME.WAITING).order_by("received_at", "pk")[:AT_ONCE])
+        for event in waiting:
+            lease.renew()
+            _try(event, asking, account_id)
+        return len(waiting)
+
+
+class Asking:
+    """Reservations as upstream has them, in one sweep: each is asked for once, and none after upstream was found away
+    or slow."""
+
+    def __init__(self, ask: Callable[[int], Row | None]) -> None:
+        self._ask = ask
+        self._known: dict[int, Row | None] = {}
+        self._away: UpstreamError | None = None
+
+    def __call__(self, identifier: int) -> Row | None:
+        """None: there is none. Raises UpstreamError."""
+        if self._away is not None:
+            raise self._away
+        if identifier not in self._known:
+            try:
+                self._known[identifier] = self._ask(identifier)
+            except AWAY as away:
+                self._away = away
+                raise
+        return self._known[identifier]
+
+
+def purge() -> int:
+    """Removes events of more than KEPT ago; returns how many."""
+    return WebhookEvent.objects.filter(received_at__lt=timezone.now() - KEPT).delete()[0]
+
+
+def _try(event: WebhookEvent, asking: Asking, account_id: str) -> None:
+    """Counted before it is tried: an event that kills its worker is given up like one that fails. While upstream is
+    away an event waits, and that is not counted."""
+    if event.attempts >= ATTEMPTS:
+        _note(event, outcome=OUTCOME.FAILED)
+        return
+    _note(event, attempts=event.attempts + 1)
+    try:
+        outcome = _apply(orjson.loads(event.body), asking, account_id)
+    except AWAY as away:
+        _note(event, attempts=event.attempts - 1, error=away.reason)
+    except Exception as error:
+        word = error.reason if isinstance(error, UpstreamError) else type(error).__name__
+        logger.warning("hostaway event not applied", extra={"event_id": event.pk, "error": word})
+        _note(event, error=word, outcome=OUTCOME.FAILED if event.attempts >= ATTEMPTS else OUTCOME.WAITING)
+    else:
+        _note(event, error="", outcome=outcome, body=event.body if outcome is OUTCOME.KEPT else "")
+
+
+def _apply(event: Mapping[str, Any], asking: Asking, account_id: str) -> WebhookEvent.Outcome:
+    held = event.get("data")
+    data: Row = held if isinstance(held, dict) else {}
+    identifier = values.integer(data.get("id"))
+    is_ours = str(event.get("accountId", account_id)) == account_id
+    if not identifier or not is_ours or not event["event"].startswith(RESERVATION):
+        return OUTCOME.KEPT
+    row = data if _is_whole(data) else asking(identifier)
+    if row is None:
+        sync_writing.remove(store.BOOKINGS, [identifier])
+        return OUTCOME.APPLIED
+    return OUTCOME.OLDER if sync_writing.save_newer(store.BOOKINGS, [row]).older else OUTCOME.APPLIED
+
+
+def _is_whole(data: Row) -> bool:
+    return all(data.get(name) for name in WHOLE)
+
+
+def _note(event: WebhookEvent, **changed: Any) -> None:
+    WebhookEvent.objects.filter(pk=event.pk).update(**changed)
+    for name, value in changed.items():
+        setattr(event, name, value)

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class McpServersConfig(AppConfig):
+    name = "gateway.connectors.mcp_servers"
+    verbose_name = "MCP servers"

@@ -1,0 +1,28 @@
+"""Words of strangers, made harmless to whoever reads them: what cannot be seen is taken out."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?")
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})  # controls, marks of direction, zero widths, tags
+_BLANKS = re.compile(r"\s+")
+MASK = "•••"
+
+
+def cleaned(words: str, most: int, secrets: Iterable[str] = ()) -> str:
+    """At most so many characters, in one line, without what a terminal or a model would read and a person not see.
+    Whatever of `secrets` they repeat is masked."""
+    for secret in secrets:
+        words = words.replace(secret, MASK)
+    seen = "".join(map(_visible, _ESCAPES.sub("", words)))
+    line = _BLANKS.sub(" ", seen).strip()
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def _visible(character: str) -> str:
+    if character.isspace():
+        return " "
+    hidden = unicodedata.category(character) in _INVISIBLE or "\U000e0100" <= character <= "\U000e01ef"
+    hidden = hidden or character == "\ufffd"  # in the place of what could not even be kept
+    return "" if hidden else character

@@ -1,0 +1,82 @@
+"""Servers that ops add by their address, with how they know who calls; and what servers have last said that they
+can do."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import models
+from simple_history.models import HistoricalRecords
+
+from context_protection.revisions import bump_when_changed
+from gateway.connectors.mcp_servers.configuration import NAME, from_file
+from gateway.upstreams.connections import Connection
+from gateway.upstreams.models import IN_WORDS, WithCredential
+from gateway.upstreams.rules import Problem, address_problem, authentication_problems
+
+
+class McpServer(WithCredential):
+    """Commands are not set here: whoever can log in would run them."""
+
+    name = models.SlugField(
+        max_length=32, unique=True, help_text="Its tools are called by it: files makes files_search of a tool search."
+    )
+    url = models.CharField(  # no URLField: hosts of a private network have short names
+        "address", max_length=500, help_text="Of its Streamable HTTP endpoint, such as https://example.com/mcp."
+    )
+    enabled = models.BooleanField(default=True, help_text="Off: its tools are not offered, and it is not asked.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    history = HistoricalRecords(excluded_fields=["sealed_secret"])
+
+    class Meta:
+        ordering = ("name",)
+        verbose_name = "MCP server"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def connection(self) -> Connection:
+        return Connection(name=self.name, base_url=self.url, **self.credential())
+
+    def clean(self) -> None:
+        """Refuses what cannot work, and a secret that would go to where it was not entered for."""
+        found: dict[str, list[str]] = {}
+        for field, sentence in self._problems():
+            found.setdefault(field, []).append(sentence)
+        if found:
+            raise ValidationError(found)
+
+    def _problems(self) -> Iterator[Problem]:
+        # What is empty is told already, at its field.
+        if self.name and not NAME.fullmatch(self.name):
+            yield "name", "Use 1 to 32 lower-case letters, digits, _ and -."
+        elif any(server.name == self.name for server in from_file(settings.MCP_SERVERS_FILE)):
+            yield "name", "The servers' file (MCP_SERVERS_FILE) has a server of this name already."
+        if self.url and (problem := address_problem(self.url)):
+            yield "url", problem
+        if self.authentication not in IN_WORDS:
+            return  # told already, at its field
+        self.empty_what_does_not_apply()
+        connection = self.connection()
+        yield from authentication_problems(connection)
+        yield from self.secret_problems(connection)
+
+
+class ToolList(models.Model):
+    """What a server has last answered to tools/list: offered also while it is away."""
+
+    server = models.CharField(max_length=32, primary_key=True)
+    tools: "models.JSONField[list[dict[str, Any]]]" = models.JSONField()
+    changed_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ("server",)
+
+    def __str__(self) -> str:
+        return self.server
+
+
+bump_when_changed(McpServer)
+bump_when_changed(ToolList)

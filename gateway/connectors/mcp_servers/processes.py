@@ -1,0 +1,133 @@
+"""A server that is a child of this process: started without a shell, with an environment of its own, in a process group
+of its own, and ended with everything that it has started."""
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import anyio
+from mcp.shared.message import SessionMessage
+
+from gateway.connectors.mcp_servers.cleaning import cleaned
+from gateway.connectors.mcp_servers.configuration import Command
+from gateway.connectors.mcp_servers.wire import LARGEST, Cut, Lines, message_of
+
+INHERITED = ("PATH", "HOME", "LANG")
+READ = 1 << 20  # bytes at a time
+LOGGED = 2000  # characters of a line that it says on stderr
+PATIENCE = 2.0  # seconds after its input has ended, and again after SIGTERM
+
+logger = logging.getLogger(__name__)
+
+
+def environment(server: Command) -> dict[str, str]:
+    """What the child gets to see: none of our secrets."""
+    inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    return {**inherited, **dict(server.environment)}
+
+
+@asynccontextmanager
+async def started(server: Command, ended: Callable[[], None]) -> AsyncIterator[tuple[Any, Any]]:
+    """The streams of a new child, as the SDK's clients take them. `ended` is called when it says no more. Raises
+    OSError for what cannot be started."""
+    process = await asyncio.create_subprocess_exec(
+        server.command,
+        *server.arguments,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=environment(server),
+        cwd=server.directory,
+        start_new_session=True,
+        limit=READ,
+    )
+    logger.info("MCP server started", extra={"server": server.name, "pid": process.pid})
+    incoming, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    sent, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+    assert process.stdin
+    assert process.stdout
+    assert process.stderr
+    tasks = [
+        asyncio.create_task(_listen(process.stdout, incoming, ended)),
+        asyncio.create_task(_speak(outgoing, process.stdin)),
+        asyncio.create_task(_log(process.stderr, server)),
+    ]
+    try:
+        yield received, sent
+    finally:
+        await asyncio.shield(_end(process, tasks))
+        for stream in (incoming, received, sent, outgoing):
+            stream.close()
+        logger.info("MCP server ended", extra={"server": server.name, "pid": process.pid, "code": process.returncode})
+
+
+async def _listen(stdout: asyncio.StreamReader, incoming: Any, ended: Callable[[], None]) -> None:
+    lines = Lines(LARGEST)
+    try:
+        with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # nobody listens any more
+            async with incoming:
+                while chunk := await stdout.read(READ):
+                    for line in lines.feed(chunk):
+                        if (message := message_of(line)) is not None:
+                            await incoming.send(message)
+                        elif isinstance(line, Cut):
+                            return  # whose answer it was cannot be told: whoever waits hears that it is over
+    finally:
+        ended()
+
+
+async def _speak(outgoing: Any, stdin: asyncio.StreamWriter) -> None:
+    with suppress(OSError):  # it has died: `_listen` sees that too
+        async for message in outgoing:
+            text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+            stdin.write(text.encode() + b"\n")
+            await stdin.drain()
+
+
+async def _log(stderr: asyncio.StreamReader, server: Command) -> None:
+    lines = Lines(LOGGED * 4, ends=LOGGED)
+    while chunk := await stderr.read(READ):
+        for line in lines.feed(chunk):
+            _say(line, server)
+    for line in lines.rest():
+        _say(line, server)
+
+
+def _say(line: bytes | Cut, server: Command) -> None:
+    data = line.head if isinstance(line, Cut) else line
+    words = cleaned(data.decode("utf-8", "replace"), LOGGED, server.secrets)
+    if words:
+        logger.info("MCP server says", extra={"server": server.name, "line": words})
+
+
+async def _end(process: asyncio.subprocess.Process, tasks: list["asyncio.Task[None]"]) -> None:
+    """As the specification has it: its input ends, and it has a while to leave by itself."""
+    assert process.stdin
+    process.stdin.close()
+    if not await _left(process):
+        _signal(process, signal.SIGTERM)
+        await _left(process)
+    _signal(process, signal.SIGKILL)  # also what it has started and left behind
+    await _left(process)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    with suppress(OSError):
+        await process.stdin.wait_closed()
+
+
+async def _left(process: asyncio.subprocess.Process) -> bool:
+    """Whether it has ended in time. `process.wait` would also wait for its pipes, which others may hold open."""
+    deadline = asyncio.get_running_loop().time() + PATIENCE
+    while process.returncode is None and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    return process.returncode is not None
+
+
+def _signal(process: asyncio.subprocess.Process, number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, number)

@@ -1,0 +1,202 @@
+"""Sessions with the servers, one for each, on a loop of their own: calls come from loops that live for years and from
+such that live for one call, and large messages are taken apart beside the loop that serves the doors."""
+
+import asyncio
+import atexit
+import threading
+import time
+from collections.abc import Awaitable, Callable, Collection, Coroutine
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import mcp.types as types
+from mcp import MCPError
+from mcp.shared.dispatcher import ProgressFnT
+from pydantic import ValidationError
+
+from gateway.connectors.mcp_servers import checked, refusals
+from gateway.connectors.mcp_servers.addresses import Transports
+from gateway.connectors.mcp_servers.cleaning import cleaned
+from gateway.connectors.mcp_servers.configuration import Server
+from gateway.connectors.mcp_servers.connections import CLOSE_SECONDS, Connection
+from gateway.connectors.mcp_servers.refusals import QUOTED
+from gateway.connectors.mcp_servers.wire import FORGOTTEN
+from gateway.progress import Heard
+from gateway.upstreams.errors import UpstreamCredentials, UpstreamError
+
+T = TypeVar("T")
+MOST_PROGRESS = 2.0**53  # NaN and infinity are none, and JSON has neither
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds after a connection that did not last
+
+
+class Session:
+    """With one server: a connection that is opened at the first need, and again after it has ended. All of it is called
+    on one loop."""
+
+    def __init__(
+        self,
+        server: Server,
+        transports: Transports,
+        changed: Callable[[], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.server, self._transports, self._changed, self._clock = server, transports, changed, clock
+        self._connection: Connection | None = None
+        self._failures = 0  # connections that ended since the last answer
+        self._not_before = 0.0
+        self._failure: UpstreamError | None = None  # of the connection before
+
+    async def call(
+        self, tool: str, arguments: dict[str, Any], progress: ProgressFnT | None = None
+    ) -> types.CallToolResult:
+        """Raises UpstreamError."""
+        return await self._asked(lambda connection: connection.call(tool, arguments, progress))
+
+    async def tools(self) -> list[types.Tool]:
+        """Raises UpstreamError."""
+        return await self._asked(lambda connection: connection.tools())
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            await self._connection.close()
+
+    async def _asked(self, question: Callable[[Connection], Awaitable[T]]) -> T:
+        try:
+            answer = await self._once_more_if_forgotten(question)
+        except (MCPError, ValidationError) as error:
+            raise refusals.refused(self.server, error) from None
+        self._failures = 0
+        return answer
+
+    async def _once_more_if_forgotten(self, question: Callable[[Connection], Awaitable[T]]) -> T:
+        """A server that has forgotten the session has not done what was asked."""
+        connection = self._connected()
+        try:
+            return await question(connection)
+        except MCPError as error:
+            if error.code != FORGOTTEN:
+                raise
+        if connection is self._connection:
+            self._connection = None
+            await connection.close()
+        return await question(self._connected())
+
+    def _connected(self) -> Connection:
+        """The connection, or a new one in the place of one that has ended. Raises UpstreamError during the pause
+        after several that have: the first is followed at once."""
+        if self._connection is not None and self._connection.is_over:
+            self._failure, self._connection = self._connection.failure, None
+            self._failures += 1
+            self._not_before = self._clock() + _pause(self._failures)
+        if self._connection is None:
+            if (seconds := self._not_before - self._clock()) > 0:
+                lasting = self._failure if isinstance(self._failure, UpstreamCredentials) else None
+                raise lasting or refusals.unavailable(self.server, seconds)
+            self._connection = Connection(self.server, self._transports, self._changed)
+        return self._connection
+
+
+def _pause(failures: int) -> float:
+    return 0.0 if failures < 2 else min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(failures - 2, 10))
+
+
+class Sessions:
+    """Those of this process. Can be called from any loop."""
+
+    def __init__(self, transports: Transports = checked.transport) -> None:
+        self.transports = transports
+        self._sessions: dict[str, Session] = {}
+        self._tell: Callable[[], object] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._lock = threading.Lock()
+
+    def when_changed(self, tell: Callable[[], object] | None) -> None:
+        """What is called, on some thread, when a server says that its tools have changed."""
+        self._tell = tell
+
+    async def call(
+        self, server: Server, tool: str, arguments: dict[str, Any], heard: Heard | None = None
+    ) -> types.CallToolResult:
+        """What the tool answers, also an error. `heard` is told on this loop how far it is. Cancelling it cancels the
+        request. Raises UpstreamError."""
+        progress = _passed_on(server, heard, asyncio.get_running_loop()) if heard else None
+        return await asyncio.wrap_future(self._submit(self._call(server, tool, arguments, progress)))
+
+    async def tools(self, server: Server) -> list[types.Tool]:
+        """Raises UpstreamError."""
+        return await asyncio.wrap_future(self._submit(self._tools(server)))
+
+    async def retain(self, servers: Collection[Server]) -> None:
+        """Ends the sessions with all others."""
+        await asyncio.wrap_future(self._submit(self._retain(servers)))
+
+    async def close(self) -> None:
+        """Ends all connections and children. What is called afterwards begins anew."""
+        await self.retain(())
+
+    def close_at_exit(self) -> None:
+        if self._loop is not None and self._sessions:
+            self._submit(self._retain(())).result(CLOSE_SECONDS)
+
+    # -- On the sessions' loop ----------------------------------------------------------------------
+
+    async def _call(
+        self, server: Server, tool: str, arguments: dict[str, Any], progress: ProgressFnT | None
+    ) -> types.CallToolResult:
+        return await (await self._session(server)).call(tool, arguments, progress)
+
+    async def _tools(self, server: Server) -> list[types.Tool]:
+        return await (await self._session(server)).tools()
+
+    async def _session(self, server: Server) -> Session:
+        """The server's; one that is configured otherwise now is ended."""
+        session = self._sessions.get(server.name)
+        if session is None or session.server != server:
+            self._sessions[server.name] = Session(server, self.transports, self._announce)
+            if session is not None:
+                await session.close()
+        return self._sessions[server.name]
+
+    def _announce(self) -> None:
+        if self._tell is not None:
+            self._tell()
+
+    async def _retain(self, servers: Collection[Server]) -> None:
+        others = [each for each in self._sessions.values() if each.server not in servers]
+        for session in others:
+            del self._sessions[session.server.name]
+        await asyncio.gather(*(session.close() for session in others))
+
+    # -- The loop -----------------------------------------------------------------------------------
+
+    def _submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        return asyncio.run_coroutine_threadsafe(work, self._running())
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=self._loop.run_forever, name="mcp-servers", daemon=True).start()
+                atexit.register(self.close_at_exit)
+            return self._loop
+
+
+def _passed_on(server: Server, heard: Heard, loop: asyncio.AbstractEventLoop) -> ProgressFnT:
+    """From the sessions' loop to the call's, cleaned. What is no progress of anything is left out."""
+
+    async def passed_on(progress: float, total: float | None, message: str | None) -> None:
+        if not _is_number(progress):
+            return
+        words = cleaned(message, QUOTED, server.secrets) if message else None
+        with suppress(RuntimeError):  # the call is over, and its loop with it
+            loop.call_soon_threadsafe(heard, progress, total if _is_number(total) else None, words or None)
+
+    return passed_on
+
+
+def _is_number(value: float | None) -> bool:
+    return value is not None and abs(value) <= MOST_PROGRESS
+
+
+sessions = Sessions()

@@ -1,0 +1,191 @@
+"""The official client without its I/O: it says what it would ask, and reads what was answered; we ask, on the loop.
+
+What is sent, what is valid and how answers are read stays the client's. It would block on `requests`, and is never
+given a connection.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
+from urllib.parse import urlencode
+
+import orjson
+from nsip_client import NSIPClient
+from nsip_client.models import AnimalDetails, Lineage, Progeny
+
+from gateway.connectors.nsip import answers
+from gateway.upstreams.errors import UpstreamError, UpstreamGarbled
+from gateway.upstreams.exchanges import Accept, Request, Response
+
+P = ParamSpec("P")
+T = TypeVar("T")
+U = TypeVar("U")
+
+logger = logging.getLogger(__name__)
+
+HEADERS = {"accept": "application/json"}
+JSON_HEADERS = {**HEADERS, "content-type": "application/json"}  # without it upstream answers 415
+
+
+class Fetching(Protocol):
+    """What asks an upstream: `gateway.upstreams.upstream.Upstream`."""
+
+    async def fetch(self, request: Request, *, keep_seconds: float = 0.0, accept: Accept | None = None) -> Response:
+        """Raises UpstreamError, and nothing else."""
+
+
+@dataclass(frozen=True)
+class Needed(Exception):
+    """What the client would ask now."""
+
+    method: str
+    endpoint: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    body: Any = None
+
+    def request(self, base_url: str) -> Request:
+        """The same for the same question, in whatever order its parameters were given (N-FR-009). Nothing that NSIP is
+        asked changes anything there."""
+        query = urlencode(sorted((name, _written(value)) for name, value in self.params.items() if value is not None))
+        return Request(
+            self.method,
+            f"{base_url.rstrip('/')}/{self.endpoint}{'?' if query else ''}{query}",
+            headers=HEADERS if self.body is None else JSON_HEADERS,
+            body=b"" if self.body is None else orjson.dumps(self.body, option=orjson.OPT_SORT_KEYS),
+            repeatable=True,
+        )
+
+
+def _written(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+_UNANSWERED: Any = object()
+
+
+class Replaying(NSIPClient):
+    """A client for one question: raises Needed, or reads the answer."""
+
+    def __init__(self, answer: Any = _UNANSWERED) -> None:
+        self._answer = answer  # and no session, which the client's own would open
+
+    def _make_request(
+        self,
+        method: str,
+        endpoint: str,
+        params: dict[str, Any] | None = None,
+        data: dict[str, Any] | None = None,
+        json: dict[str, Any] | None = None,
+    ) -> Any:
+        if self._answer is _UNANSWERED:
+            raise Needed(method, endpoint, params or {}, json)
+        return self._answer
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T]):
+    """What the client made of an answer. `note` is what `meta` should say of it; `as_of` and `fresh_until` as of
+    Response."""
+
+    value: T
+    as_of: float = 0.0
+    fresh_until: float = 0.0
+    note: Mapping[str, Any] = field(default_factory=dict)
+
+    def with_value(self, value: U) -> "Answer[U]":
+        return Answer(value, self.as_of, self.fresh_until, self.note)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    details: AnimalDetails
+    lineage: Lineage
+    progeny: Progeny
+
+
+class Nsip:
+    """NSIP Search. `keep_seconds` says for how long the answer to a method of the client's may be given again."""
+
+    def __init__(self, upstream: Fetching, base_url: str, keep_seconds: Callable[[str], float]) -> None:
+        self._upstream, self._base_url, self._keep_seconds = upstream, base_url, keep_seconds
+
+    async def ask(
+        self, method: Callable[Concatenate[NSIPClient, P], T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Answer[T]:
+        """What `method` of the client returns. Raises UpstreamError, whose `value` is the method's name."""
+        name = method.__name__
+        try:
+            return await self._asked(method, *args, **kwargs)
+        except UpstreamError as error:
+            raise replace(error, parameter="method", value=name, suggestion=error.suggestion or _SUGGESTION) from None
+
+    async def profile(self, lpn_id: str) -> Answer[Profile]:
+        """The client's search_by_lpn: details, lineage and progeny, asked for at once."""
+        asked = await asyncio.gather(
+            self.ask(NSIPClient.get_animal_details, lpn_id),
+            self.ask(NSIPClient.get_lineage, lpn_id),
+            self.ask(NSIPClient.get_progeny, lpn_id),
+            return_exceptions=True,  # each is waited for: the one that a breaker lets through says whether all is well
+        )
+        found = [_had(each) for each in asked]
+        oldest = min(found, key=lambda answer: answer.fresh_until)
+        return oldest.with_value(Profile(*(answer.value for answer in found)))
+
+    async def _asked(
+        self, method: Callable[Concatenate[NSIPClient, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> Answer[T]:
+        request = _needed(method, *args, **kwargs).request(self._base_url)
+
+        async def accept(response: Response) -> Response:
+            return replace(response, content=_read(response, method, *args, **kwargs))
+
+        keep_seconds = self._keep_seconds(method.__name__)
+        response = await self._upstream.fetch(request, keep_seconds=keep_seconds, accept=accept)
+        value: T = (response if response.content is not None else await accept(response)).content
+        return Answer(value, response.as_of, response.fresh_until, response.note(kept=False))
+
+
+def _had(outcome: Answer[Any] | BaseException) -> Answer[Any]:
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
+
+
+_SUGGESTION = "Try again later; NSIP may not be available."
+# What reading an answer of another shape ends with, in the client's code as in ours.
+_UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
+def _needed(method: Callable[Concatenate[NSIPClient, P], object], *args: P.args, **kwargs: P.kwargs) -> Needed:
+    try:
+        method(Replaying(), *args, **kwargs)
+    except Needed as needed:
+        return needed
+    raise AssertionError("the client answered without asking")
+
+
+def _read(response: Response, method: Callable[Concatenate[NSIPClient, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Raises UpstreamGarbled for what is not the data that was asked for, though its status says so."""
+    try:
+        body = _body(response)
+        value = method(Replaying(body), *args, **kwargs)
+        if answers.is_one(method.__name__, body, value):
+            return value
+    except _UNREADABLE as error:
+        logger.warning("NSIP answered with what cannot be read", extra={"error": type(error).__name__})
+    raise UpstreamGarbled(
+        "NSIP answered, but not with the data that was asked for.",
+        reason="upstream_garbled",
+        expected="JSON as NSIP Search documents it, with the identity of what it is about",
+        suggestion="Try again later: NSIP may be under maintenance, or may have changed its format.",
+    )
+
+
+def _body(response: Response) -> Any:
+    """Raises ValueError for what is no JSON, or so deep that whoever walks through it would break."""
+    body = response.json()
+    if not answers.is_shallow(body):
+        raise ValueError("nested too deep")
+    return body

@@ -1,0 +1,91 @@
+"""What callers may ask NSIP for: the schemas of arguments, and what no schema says well. Whatever is wrong is found
+before upstream is asked (N-FR-003)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from context_protection.errors import InvalidArgument
+from gateway.connectors.nsip import criteria
+from gateway.connectors.nsip.traits import TRAITS
+
+Schema = Mapping[str, Any]
+Arguments = Mapping[str, Any]
+
+SHORTEST_LPN = 5
+LPN_EXAMPLE = "6401492020FLE249"
+MOST_PER_PAGE = 100
+SEARCH_PAGE, PROGENY_PAGE = 15, 10  # rows, where the caller does not say: the client's own
+
+SUMMARIZE: Schema = {"type": "boolean", "default": True, "description": "false: whole, in parts where it is large."}
+QUIET = frozenset({"summarize"})  # `fields` says the same
+BREED_ID: Schema = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1, "description": "From nsip_list_breeds."}
+PAGE: Schema = {
+    "type": "integer",
+    "minimum": 0,
+    "maximum": 1_000_000,
+    "description": "Page to begin at, from 0; cursor goes on from there.",
+}
+
+
+def lpn_schema(what: str) -> Schema:
+    return {"type": "string", "maxLength": 64, "description": f"{what}, at least {SHORTEST_LPN} characters."}
+
+
+def page_size_schema(default: int) -> Schema:
+    return {"type": "integer", "minimum": 1, "maximum": MOST_PER_PAGE, "default": default, "description": "As limit."}
+
+
+PROGENY: Mapping[str, Schema] = {
+    "lpn_id": lpn_schema("LPN of a parent"),
+    "page": PAGE,
+    "page_size": page_size_schema(PROGENY_PAGE),
+}
+SEARCH: Mapping[str, Schema] = {
+    "page": PAGE,
+    "page_size": page_size_schema(SEARCH_PAGE),
+    "breed_id": BREED_ID,
+    "sorted_trait": {
+        "type": "string",
+        "enum": [*TRAITS, *(name.lower() for name in TRAITS)],
+        "description": "Trait to sort by.",
+    },
+    "reverse": {"type": "boolean", "description": "true: from high to low."},
+    "search_criteria": {"type": "object", "description": "Filters.", "properties": criteria.PROPERTIES},
+}
+
+
+def form(given: Arguments) -> dict[str, Any]:
+    """What the client's own names for it say of the answer's form, of arguments as they were given."""
+    limit = {"limit": given["page_size"]} if "page_size" in given else {}
+    return {**limit, **({"fields": "all"} if given.get("summarize") is False else {})}
+
+
+def lpn(arguments: Arguments, name: str) -> str:
+    """An LPN, or a registration number. Raises InvalidArgument."""
+    value: str = arguments[name].strip()
+    if len(value) >= SHORTEST_LPN and value.isprintable():
+        return value
+    raise InvalidArgument(
+        f"{name} is {'empty' if not value else 'too short' if value.isprintable() else 'not printable'}.",
+        reason=f"invalid_{name}",
+        parameter=name,
+        value=arguments[name],
+        expected=f"a printable text of at least {SHORTEST_LPN} characters",
+        suggestion=f"Provide a valid LPN like {LPN_EXAMPLE}; nsip_search_animals finds them.",
+    )
+
+
+def first_row(arguments: Arguments) -> int:
+    """The row, from 0, at which a list begins."""
+    page: int = arguments.get("page", 0)
+    return page * int(arguments["page_size"])
+
+
+def search_question(arguments: Arguments) -> dict[str, Any]:
+    """The client's search_animals arguments, but for the page. Raises InvalidArgument."""
+    question = {name: arguments[name] for name in ("breed_id", "reverse") if name in arguments}
+    if "sorted_trait" in arguments:
+        question["sorted_trait"] = arguments["sorted_trait"].upper()
+    if wanted := criteria.checked(arguments.get("search_criteria", {})):
+        question["search_criteria"] = wanted
+    return question

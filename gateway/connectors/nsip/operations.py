@@ -1,0 +1,286 @@
+"""The nine methods of NSIP's client as operations (N-FR-010)."""
+
+from collections.abc import Awaitable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
+
+from nsip_client import NSIPClient
+from nsip_client.models import AnimalDetails
+
+from context_protection.errors import NotFound
+from context_protection.paged import PagedRows
+from context_protection.payloads import Payload, Record
+from context_protection.policies import last_policy_for
+from context_protection.policy import Kind
+from context_protection.shapes import Shape
+from gateway.access.callers import Caller
+from gateway.connectors.nsip import inputs, lineage, ranges, shapes, sources, traits
+from gateway.connectors.nsip.client import Answer, Nsip
+from gateway.operations import FetchAsync, Fetched, Operation, as_fresh_as_its_answer
+from gateway.upstreams.errors import UpstreamError
+
+Arguments = Mapping[str, Any]
+T = TypeVar("T")
+
+# By which operation a method of the client's is called: ops set for how long answers are kept by operation.
+OPERATIONS = {
+    "get_date_last_updated": "nsip_get_last_update",
+    "get_available_breed_groups": "nsip_list_breeds",
+    "get_statuses_by_breed_group": "nsip_get_statuses",
+    "get_trait_ranges_by_breed": "nsip_get_trait_ranges",
+    "search_animals": "nsip_search_animals",
+    "get_animal_details": "nsip_get_animal",
+    "get_lineage": "nsip_get_lineage",
+    "get_progeny": "nsip_get_progeny",
+}
+THRESHOLD = 2000  # tokens, above which a record is summarised (N-FR-005)
+KEPT_SECONDS = 3600  # that an answer is given again (N-FR-009)
+
+
+def keep_seconds(method: str) -> float:
+    """For how long an answer to that method of the client's may be given again, as ops have set it."""
+    return last_policy_for(OPERATIONS[method]).cache_seconds
+
+
+def animal(details: AnimalDetails) -> dict[str, Any]:
+    """The client's `to_dict()`, with all traits that upstream has."""
+    raw, value = details.raw_data, details.to_dict()
+    is_nested = isinstance(raw.get("data"), dict)
+    found = traits.traits_of(raw["data"]["searchResultViewModel"] if is_nested else raw)
+    also_read = {name: trait for name, trait in value["traits"].items() if name not in found}
+    return {**value, "traits": {**found, **also_read}}
+
+
+async def _known(parameter: str, value: str, answer: Awaitable[T]) -> T:
+    """The answer about an animal. Raises NotFound where upstream has none of that name."""
+    try:
+        return await answer
+    except UpstreamError as error:
+        if (error.upstream or {}).get("status") != 404:
+            raise
+    raise NotFound(
+        f"NSIP has no animal {value}.",
+        reason="not_found",
+        parameter=parameter,
+        value=value,
+        expected="the LPN of an animal in NSIP's database",
+        suggestion="Find the animal with nsip_search_animals, and take its LpnId.",
+    )
+
+
+@dataclass(frozen=True)
+class Fetches:
+    """What each operation gives. All of them raise InvalidArgument, NotFound, UpstreamError."""
+
+    api: Nsip
+
+    async def last_update(self, arguments: Arguments, caller: Caller) -> Fetched:
+        answer = await self.api.ask(NSIPClient.get_date_last_updated)
+        date: Any = answer.value
+        return _record_of(answer, date if isinstance(date, dict) else {"date": date}, shapes.SMALL)
+
+    async def breeds(self, arguments: Arguments, caller: Caller) -> Fetched:
+        answer = await self.api.ask(NSIPClient.get_available_breed_groups)
+        return _record_of(answer, {"breed_groups": [asdict(group) for group in answer.value]}, shapes.SMALL)
+
+    async def statuses(self, arguments: Arguments, caller: Caller) -> Fetched:
+        answer = await self.api.ask(NSIPClient.get_statuses_by_breed_group)
+        return _record_of(answer, {"statuses": answer.value}, shapes.SMALL)
+
+    async def trait_ranges(self, arguments: Arguments, caller: Caller) -> Fetched:
+        answer = await self.api.ask(NSIPClient.get_trait_ranges_by_breed, arguments["breed_id"])
+        return _record_of(answer, ranges.trait_ranges(answer.value), shapes.SMALL)
+
+    async def search(self, arguments: Arguments, caller: Caller) -> Payload:
+        read = sources.search(self.api, inputs.search_question(arguments))
+        return _rows(read, arguments, shapes.FOUND_ANIMAL)
+
+    async def animal(self, arguments: Arguments, caller: Caller) -> Fetched:
+        name = inputs.lpn(arguments, "search_string")
+        answer = await _known("search_string", name, self.api.ask(NSIPClient.get_animal_details, name))
+        return _record_of(answer, animal(answer.value), shapes.ANIMAL)
+
+    async def lineage(self, arguments: Arguments, caller: Caller) -> Fetched:
+        lpn = inputs.lpn(arguments, "lpn_id")
+        answer = await _known("lpn_id", lpn, self.api.ask(NSIPClient.get_lineage, lpn))
+        return _record_of(answer, lineage.pedigree(answer.value), shapes.LINEAGE)
+
+    async def progeny(self, arguments: Arguments, caller: Caller) -> Payload:
+        lpn = inputs.lpn(arguments, "lpn_id")
+        read = sources.progeny(self.api, lpn)
+        return _rows(lambda number: _known("lpn_id", lpn, read(number)), arguments, shapes.OFFSPRING)
+
+    async def profile(self, arguments: Arguments, caller: Caller) -> Fetched:
+        lpn = inputs.lpn(arguments, "lpn_id")
+        answer = await _known("lpn_id", lpn, self.api.profile(lpn))
+        found = answer.value
+        value = {
+            "details": animal(found.details),
+            "lineage": lineage.pedigree(found.lineage),
+            "progeny": asdict(found.progeny),
+        }
+        return _record_of(answer, value, shapes.PROFILE)
+
+
+def _record_of(answer: Answer[Any], value: dict[str, Any], shape: Shape) -> Fetched:
+    return Fetched(Record(value, shape, note=answer.note), answer.fresh_until)
+
+
+def _rows(read: sources.Read, arguments: Arguments, shape: Shape) -> Payload:
+    pages = sources.NsipPages(read, inputs.first_row(arguments), arguments.get("page"))
+    return PagedRows(pages, shape)
+
+
+def operations(api: Nsip) -> list[Operation]:
+    fetches = Fetches(api)
+    return [
+        _record(
+            "nsip_get_last_update",
+            "When NSIP was updated",
+            "The date of the NSIP sheep database's last update.",
+            fetches.last_update,
+            shapes.SMALL,
+            tags=("getDateLastUpdated",),
+        ),
+        _record(
+            "nsip_list_breeds",
+            "Sheep breeds",
+            "Breed groups of NSIP and their breeds, with the ids that other tools take.",
+            fetches.breeds,
+            shapes.SMALL,
+            tags=("getAvailableBreedGroups",),
+        ),
+        _record(
+            "nsip_get_statuses",
+            "Statuses of animals",
+            "Statuses that an animal in NSIP can have: CURRENT, SOLD, DEAD …",
+            fetches.statuses,
+            shapes.SMALL,
+            tags=("getStatusesByBreedGroup",),
+        ),
+        _record(
+            "nsip_get_trait_ranges",
+            "Trait ranges of a breed",
+            "Lowest and highest breeding value of each trait within a breed (breed_id).",
+            fetches.trait_ranges,
+            shapes.SMALL,
+            {"breed_id": inputs.BREED_ID},
+            required=("breed_id",),
+            tags=("getTraitRangesByBreed", "EBV"),
+        ),
+        _list(
+            "nsip_search_animals",
+            "Search sheep",
+            "Sheep in NSIP by breed_id and search_criteria, sorted by a trait. Rows are condensed where a page is over "
+            f"{THRESHOLD:,} tokens: a table, best traits as NAME value@accuracy%; others by fields=lpnId,bwt.",
+            fetches.search,
+            shapes.FOUND_ANIMAL,
+            inputs.SEARCH,
+            page_size=inputs.SEARCH_PAGE,
+            field_names=shapes.names(shapes.FOUND_ANIMAL.row),
+            tags=("getPageOfSearchResults", "EBV", "ram", "ewe"),
+        ),
+        _record(
+            "nsip_get_animal",
+            "Get a sheep",
+            "One animal by LPN or registration number (search_string): traits, parents, breed, owner's contact.",
+            fetches.animal,
+            shapes.ANIMAL,
+            {"search_string": inputs.lpn_schema("LPN or registration number")},
+            required=("search_string",),
+            field_names=tuple(shapes.ANIMAL.section_names),
+            tags=("getAnimalDetails", "EBV", "breeder"),
+        ),
+        _record(
+            "nsip_get_lineage",
+            "Pedigree of a sheep",
+            "The ancestors of an animal (lpn_id) by generation: sire, dam, grandparents and so on.",
+            fetches.lineage,
+            shapes.LINEAGE,
+            {"lpn_id": inputs.lpn_schema("LPN")},
+            required=("lpn_id",),
+            field_names=tuple(shapes.LINEAGE.section_names),
+            tags=("getLineage", "ancestors"),
+        ),
+        _list(
+            "nsip_get_progeny",
+            "Offspring of a sheep",
+            f"The offspring of an animal (lpn_id). Rows are condensed where a page is over {THRESHOLD:,} tokens.",
+            fetches.progeny,
+            shapes.OFFSPRING,
+            inputs.PROGENY,
+            required=("lpn_id",),
+            page_size=inputs.PROGENY_PAGE,
+            field_names=shapes.names(shapes.OFFSPRING.row),
+            tags=("getPageOfProgeny", "lambs"),
+        ),
+        _record(
+            "nsip_search_by_lpn",
+            "Profile of a sheep",
+            "All of one animal (lpn_id) at once: details, lineage and the first offspring.",
+            fetches.profile,
+            shapes.PROFILE,
+            {"lpn_id": inputs.lpn_schema("LPN")},
+            required=("lpn_id",),
+            field_names=tuple(shapes.PROFILE.section_names),
+            tags=("search_by_lpn",),
+        ),
+    ]
+
+
+def _record(
+    name: str,
+    title: str,
+    description: str,
+    fetch: FetchAsync,
+    shape: Shape,
+    parameters: Mapping[str, inputs.Schema] | None = None,
+    **more: Any,
+) -> Operation:
+    return Operation(
+        name=name,
+        title=title,
+        description=description,
+        kind=Kind.RECORD,
+        parameters={**(parameters or {}), "summarize": inputs.SUMMARIZE},
+        quiet=inputs.QUIET,
+        fetch=fetch,
+        form_of=inputs.form,
+        shape=shape,
+        version=as_fresh_as_its_answer,
+        endpoint=f"/api/v1/tools/{name}",
+        settings={"token_budget_threshold": THRESHOLD, "cache_seconds": KEPT_SECONDS},
+        **more,
+    )
+
+
+def _list(
+    name: str,
+    title: str,
+    description: str,
+    fetch: FetchAsync,
+    shape: Shape,
+    parameters: Mapping[str, inputs.Schema],
+    *,
+    page_size: int,
+    **more: Any,
+) -> Operation:
+    return Operation(
+        name=name,
+        title=title,
+        description=description,
+        kind=Kind.LIST,
+        parameters={**parameters, "summarize": inputs.SUMMARIZE},
+        quiet=inputs.QUIET,
+        fetch=fetch,
+        form_of=inputs.form,
+        shape=shape,
+        version=as_fresh_as_its_answer,
+        endpoint=f"/api/v1/tools/{name}",
+        settings={
+            "token_budget_threshold": THRESHOLD,
+            "cache_seconds": KEPT_SECONDS,
+            "default_page_size": page_size,
+        },
+        **more,
+    )

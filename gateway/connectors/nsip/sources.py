@@ -1,0 +1,75 @@
+"""Lists that NSIP gives in pages of at most 100 rows. It does not say which page it sent: we know what we asked for."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from nsip_client import NSIPClient
+
+from context_protection.paged import SourcePage
+from gateway.connectors.nsip.client import Answer, Nsip
+
+UPSTREAM_PAGE = 100  # rows of a page, at most
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    rows: Sequence[dict[str, Any]]
+    total: int  # of all pages, 0 where upstream does not say
+
+
+Read = Callable[[int], Awaitable[Answer[Found]]]  # the page of that number, from 0
+
+
+def search(api: Nsip, question: Mapping[str, Any]) -> Read:
+    """Rows as upstream has them; `question` are the client's arguments, but for the page."""
+
+    async def read(number: int) -> Answer[Found]:
+        answer = await api.ask(NSIPClient.search_animals, number, UPSTREAM_PAGE, **question)
+        return answer.with_value(Found(answer.value.results, answer.value.total_count))
+
+    return read
+
+
+def progeny(api: Nsip, lpn_id: str) -> Read:
+    """Rows as the client reads them."""
+
+    async def read(number: int) -> Answer[Found]:
+        answer = await api.ask(NSIPClient.get_progeny, lpn_id, number, UPSTREAM_PAGE)
+        animals = [asdict(animal) for animal in answer.value.animals]
+        return answer.with_value(Found(animals, answer.value.total_count))
+
+    return read
+
+
+@dataclass(frozen=True, slots=True)
+class NsipPages:
+    """A list from a row on. `asked_page`: the page, of the caller's own counting, at which it was to begin."""
+
+    read: Read
+    first_row: int = 0
+    asked_page: int | None = None
+
+    async def page(self, token: Any, size: int) -> SourcePage:
+        number = self.first_row // UPSTREAM_PAGE if token is None else token
+        answer = await self.read(number)
+        rows, total = answer.value.rows, answer.value.total
+        return SourcePage(
+            rows=rows if token is not None else rows[self.first_row % UPSTREAM_PAGE :],
+            next=number + 1 if _goes_on(number, len(rows), total) else None,
+            total=total or None,
+            certain=bool(total),
+            as_of=answer.as_of,
+            fresh_until=answer.fresh_until,
+            note={**self._echo(total), **answer.note},
+        )
+
+    def _echo(self, total: int) -> dict[str, int]:
+        """For who counts pages: which one this is, and of how many rows."""
+        return {} if self.asked_page is None else {"page": self.asked_page, "totalCount": total}
+
+
+def _goes_on(number: int, count: int, total: int) -> bool:
+    if not total:
+        return count == UPSTREAM_PAGE
+    return count > 0 and (number + 1) * UPSTREAM_PAGE < total

@@ -1,0 +1,79 @@
+"""Estimated breeding values: which there are, and how sure upstream is of each.
+
+The client's own table knows 13 names, of which upstream has 5 today; upstream says accuracies as 0–1 or as 0–100.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+TRAITS = ("BWT", "WWT", "PWWT", "YWT", "MWWT", "NLB", "NLW", "PEMD", "PFAT", "YEMD", "YFAT", "WFEC", "PFEC", "YFD",
+          "YGFW", "YSL")  # fmt: skip
+TOP = 3
+SURE_ENOUGH = 50  # percent
+_PREFIX = "acc"
+
+Trait = dict[str, Any]
+
+
+def traits_of(source: Mapping[str, Any]) -> dict[str, Trait]:
+    """{"BWT": {"name": "BWT", "value": 0.246, "accuracy": 80, "units": None}} of a search row, or of an animal's
+    details, as upstream has them now (`bwt`, `accbwt`) or had them (`Traits`). Accuracies are percent."""
+    found = {**_flat(source), **_nested(source)}
+    accuracies = [accuracy for _, accuracy in found.values() if accuracy is not None]
+    scale = 100 if accuracies and max(accuracies) <= 1 else 1
+    return {
+        name: {"name": name, "value": value, "accuracy": _percent(accuracy, scale), "units": None}
+        for name, (value, accuracy) in sorted(found.items(), key=lambda each: _place(each[0]))
+    }
+
+
+def top(traits: Iterable[Trait]) -> list[Trait]:
+    """The best three by accuracy, of those that are sure enough; equals in the order of traits."""
+    sure = [trait for trait in traits if (trait["accuracy"] or 0) >= SURE_ENOUGH]
+    best = sorted(sure, key=lambda trait: -trait["accuracy"])[:TOP]
+    return [{"name": trait["name"], "value": trait["value"], "accuracy": trait["accuracy"]} for trait in best]
+
+
+def _flat(source: Mapping[str, Any]) -> dict[str, tuple[float, float | None]]:
+    """What has the name of a trait, or an accuracy beside it: traits that are new to us are traits, too."""
+    values = {name.lower(): value for name, value in source.items()}
+    names = [name for name in values if name.upper() in TRAITS or f"{_PREFIX}{name}" in values]
+    return {
+        name.upper(): (value, _number(values.get(f"{_PREFIX}{name}")))
+        for name in names
+        if (value := _number(values[name])) is not None
+    }
+
+
+def _nested(source: Mapping[str, Any]) -> dict[str, tuple[float, float | None]]:
+    """{"Traits": {"BWT": {"Value": 0.246, "Accuracy": 74}}}"""
+    traits = source.get("Traits")
+    return {
+        name: (value, _number(trait.get("Accuracy")))
+        for name, trait in (traits.items() if isinstance(traits, dict) else ())
+        if isinstance(trait, dict) and (value := _number(trait.get("Value"))) is not None
+    }
+
+
+def _number(value: Any) -> float | None:
+    """Some are written as texts."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        number = float(value) if isinstance(value, str) else value
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _percent(accuracy: float | None, scale: int) -> float | None:
+    """Not rounded up to what it is not: 0.496 is 49.6."""
+    if accuracy is None:
+        return None
+    percent = round(accuracy * scale, 2)
+    return int(percent) if percent == int(percent) else percent
+
+
+def _place(name: str) -> int:
+    return TRAITS.index(name) if name in TRAITS else len(TRAITS)

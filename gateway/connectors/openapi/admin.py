@@ -1,0 +1,207 @@
+"""Imported APIs in the admin, and each operation of theirs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, JSONField, Q, QuerySet, Sum, TextField
+from django.forms import ModelForm, Textarea
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from simple_history.admin import SimpleHistoryAdmin
+
+from gateway.connectors.openapi import learning
+from gateway.connectors.openapi.forms import OptionalJson
+from gateway.connectors.openapi.import_pages import ImportPages
+from gateway.connectors.openapi.models import ImportedApi, ImportedOperation
+from gateway.connectors.openapi.names import tool_name
+
+NO_SAVING = {"show_save": False, "show_save_and_continue": False, "show_save_and_add_another": False}
+
+
+@admin.register(ImportedApi)
+class ImportedApiAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no generic at run time
+    list_display = ("__str__", "title", "version", "switched_on", "definition_tokens", "imported_at")
+    readonly_fields = ("title", "version", "address", "source", "imported_at", "tools", "credentials", "told")
+    fieldsets = (
+        (None, {"fields": ("title", "version", "address", "source", "imported_at")}),
+        ("Tools", {"fields": ("tools", "credentials")}),
+        ("What was noticed", {"fields": ("told",)}),
+    )
+    change_form_template = "admin/openapi/imported_api.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ImportedApi]:
+        on = Q(operations__enabled=True, operations__is_gone=False)
+        return ImportedApi.objects.select_related("upstream").annotate(
+            operation_count=Count("operations", filter=Q(operations__is_gone=False)),
+            on_count=Count("operations", filter=on),
+            on_tokens=Sum("operations__tokens", filter=on),
+        )
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """An import also makes or changes the connection that the API is called by."""
+        return super().has_add_permission(request) and request.user.has_perm("upstreams.change_upstreamapi")
+
+    def get_urls(self) -> list[URLPattern]:
+        return [*ImportPages(self).urls(), *super().get_urls()]
+
+    def add_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        return HttpResponseRedirect(reverse("admin:openapi_import"))
+
+    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        context = {**NO_SAVING, "title": "Imported API", "may_import": self.has_add_permission(request)}
+        return super().change_view(request, object_id, extra_context=context)
+
+    def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        return super().changelist_view(request, extra_context={"title": "Imported APIs"})
+
+    @admin.display(description="Tools on")
+    def switched_on(self, api: Any) -> str:
+        return f"{api.on_count:,} of {api.operation_count:,}"
+
+    @admin.display(description="Tokens of definitions")
+    def definition_tokens(self, api: Any) -> str:
+        return f"{api.on_tokens or 0:,}"
+
+    @admin.display(description="Base address")
+    def address(self, api: ImportedApi) -> str:
+        return api.upstream.base_url
+
+    @admin.display(description="Operations")
+    def tools(self, api: Any) -> SafeString:
+        address = reverse("admin:openapi_importedoperation_changelist")
+        return format_html(
+            '{} switched on, about {} tokens of definitions. <a href="{}?api__id__exact={}">Choose and edit them</a>',
+            self.switched_on(api), self.definition_tokens(api), address, api.pk,
+        )  # fmt: skip
+
+    @admin.display(description="Connection")
+    def credentials(self, api: ImportedApi) -> SafeString:
+        address = reverse("admin:upstreams_upstreamapi_change", args=[api.upstream_id])
+        said = api.upstream.get_authentication_display()
+        state = "" if api.upstream.enabled else "Switched off: none of its tools is there. "
+        return format_html('{}Credentials: {}. <a href="{}">Credentials, times and limits</a>', state, said, address)
+
+    @admin.display(description="Warnings")
+    def told(self, api: ImportedApi) -> SafeString | str:
+        if not api.warnings:
+            return "Nothing out of the ordinary."
+        return format_html("<ul>{}</ul>", format_html_join("", "<li>{}</li>", ((each,) for each in api.warnings)))
+
+
+class OperationRow(ModelForm):  # type: ignore[type-arg]  # no generic at run time
+    """A row of the list: its boxes stand in columns, so that each says by itself what it switches, and of what."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        tool = tool_name(self.instance.api.upstream.name, self.instance.name)
+        for name in ImportedOperationAdmin.list_editable:
+            self.fields[name].widget.attrs["aria-label"] = f"{tool}: {name}"
+
+
+@admin.register(ImportedOperation)
+class ImportedOperationAdmin(SimpleHistoryAdmin):
+    list_display = ("name", "enabled", "pinned", "kind", "tokens", "key", "api", "state")
+    list_editable = ("enabled", "pinned")
+    list_filter = ("api", "enabled", "pinned", "is_gone")
+    list_per_page = 100
+    search_fields = ("name", "key", "title", "description")
+    actions = ("forget_what_was_learned",)
+    readonly_fields = ("tool", "key", "kind", "arguments", "document_says", "recognised_paging", "proposed_fields")
+    fieldsets = (
+        (None, {"fields": ("tool", "key", "kind", "enabled", "pinned")}),
+        ("What a model reads", {"fields": ("name", "title", "description", "document_says", "arguments")}),
+        ("Previews", {"fields": ("row_fields", "preview_fields", "sections", "proposed_fields")}),
+        ("Pages of upstream's", {"fields": ("paging", "recognised_paging")}),
+    )
+    formfield_overrides = {
+        TextField: {"widget": Textarea(attrs={"rows": 3, "class": "vLargeTextField"})},
+        JSONField: {"form_class": OptionalJson},
+    }
+
+    class Media:
+        css = {"all": ("openapi/operations.css",)}
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ImportedOperation]:
+        return ImportedOperation.objects.select_related("api__upstream")
+
+    def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        response: HttpResponse = super().changelist_view(request, extra_context={"title": "Imported operations"})
+        return response
+
+    def get_changelist_form(self, request: HttpRequest, **kwargs: Any) -> Any:
+        return super().get_changelist_form(request, **{"form": OperationRow, **kwargs})
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """They come from documents."""
+        return False
+
+    # Switched off, an operation keeps what was edited. It is deleted with its API alone, which has_delete_permission is
+    # asked for.
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
+
+    def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        raise PermissionDenied
+
+    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        context = {"show_delete": False, "title": "Imported operation"}
+        response: HttpResponse = super().change_view(request, object_id, extra_context=context)
+        return response
+
+    @admin.action(description="Forget what their answers have told")
+    def forget_what_was_learned(self, request: HttpRequest, operations: QuerySet[ImportedOperation]) -> None:
+        """What rows and previews show, and that answers are lists."""
+        count = learning.forget(operations)
+        self.message_user(request, f"{count:,} operations learn anew from their next answers.")
+
+    @admin.display(description="Tool")
+    def tool(self, operation: ImportedOperation) -> str:
+        return tool_name(operation.api.upstream.name, operation.name)
+
+    @admin.display(description="Kind")
+    def kind(self, operation: ImportedOperation) -> str:
+        return str(operation.documented.kind)
+
+    @admin.display(description="State")
+    def state(self, operation: ImportedOperation) -> str:
+        if operation.is_gone:
+            return "gone from the document"
+        return "on" if operation.enabled else "off"
+
+    @admin.display(description="The document says")
+    def document_says(self, operation: ImportedOperation) -> SafeString:
+        return format_html("<strong>{}</strong><br>{}", operation.spec.get("title"), operation.spec.get("description"))
+
+    @admin.display(description="Arguments")
+    def arguments(self, operation: ImportedOperation) -> SafeString | str:
+        parameters, required = operation.spec.get("parameters", {}), operation.spec.get("required", ())
+        if not parameters:
+            return "None"
+        told = [
+            (name, "required" if name in required else "", each.get("description", ""))
+            for name, each in parameters.items()
+        ]
+        body = format_html_join("", '<tr><th scope="row">{}</th><td>{}</td><td>{}</td></tr>', told)
+        return format_html("<table>{}</table>", body)
+
+    @admin.display(description="Recognised")
+    def recognised_paging(self, operation: ImportedOperation) -> str:
+        paging = operation.documented.paging
+        if paging is None:
+            return "It does not page."
+        return ", ".join(f"{name}: {value}" for name, value in paging.document().items())
+
+    @admin.display(description="Proposed")
+    def proposed_fields(self, operation: ImportedOperation) -> SafeString:
+        shape = operation.learned or operation.proposed
+        by = "by its first answers" if operation.learned else "by its schema" if shape else "as answers come"
+        return format_html(
+            "Rows, {}: {}<br>Previews add: {}<br>Sections: {}",
+            by, *(", ".join(shape.get(name, ())) or "–" for name in ("row", "preview", "sections")),
+        )  # fmt: skip

@@ -1,0 +1,187 @@
+"""What an upstream answered, as rows, a record or a text: by what it is, more than by what it is called."""
+
+import csv
+import hashlib
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from context_protection import plain
+from context_protection.policy import Kind
+from gateway.connectors.openapi import conventions, markup
+from gateway.connectors.openapi.data import at, has, without
+from gateway.connectors.openapi.described import DocumentedOperation
+from gateway.connectors.openapi.encodings import MARKS
+from gateway.upstreams.errors import UpstreamGarbled
+from gateway.upstreams.exchanges import Response
+
+_JSON = re.compile(r"(?:application|text)/(?:[\w.-]+\+)?json")
+_LINES = re.compile(r"application/(?:x-)?(?:ndjson|jsonl|jsonlines|json-seq|stream\+json)")
+_XML = re.compile(r"(?:application|text)/(?:[\w.-]+\+)?xml")
+_HTML = frozenset({"text/html", "application/xhtml+xml"})
+_MAYBE_JSON = frozenset({"", "text/plain", "text/html", "text/javascript", "application/javascript"})
+_TEXTS = frozenset({"", "application/yaml", "application/x-yaml", "application/javascript", "application/sql"})
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Either `rows`, `record` or `text`. `rest` is what stood beside the rows: nothing of it is lost. `body` is all of
+    the data, by which the next page is found. `read_by`: the operation by which it was read so."""
+
+    rows: Sequence[dict[str, Any]] | None = None
+    record: Mapping[str, Any] | None = None
+    text: str | None = None
+    rest: Mapping[str, Any] = field(default_factory=dict)
+    body: Any = None
+    read_by: DocumentedOperation | None = field(default=None, repr=False, compare=False)
+
+
+def read(response: Response, operation: DocumentedOperation) -> Answered:
+    """Of a response that is no error. Raises UpstreamGarbled for what is not what its type or the document says."""
+    kind = response.media_type
+    if not response.body.strip():
+        return Answered(rows=[]) if operation.kind is Kind.LIST else Answered(record={"httpStatus": response.status})
+    if _JSON.fullmatch(kind):
+        return _of_data(_json(response), operation)
+    if _LINES.fullmatch(kind):
+        return _of_data(_json_lines(response), operation)
+    if _XML.fullmatch(kind) and kind not in _HTML:
+        return _of_data(_xml(response), operation)
+    if kind in _MAYBE_JSON and operation.kind is not Kind.TEXT and response.body.lstrip()[:1] in (b"{", b"["):
+        return _of_data(_json(response), operation)
+    if kind in _HTML and not _HTML.intersection(operation.accept):
+        raise _garbled("an HTML page, such as a login or an error page", "html_answer")
+    if kind == "text/csv":
+        return _of_table(_decoded(response), operation)
+    if kind.startswith("text/") or kind in _TEXTS:
+        return Answered(text=_decoded(response))
+    return Answered(record=_file(response))
+
+
+def _of_data(data: Any, operation: DocumentedOperation) -> Answered:
+    path = _rows_path(data, operation.rows) if operation.kind is Kind.LIST else None
+    if operation.kind is not Kind.LIST or (path is None and operation.tells_no_kind):
+        return Answered(record=data if isinstance(data, dict) else {"value": data}, body=data)
+    if path is None:
+        is_empty = operation.rows is not None and isinstance(data, dict)
+        return Answered(rows=[], rest=data, body=data) if is_empty else Answered(rows=[_row(data)], body=data)
+    rows = [_row(each) for each in at(data, path) or ()]
+    return Answered(rows=rows, rest=without(data, path) if isinstance(data, dict) else {}, body=data)
+
+
+def _rows_path(data: Any, declared: str | None) -> str | None:
+    """Where the rows are: as declared, else the one obvious array."""
+    if declared is not None and _may_be_rows(data, declared):
+        return declared
+    if isinstance(data, list):
+        return ""
+    if not isinstance(data, dict):
+        return None
+    if (name := _obvious(data)) is not None:
+        return name
+    below = ((name, each) for name, each in data.items() if name in conventions.AROUND_ROWS and isinstance(each, dict))
+    return next((f"{name}.{inner}" for name, each in below if (inner := _obvious(each)) is not None), None)
+
+
+def _may_be_rows(data: Any, path: str) -> bool:
+    """A list; or null, where there are none."""
+    found = at(data, path)
+    return isinstance(found, list) or (found is None and bool(path) and has(data, path))
+
+
+def _obvious(data: Mapping[str, Any]) -> str | None:
+    arrays = [name for name, each in data.items() if isinstance(each, list)]
+    of_objects = [name for name in arrays if any(isinstance(each, dict) for each in data[name])]
+    conventional = [name for name in conventions.ROWS if name in arrays]
+    for candidates in (of_objects, arrays):
+        if len(candidates) == 1:
+            return candidates[0]
+    return conventional[0] if conventional else None
+
+
+def _row(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {"value": value}
+
+
+# -- What the bytes say -----------------------------------------------------------------------------
+
+
+def _json(response: Response) -> Any:
+    data = response.body
+    try:
+        return plain.loads(data if _is_utf8(response) else _decoded(response).encode())
+    except (ValueError, RecursionError):
+        is_page = data.lstrip()[:1] == b"<"
+        raise _garbled("a page, where JSON was promised" if is_page else "not valid JSON", "invalid_json") from None
+
+
+def _json_lines(response: Response) -> list[Any]:
+    lines = [line.strip("\x1e \t\r") for line in _decoded(response).split("\n")]
+    try:
+        return [plain.loads(line.encode()) for line in lines if line]
+    except (ValueError, RecursionError):
+        raise _garbled("not valid JSON in each of its lines", "invalid_json") from None
+
+
+def _xml(response: Response) -> dict[str, Any]:
+    try:
+        return markup.loads(response.body)
+    except markup.NotXml as problem:
+        raise _garbled(f"not XML that is read here: {problem}", "invalid_xml") from None
+
+
+def _of_table(text: str, operation: DocumentedOperation) -> Answered:
+    """CSV as rows, if it has a header: names, each once."""
+    if operation.kind is Kind.TEXT:
+        return Answered(text=text)
+    try:
+        lines = [line for line in csv.reader(io.StringIO(text, newline="")) if line]
+    except csv.Error:
+        return Answered(text=text)
+    header = lines[0] if lines else []
+    has_header = len(set(header)) == len(header) and all(name and not _is_number(name) for name in header)
+    if not has_header or len(lines) < 2 or any(len(line) != len(header) for line in lines[1:]):
+        return Answered(text=text)
+    rows = [dict(zip(header, line, strict=True)) for line in lines[1:]]
+    return Answered(rows=rows, body=rows)
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"\s*[-+]?[\d.,]+\s*", text) is not None
+
+
+def _file(response: Response) -> dict[str, Any]:
+    return {
+        "contentType": response.media_type,
+        "bytes": len(response.body),
+        "sha256": hashlib.sha256(response.body).hexdigest(),
+    }
+
+
+def _decoded(response: Response) -> str:
+    """By its mark, or as its type says, or else as UTF-8."""
+    marked = next((encoding for mark, encoding in MARKS if response.body.startswith(mark)), None)
+    try:
+        return response.body.decode(marked or _charset(response) or "utf-8", "replace")
+    except (LookupError, UnicodeError):  # no encoding of texts; some of those do not bear errors
+        return response.body.decode("utf-8", "replace")
+
+
+def _charset(response: Response) -> str:
+    match = re.search(r"charset\s*=\s*\"?([\w.:-]{1,40})", response.headers.get("content-type", ""), re.IGNORECASE)
+    return match[1] if match else ""
+
+
+def _is_utf8(response: Response) -> bool:
+    is_marked = any(response.body.startswith(mark) for mark, _ in MARKS)
+    return not is_marked and _charset(response).lower() in ("", "utf-8", "utf8", "us-ascii")
+
+
+def _garbled(what: str, reason: str) -> UpstreamGarbled:
+    return UpstreamGarbled(
+        f"Upstream answered with {what}.",
+        reason=reason,
+        suggestion="Try again. If it stays, tell the operator: the API's address or its credential may be wrong.",
+    )

@@ -1,0 +1,13 @@
+from django.apps import AppConfig
+
+
+class OpenApiConfig(AppConfig):
+    name = "gateway.connectors.openapi"
+    verbose_name = "Imported APIs"
+
+    def ready(self) -> None:
+        from context_protection.revisions import bump_when_changed
+        from gateway.connectors.openapi.models import ImportedApi, ImportedOperation
+
+        bump_when_changed(ImportedApi)
+        bump_when_changed(ImportedOperation)

@@ -1,0 +1,131 @@
+"""Arguments as a list of tools shows them, where whole they would be too long for it.
+
+What is shown less of is checked as it was: calls are valid by the whole schemas, which describe_tool has.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Any
+
+from context_protection.budget import dumps
+from gateway.connectors.openapi.kinds import type_of
+from gateway.connectors.openapi.texts import first_sentence
+
+# Of the JSON of an operation's arguments: some 1,000 of Claude's tokens. With its description and the arguments of its
+# kind a definition then stays below 1,500, so that five of the largest fit into the default TOOL_LIST_BUDGET.
+MOST_BYTES = 3200
+SHORT_CHARS = 40  # of a description that was cut
+SHORT_CHOICES = 6
+
+Schemas = Mapping[str, Mapping[str, Any]]
+_Lean = Mapping[str, Any]
+_Change = Callable[[_Lean, int, bool], _Lean]  # a schema, its level within its argument, whether every call needs it
+_BELOW = ("items", "additionalProperties")
+_WORDS = frozenset({"description", "default"})
+_LIMITS = frozenset({"minLength", "maxLength", "minItems", "maxItems", "pattern", "multipleOf"})
+
+
+def brief(arguments: Schemas, needed: Collection[str]) -> dict[str, _Lean] | None:
+    """As much of these lean schemas as fits into MOST_BYTES; None where all of it does. What is deep and not among the
+    `needed` is shown less of first; at the worst, the last of the others are left out."""
+    if _fits(arguments):
+        return None
+    shown = dict(arguments)
+    for change in _OF_OTHERS:
+        shown = {name: _changed(each, change, 0, name in needed) for name, each in shown.items()}
+        if _fits(shown):
+            return shown
+    for change in _OF_NEEDED:
+        if _fits({name: each for name, each in shown.items() if name in needed}, MOST_BYTES // 2):
+            break
+        shown = {name: _changed(each, change, 0, name in needed) for name, each in shown.items()}
+    return _first_that_fit(shown, needed)
+
+
+def _fits(arguments: Schemas, most: int = MOST_BYTES) -> bool:
+    return _size(arguments) <= most
+
+
+def _size(value: Any) -> int:
+    return len(dumps(value))
+
+
+def _first_that_fit(arguments: Schemas, needed: Collection[str]) -> dict[str, _Lean]:
+    """Those that every call needs before the others; in their own order."""
+    room = MOST_BYTES
+    kept: set[str] = set()
+    for name in sorted(arguments, key=lambda name: name not in needed):
+        room -= _size({name: arguments[name]})
+        if room < 0:
+            break
+        kept.add(name)
+    return {name: each for name, each in arguments.items() if name in kept}
+
+
+# -- What is left out of one schema -----------------------------------------------------------------
+
+
+def _changed(schema: _Lean, change: _Change, level: int, needed: bool) -> _Lean:
+    """With the change made to it and to all below it."""
+    made = dict(change(schema, level, needed))
+    if "properties" in made:
+        required = made.get("required", ())
+        made["properties"] = {
+            name: _changed(each, change, level + 1, needed and name in required)
+            for name, each in made["properties"].items()
+        }
+    for key in _BELOW:
+        if isinstance(made.get(key), Mapping):
+            made[key] = _changed(made[key], change, level + 1, needed)
+    if "anyOf" in made:
+        made["anyOf"] = [_changed(each, change, level, needed) for each in made["anyOf"]]
+    return made
+
+
+def _without(
+    schema: _Lean, level: int, needed: bool, *, keys: Collection[str], start: int = 0, keeps_needed: bool = True
+) -> _Lean:
+    if level < start or (needed and keeps_needed):
+        return schema
+    return {key: value for key, value in schema.items() if key not in keys}
+
+
+def _outlined(schema: _Lean, level: int, needed: bool, *, start: int, keeps_needed: bool = True) -> _Lean:
+    """An object by its type and the names that it needs."""
+    if level < start or (needed and keeps_needed):
+        return schema
+    kept = {key: value for key, value in schema.items() if key not in ("properties", "anyOf", *_BELOW)}
+    below = [type_of(_types(each)) for key in _BELOW if isinstance(each := schema.get(key), Mapping)]
+    of_items = {"items": below[0]} if "items" in schema and below and below[0] else {}
+    return {**type_of(kind for each in schema.get("anyOf", ()) for kind in _types(each)), **kept, **of_items}
+
+
+def _types(schema: _Lean) -> list[str]:
+    said = schema.get("type", [])
+    return [said] if isinstance(said, str) else list(said)
+
+
+def _shortened(schema: _Lean, level: int, needed: bool) -> _Lean:
+    """Its first words, and its first choices as such."""
+    if needed:
+        return schema
+    choices = schema.get("enum", ())
+    words = first_sentence(schema.get("description"), SHORT_CHARS)
+    if len(choices) > SHORT_CHOICES:
+        words = f"Such as {', '.join(map(str, choices[:SHORT_CHOICES]))}."
+    kept = {key: value for key, value in schema.items() if key != "enum" or len(choices) <= SHORT_CHOICES}
+    return {**kept, "description": words} if words else kept
+
+
+# From what is missed least on. A level is one of objects and lists, from the argument itself.
+_OF_OTHERS: tuple[_Change, ...] = (
+    partial(_without, keys=_WORDS, start=1),
+    *(partial(_outlined, start=start) for start in (3, 2, 1, 0)),
+    partial(_without, keys=_LIMITS),
+    _shortened,
+    partial(_without, keys=_WORDS),
+)
+_OF_NEEDED: tuple[_Change, ...] = (
+    *(partial(_outlined, start=start, keeps_needed=False) for start in (2, 1, 0)),
+    partial(_without, keys=_WORDS | _LIMITS, keeps_needed=False),
+)

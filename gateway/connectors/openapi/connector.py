@@ -1,0 +1,10 @@
+"""Imported APIs: whatever an OpenAPI document describes."""
+
+from gateway.connectors.connector import Connector
+from gateway.connectors.openapi.imported import operations
+
+CONNECTOR = Connector(
+    name="openapi",
+    source=operations,
+    schedule={"purge-import-drafts": {"task": "openapi.purge_drafts", "schedule": 3600.0}},
+)

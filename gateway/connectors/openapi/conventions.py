@@ -1,0 +1,74 @@
+"""What APIs call the parts of their lists, by convention. Names are in lower case; those of answers without underscores
+and hyphens too, and with dots where they are within objects. An earlier one counts more."""
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+# -- Parameters -------------------------------------------------------------------------------------
+
+SIZES = _names(
+    "limit per_page perpage page_size pagesize page[size] page[limit] results_per_page items_per_page itemsperpage "
+    "maxresults max_results $top top take hitsperpage pagelen num_results max_items maxitems max-results max-keys "
+    "page-size per-page page_limit pagelimit max first size count rows n"
+)
+OFFSETS = _names("offset skip $skip startat start_at startindex start_index page[offset] first_result start from")
+PAGES = _names(
+    "page pagenumber page_number page[number] pageno page_no pagenum page_num pageindex page_index page-number "
+    "currentpage current_page page_id p"
+)
+CURSORS = _names(
+    "cursor page_token pagetoken next_token nexttoken next_cursor nextcursor page[cursor] page_cursor pagecursor "
+    "start_cursor startcursor continuation_token continuationtoken continuation-token continue pagination_token "
+    "paginationtoken next_page_token nextpagetoken page[after] after scroll_id scrollid bookmark marker next "
+    "exclusivestartkey page-token"
+)
+LAST_IDS = _names("starting_after startingafter after_id afterid last_id lastid since_id sinceid from_id fromid")
+BACKWARDS = {
+    "starting_after": "ending_before",
+    "startingAfter": "endingBefore",
+    "after": "before",
+    "page[after]": "page[before]",
+    "after_id": "before_id",
+    "afterId": "beforeId",
+}
+
+# -- Answers ----------------------------------------------------------------------------------------
+
+ROWS = _names(
+    "data items results result value values records rows entries elements content list objects resources collection "
+    "hits edges nodes docs _embedded member hydra:member"
+)
+AROUND_ROWS = frozenset(_names("data result response payload body _embedded d results hits"))
+# Words of what stands beside rows: how many there are, where the next are, how it went.
+BESIDE_ROWS = frozenset(
+    _names(
+        "count total totals size limit offset skip page pages per paging pagination cursor cursors next previous prev "
+        "first last more has meta metadata links link self number status code ok success message object url uri kind "
+        "api version etag request id errors error warnings response headers end start token index empty sort pageable "
+        "href schemas context type timestamp time query took timed out complete incomplete truncated elements results"
+    )
+)
+# Those of them that only a list has.
+COUNTING = frozenset(
+    _names(
+        "count total totals limit offset skip page pages paging pagination cursor cursors next previous prev more meta"
+    )
+)
+NEXT_CURSORS = _names(
+    "nextcursor nextpagetoken nexttoken nextpagecursor continuationtoken nextcontinuationtoken paginationtoken "
+    "endcursor cursors.after scrollid bookmark nextmarker marker metadata.continue nextpagekey nextbookmark "
+    "nextstartkey lastevaluatedkey cursor.next paging.next.after paging.next pagination.next meta.next page.next next "
+    "nextpage cursor after"
+)
+NEXT_URLS = _names(
+    "@odata.nextlink odata.nextlink nextlink links.next.href links.next links.pages.next pages.next nextpageuri "
+    "nextpageurl nexturl nexturi nexthref paging.next pagination.next meta.next next.href next"
+)
+HAS_MORE = _names("hasmore hasnextpage hasnext more hasmoreitems hasmoreresults ismore morepages hasadditional")
+TOTALS = _names(
+    "total totalcount totalresults totalitems totalelements totalrecords totalsize recordcount totalentries "
+    "total.value totalhits resultcount totalrows numfound totalnumber @odata.count count"
+)
+TOTAL_HEADERS = _names("x-total-count x-total total-count x-pagination-total-count x-count")

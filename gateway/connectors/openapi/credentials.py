@@ -1,0 +1,112 @@
+"""How an imported API knows who calls: what its document asks for, in words, and as its connection keeps it."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from context_protection.errors import InvalidArgument
+from gateway.connectors.openapi.described import ApiDocument, Security
+from gateway.upstreams.connections import Kind
+from gateway.upstreams.models import UpstreamApi
+from gateway.upstreams.rules import secret_problem
+
+SPELLED = "header:NAME, query:NAME, bearer or basic:USER"
+_WITH_A_TOKEN = ("bearer", "authorizationCode", "password", "implicit", "openIdConnect")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Credentials:
+    """`secret` is open here, between who entered it and the connection that seals it."""
+
+    kind: Kind = Kind.NONE
+    parameter_name: str = ""
+    user_name: str = ""
+    secret: str = field(default="", repr=False)
+
+    @property
+    def are_entered(self) -> bool:
+        return bool(self.secret) or (self.kind is Kind.BASIC and bool(self.user_name))
+
+
+def asked_for(document: ApiDocument) -> Security | None:
+    """The way that most of its operations name; of several, one that can be sent goes first. None: it names none."""
+    times = Counter(names[0] for each in document.operations for names in each.security if len(names) == 1)
+    ways = sorted(document.securities, key=lambda way: (_kind(way) is None, -times[way.name]))
+    return next(iter(ways), None)
+
+
+def proposed(document: ApiDocument) -> Credentials:
+    """What a form begins with. What needs more than a key, a token or a password is entered at the connection."""
+    way = asked_for(document)
+    kind = _kind(way) if way else None
+    if way is None or kind is None or kind is Kind.CLIENT_CREDENTIALS:
+        return Credentials()
+    return Credentials(kind=kind, parameter_name=way.parameter if kind in (Kind.HEADER, Kind.QUERY) else "")
+
+
+def in_words(document: ApiDocument) -> str:
+    """What the document says of it, as a sentence."""
+    way = asked_for(document)
+    return f"The document asks for {_way_in_words(way)}." if way else "The document does not say how callers are known."
+
+
+def spelled(text: str) -> Credentials:
+    """ "header:X-API-Key", "query:api_key", "bearer" or "basic:USER", without the secret. Raises InvalidArgument."""
+    word, _, rest = text.partition(":")
+    match word.lower(), rest.strip():
+        case ("header" | "query") as kind, name if name:
+            return Credentials(kind=Kind(kind), parameter_name=name)
+        case "bearer", "":
+            return Credentials(kind=Kind.BEARER)
+        case "basic", user:
+            return Credentials(kind=Kind.BASIC, user_name=user)
+    raise InvalidArgument(
+        f"{text[:60]!r} is no way to say who calls.",
+        reason="unknown_authentication",
+        parameter="auth",
+        value=text,
+        expected=SPELLED,
+        suggestion=f"Expected {SPELLED}.",
+    )
+
+
+def enter(upstream: UpstreamApi, credentials: Credentials) -> None:
+    """Into the row, sealed; not yet saved. Raises InvalidArgument for a secret that cannot be sent."""
+    if problem := secret_problem(credentials.kind, credentials.user_name, credentials.secret):
+        raise InvalidArgument(problem, reason="secret_problem", parameter="secret")
+    upstream.authentication = credentials.kind.value
+    upstream.parameter_name, upstream.user_name = credentials.parameter_name, credentials.user_name
+    if credentials.secret:
+        upstream.set_secret(credentials.secret)
+
+
+def _kind(way: Security) -> Kind | None:
+    """As connections know it; None for what they do not send."""
+    match way.kind, way.location:
+        case "apiKey", "header" | "query":
+            return Kind(way.location)
+        case "basic", _:
+            return Kind.BASIC
+        case "clientCredentials", _:
+            return Kind.CLIENT_CREDENTIALS
+        case kind, _ if kind in _WITH_A_TOKEN:
+            return Kind.BEARER
+    return None
+
+
+def _way_in_words(way: Security) -> str:
+    match way.kind, way.location:
+        case "apiKey", "header":
+            return f"an API key in the header {way.parameter}"
+        case "apiKey", "query":
+            return f"an API key in the query parameter {way.parameter}"
+        case "apiKey", "cookie":
+            return f"a key in the cookie {way.parameter}, which is not sent from here"
+        case "basic", _:
+            return "a user name and a password"
+        case "bearer", _:
+            return "a bearer token"
+        case "clientCredentials", _:
+            return "OAuth 2.0 client credentials, which are entered at the connection after the import"
+        case (("authorizationCode" | "password" | "implicit" | "openIdConnect"), _):
+            return "an OAuth 2.0 token: one that you have is sent as a bearer token"
+    return f"{way.kind}, which is not sent from here"

@@ -1,0 +1,132 @@
+"""What one schema by itself says of a value: its types, its choices, its limits. Read as it was meant, where it is not
+quite JSON Schema."""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, TypeGuard
+
+import jsonschema_rs
+
+LONGEST_CHOICE = 100  # characters
+LONGEST_PATTERN = 200
+EXACT = 2**53  # from here on, numbers are those of a format, not of a thing
+
+_TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
+_OTHER_TYPES = {
+    **dict.fromkeys(("int", "int32", "int64", "long"), "integer"),
+    **dict.fromkeys(("float", "double", "decimal"), "number"),
+    **dict.fromkeys(("file", "text", "date", "date-time", "datetime", "uuid", "enum", "str", "binary"), "string"),
+    "bool": "boolean",
+    **dict.fromkeys(("dict", "map", "hash"), "object"),
+    "list": "array",
+}
+_STRING_FORMATS = ("date", "date-time", "uuid", "email", "uri", "binary", "byte")
+_LENGTHS = {"string": ("minLength", "maxLength"), "array": ("minItems", "maxItems")}
+_RANGES = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+_OF_PYTHON = {str: "string", bool: "boolean", int: "number", float: "number"}
+VARIANTS = ("oneOf", "anyOf")
+
+
+def kinds(schema: Mapping[str, Any]) -> list[str]:
+    """Its types, guessed where it names none; empty where it may be anything."""
+    named = [each.lower() for each in _each(schema.get("type")) if isinstance(each, str)]
+    known = list(dict.fromkeys(_OTHER_TYPES.get(each, each) for each in named))
+    found = [each for each in known if each in _TYPES] or _guessed(schema)
+    return [*found, "null"] if found and "null" not in found and schema.get("nullable") is True else found
+
+
+def _guessed(schema: Mapping[str, Any]) -> list[str]:
+    if any(isinstance(schema.get(key), Mapping) for key in ("properties", "additionalProperties")):
+        return ["object"]
+    if "items" in schema:
+        return ["array"]
+    if values := choices(schema):
+        return list(dict.fromkeys(_OF_PYTHON.get(type(value), "null") for value in values))
+    return ["string"] if "pattern" in schema or schema.get("format") in _STRING_FORMATS else []
+
+
+def type_of(found: Iterable[str]) -> dict[str, Any]:
+    """As a schema says it, null last; nothing where it may be anything."""
+    ordered = sorted(dict.fromkeys(found), key=lambda kind: kind == "null")
+    return {"type": ordered[0] if len(ordered) == 1 else ordered} if ordered else {}
+
+
+def choices(schema: Mapping[str, Any]) -> list[Any]:
+    """The values that it may have, if they are counted, and are no objects or long texts."""
+    if "const" in schema:
+        return [schema["const"]] if _is_choice(schema["const"]) and schema["const"] is not None else []
+    values = as_list(schema.get("enum"))
+    return list({(type(value), value): value for value in values}.values()) if all(map(_is_choice, values)) else []
+
+
+def is_nullable(schema: Mapping[str, Any]) -> bool:
+    return "null" in kinds(schema) or schema.get("nullable") is True or any(map(_is_null, variants(schema)))
+
+
+def variants(schema: Mapping[str, Any]) -> list[Any]:
+    return [each for key in VARIANTS for each in as_list(schema.get(key))]
+
+
+def limits(schema: Mapping[str, Any], found: Iterable[str]) -> dict[str, Any]:
+    """What values of these types it excludes."""
+    told: dict[str, Any] = {}
+    for kind in found:
+        lengths = {key: schema.get(key) for key in _LENGTHS.get(kind, ())}
+        told |= {key: value for key, value in lengths.items() if isinstance(value, int) and 0 < value < EXACT}
+        if kind in {"integer", "number"}:
+            told |= _range(schema)
+        if kind == "string":
+            told |= _string_limits(schema)
+    return told
+
+
+def _range(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """OpenAPI 3.0 says with a boolean that a limit is excluded. What 64 bits can hold is no limit worth telling."""
+    told = {key: value for key in _RANGES if is_number(value := schema.get(key)) and abs(value) < EXACT}
+    for excluded, included in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        if schema.get(excluded) is True and included in told:
+            told[excluded] = told.pop(included)
+    step = schema.get("multipleOf")
+    return {**told, "multipleOf": step} if is_number(step) and step > 0 and step != 1 else told
+
+
+def _string_limits(schema: Mapping[str, Any]) -> dict[str, Any]:
+    form, pattern = schema.get("format"), schema.get("pattern")
+    told = {"format": form} if form in ("date", "date-time") else {}
+    if isinstance(pattern, str) and 0 < len(pattern) <= LONGEST_PATTERN and _is_linear(pattern):
+        told["pattern"] = pattern
+    return told
+
+
+@lru_cache(maxsize=4096)
+def _is_linear(pattern: str) -> bool:
+    """Whether it is a pattern of an engine that never backtracks: no text can then make it slow."""
+    try:
+        jsonschema_rs.validator_for({"pattern": pattern}, pattern_options=jsonschema_rs.RegexOptions())
+    except ValueError:
+        return False
+    return True
+
+
+def is_number(value: Any) -> TypeGuard[int | float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def as_mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _each(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _is_null(schema: Any) -> bool:
+    return isinstance(schema, Mapping) and _each(schema.get("type")) == ["null"]
+
+
+def _is_choice(value: Any) -> bool:
+    return value is None or (isinstance(value, (str, int, float, bool)) and len(str(value)) <= LONGEST_CHOICE)

@@ -1,0 +1,149 @@
+"""Imported APIs: what their documents say, and what ops have made of it."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.db import models
+from django.utils import timezone
+from simple_history.models import HistoricalRecords
+
+from context_protection import asked
+from gateway.connectors.openapi.described import DocumentedOperation
+from gateway.connectors.openapi.kept_shapes import are_sections
+from gateway.connectors.openapi.paging import Paging
+from gateway.connectors.openapi.undescribed import Listed, as_list
+from gateway.upstreams.models import UpstreamApi
+
+DRAFTS_LIVE = timedelta(days=1)
+NAME = RegexValidator(r"^[a-zA-Z0-9][a-zA-Z0-9_-]*\Z", "Expected letters, digits, _ and -: list_customers.")
+
+
+class ImportedApi(models.Model):
+    """A document as it was imported last, and the connection that its operations are called by."""
+
+    upstream = models.OneToOneField(UpstreamApi, models.CASCADE, related_name="imported", editable=False)
+    title = models.CharField(max_length=200, editable=False)
+    version = models.CharField(max_length=60, editable=False)
+    source = models.CharField(max_length=500, editable=False, help_text="The file or the address that it came from.")
+    digest = models.CharField(max_length=64, editable=False)
+    warnings = models.JSONField(default=list, editable=False)
+    imported_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ("upstream__name",)
+        verbose_name = "imported API"
+
+    def __str__(self) -> str:
+        return self.upstream.name
+
+
+class ImportedOperation(models.Model):
+    """One operation of an imported API. What ops have set stays when its document is imported again."""
+
+    api = models.ForeignKey(ImportedApi, models.CASCADE, related_name="operations", editable=False)
+    key = models.CharField(max_length=500, editable=False)
+    spec = models.JSONField(editable=False)
+    proposed = models.JSONField(default=dict, editable=False)  # the shape of its rows or record, by its schema
+    learned = models.JSONField(default=dict, editable=False)  # the same, by its first answers
+    listed = models.JSONField(default=dict, editable=False)  # that its answers are lists, where only they tell
+    is_gone = models.BooleanField(default=False, editable=False)
+    tokens = models.PositiveIntegerField(default=0, editable=False)
+
+    name = models.CharField(
+        max_length=60, validators=[NAME], help_text="Its tool is called by it, behind the name of the API."
+    )
+    enabled = models.BooleanField(default=False, help_text="Off: there is no such tool.")
+    pinned = models.BooleanField(
+        default=False, help_text="It is listed even for clients that are shown a search for tools instead of a list."
+    )
+    title = models.CharField(max_length=100, blank=True, help_text="Empty: as the document has it.")
+    description = models.TextField(
+        max_length=1000, blank=True, help_text="What a model reads before it calls. Empty: as the document has it."
+    )
+    row_fields = models.TextField(
+        blank=True, help_text="What a condensed row of its list has: names and dotted paths, separated by commas."
+    )
+    preview_fields = models.TextField(
+        blank=True, help_text="What a preview of its record adds to that, in the same form."
+    )
+    sections = models.JSONField(
+        null=True,
+        blank=True,
+        help_text='Named parts of a record, by patterns over its field names: {"money": ["price", "tax*"]}.',
+    )
+    paging = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="How upstream pages its list. Empty: as it was recognised. {}: it does not page.",
+    )
+    changed_at = models.DateTimeField(auto_now=True)
+
+    history = HistoricalRecords(excluded_fields=["spec", "proposed", "learned", "listed", "tokens", "is_gone"])
+
+    class Meta:
+        ordering = ("api", "name")
+        constraints = (
+            models.UniqueConstraint(fields=("api", "key"), name="operation_once_per_api"),
+            models.UniqueConstraint(
+                fields=("api", "name"),
+                name="name_once_per_api",
+                violation_error_message="Another operation of this API has that name.",
+            ),
+        )
+        verbose_name = "imported operation"
+
+    def __str__(self) -> str:
+        return f"{self.api.upstream.name}_{self.name}"
+
+    @property
+    def documented(self) -> DocumentedOperation:
+        """As its document has it, and as its answers are where that does not say."""
+        said = DocumentedOperation.from_document(self.spec)
+        is_learned = said.tells_no_kind and self.listed
+        return as_list(said, Listed.from_document(self.listed)) if is_learned else said
+
+    def clean(self) -> None:
+        found: dict[str, str] = {}
+        for name in ("row_fields", "preview_fields"):
+            names = asked.names_in(getattr(self, name))
+            if wrong := next((each for each in names if re.search(r"\s", each)), None):
+                found[name] = f"{wrong!r} is not a field's name. Expected names separated by commas: id, customer.name"
+        if self.sections is not None and not are_sections(self.sections):
+            found["sections"] = 'Expected an object of lists of names: {"money": ["price", "tax*"]}.'
+        if self.paging and not _is_paging(self.paging):
+            found["paging"] = (
+                "Expected what a recognised paging looks like: "
+                '{"style": "offset", "size": "limit", "position": "offset"}. Styles: offset, page, cursor, last_id, '
+                "next_url, link."
+            )
+        if found:
+            raise ValidationError(found)
+
+
+def _is_paging(document: Any) -> bool:
+    try:
+        Paging.from_document(document)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+class ImportDraft(models.Model):
+    """A document that was read and is looked at before anything of it is stored."""
+
+    name = models.CharField(max_length=32)
+    base_url = models.CharField(max_length=500, blank=True)
+    source = models.CharField(max_length=500)
+    document = models.BinaryField()
+    made_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.made_at:%Y-%m-%d %H:%M})"
+
+    @classmethod
+    def purge(cls) -> int:
+        """Removes drafts that nobody took up; returns how many."""
+        return cls.objects.filter(made_at__lt=timezone.now() - DRAFTS_LIVE).delete()[0]

@@ -1,0 +1,120 @@
+"""Where the references of a document lead, and what a schema is when all that it refers to is in it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+LONGEST_CHAIN = 30  # references that lead to references
+MOST_MERGED = 200  # schemas that are merged into one
+_NOT_INHERITED = frozenset({"$ref", "allOf", "properties", "required"})
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A schema with all that its references and its `allOf` say, as one; `pointers` are the references followed. What
+    lies below (properties, items, branches) is as the document has it."""
+
+    schema: Mapping[str, Any]
+    pointers: frozenset[str]
+
+
+class References:
+    """Of one document. They are followed within it only: nothing is fetched. `broken`: those that lead nowhere."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.document = document
+        self.broken: set[str] = set()
+        self._found: dict[str, Any] = {}
+        self._merged: dict[int, tuple[Any, Merged]] = {}  # by identity, with what it belongs to: so that it stays one
+
+    def take_broken(self) -> list[str]:
+        """Those since the last time."""
+        taken, self.broken = sorted(self.broken), set()
+        return taken
+
+    def resolved(self, node: Any) -> Mapping[str, Any]:
+        """What `node` refers to, with what stands beside the reference; empty where it leads nowhere."""
+        beside: dict[str, Any] = {}
+        for _ in range(LONGEST_CHAIN):
+            if not isinstance(node, Mapping):
+                return beside
+            pointer = node.get("$ref")
+            beside = {**{key: value for key, value in node.items() if key != "$ref"}, **beside}
+            if not isinstance(pointer, str):
+                return beside
+            node = self.find(pointer)
+        return beside
+
+    def find(self, pointer: str) -> Any:
+        """What a local reference (`#/components/schemas/Pet`) points at; None where it leads nowhere."""
+        if pointer not in self._found:
+            self._found[pointer] = self._looked_up(pointer)
+        found = self._found[pointer]
+        if found is None:
+            self.broken.add(pointer)
+        return found
+
+    def _looked_up(self, pointer: str) -> Any:
+        if not pointer.startswith("#/"):
+            return None
+        node: Any = self.document
+        for step in pointer[2:].split("/"):
+            node = _below(node, step)
+            if node is None:
+                return None
+        return node
+
+    def merged(self, schema: Any) -> Merged:
+        """Of anything: what is no schema, or is `true`, is empty."""
+        if not isinstance(schema, dict):
+            return _EMPTY
+        known = self._merged.get(id(schema))
+        if known is None:
+            known = self._merged[id(schema)] = (schema, self._merge(schema))
+        return known[1]
+
+    def _merge(self, schema: Mapping[str, Any]) -> Merged:
+        if "$ref" not in schema and "allOf" not in schema:
+            return Merged(schema, frozenset())
+        result: dict[str, Any] = {}
+        properties: dict[str, Any] = {}
+        required: dict[str, None] = {}
+        pointers: set[str] = set()
+        waiting: list[Any] = [schema]
+        seen: set[int] = set()
+        while waiting and len(seen) < MOST_MERGED:
+            each = waiting.pop(0)
+            if not isinstance(each, Mapping) or id(each) in seen:
+                continue
+            seen.add(id(each))
+            # What stands nearest counts most: the reference's siblings, then its target, then that one's parts.
+            for key, value in each.items():
+                if key not in _NOT_INHERITED:
+                    result.setdefault(key, value)
+            if isinstance(own := each.get("properties"), Mapping):
+                properties = {**own, **properties}
+            if isinstance(names := each.get("required"), list):
+                required.update(dict.fromkeys(name for name in names if isinstance(name, str)))
+            parts = each.get("allOf")
+            waiting[:0] = parts if isinstance(parts, list) else []
+            if isinstance(pointer := each.get("$ref"), str):
+                pointers.add(pointer)
+                waiting.insert(0, self.find(pointer))
+        if properties:
+            result["properties"] = properties
+        if required:
+            result["required"] = list(required)
+        return Merged(result, frozenset(pointers))
+
+
+_EMPTY = Merged({}, frozenset())
+
+
+def _below(node: Any, step: str) -> Any:
+    if isinstance(node, list):
+        return node[int(step)] if step.isdecimal() and int(step) < len(node) else None
+    if not isinstance(node, Mapping):
+        return None
+    plain = step.replace("~1", "/").replace("~0", "~")
+    return node[plain] if plain in node else node.get(unquote(plain))

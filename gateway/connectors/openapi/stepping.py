@@ -1,0 +1,158 @@
+"""From one page of an upstream's list to the next, by what it answered. Pure: who calls sends the requests."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+
+from gateway.connectors.openapi.data import at, has
+from gateway.connectors.openapi.paging import Paging, PagingStyle
+from gateway.upstreams.exchanges import Response
+
+_LINK = re.compile(r"<([^<>]*)>\s*((?:;\s*[\w*!-]+\s*=\s*(?:\"[^\"]*\"|[^\s,;\"]+)\s*)*)")
+_NEXT = re.compile(r";\s*rel\s*=\s*(?:\"(?:[^\"]*\s)?next(?:\s[^\"]*)?\"|next\b)", re.IGNORECASE)
+_A_URL = re.compile(r"https?://|/|\?", re.IGNORECASE)
+
+Query = Mapping[str, str | int]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How a page is asked for: with these additions to the query, or, if `url` is there, at it and with nothing else.
+    `url` may be relative to that of the page before. `rows` came before it; `seen` are the steps and pages before."""
+
+    query: Query
+    url: str = ""
+    size: int | None = None
+    rows: int = 0
+    seen: frozenset[bytes] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """There are no more pages. `looped`: upstream would go on, but only to where the walk has been."""
+
+    looped: bool = False
+
+
+def first(paging: Paging, size: int | None = None) -> Step:
+    """The first page, of `size` rows as far as upstream lets one ask for so many."""
+    asked = min(size, paging.size_maximum or size) if size is not None and paging.size else None
+    query: dict[str, str | int] = {paging.size: asked} if asked is not None else {}
+    if paging.style is PagingStyle.PAGE:
+        query[paging.position] = paging.start
+    return Step(query, size=asked if asked is not None else paging.size_default)
+
+
+def following(
+    paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]], so_far: Step
+) -> Step | Done:
+    """The page after the one that `so_far` asked for and that was answered with `rows`, out of `body`."""
+    query, url = _next(paging, answer, body, rows, so_far)
+    if query is None and not url:
+        return Done()
+    kept = {name: value for name, value in so_far.query.items() if name == paging.size}
+    whole = {} if url else {**kept, **(query or {})}
+    step, page = _digest([sorted(whole.items()), url]), _digest(rows)
+    if step in so_far.seen or (rows and page in so_far.seen):
+        return Done(looped=True)
+    size = min(so_far.size, len(rows)) if so_far.size is not None else None
+    return Step(whole, url, size, so_far.rows + len(rows), so_far.seen | {step, page})
+
+
+_Next = tuple[dict[str, str | int] | None, str]
+_END: _Next = (None, "")
+
+
+def _next(paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]], so_far: Step) -> _Next:
+    match paging.style:
+        case PagingStyle.LINK:
+            return None, _linked(answer)
+        case PagingStyle.NEXT_URL:
+            return None, _url(at(body, paging.next))
+        case PagingStyle.CURSOR:
+            return _after_cursor(paging, body)
+        case PagingStyle.LAST_ID:
+            last = rows[-1].get("id") if rows else None
+            more = last is not None and _has_more(paging, answer, body, rows, so_far)
+            return ({paging.position: _scalar(last)}, "") if more else _END
+        case PagingStyle.OFFSET:
+            more = bool(rows) and _has_more(paging, answer, body, rows, so_far)
+            return ({paging.position: so_far.rows + len(rows)}, "") if more else _END
+        case PagingStyle.PAGE:
+            more = bool(rows) and _has_more(paging, answer, body, rows, so_far)
+            return ({paging.position: int(so_far.query.get(paging.position, paging.start)) + 1}, "") if more else _END
+
+
+def _after_cursor(paging: Paging, body: Any) -> _Next:
+    if paging.has_more and at(body, paging.has_more) is False:
+        return _END
+    cursor = at(body, paging.next)
+    if not isinstance(cursor, (str, int)) or isinstance(cursor, bool) or cursor == "":
+        return _END
+    is_url = isinstance(cursor, str) and cursor.startswith(("http://", "https://"))
+    return (None, str(cursor)) if is_url else ({paging.position: cursor}, "")
+
+
+def _has_more(paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]], so_far: Step) -> bool:
+    """What upstream says itself; else by its total; else a page that is not full is the last."""
+    if paging.has_more and isinstance(said := at(body, paging.has_more), bool):
+        return said
+    if paging.next and has(body, paging.next):
+        return bool(at(body, paging.next))
+    total = _total(paging, answer, body)
+    # What some call the total is the number of rows on the page.
+    if total is not None and total != len(rows):
+        return so_far.rows + len(rows) < total
+    if so_far.size is None or len(rows) >= so_far.size:
+        return True
+    # It may give fewer than it was asked for without having told so; the next page then shows it.
+    is_trusted = paging.size_maximum is not None or so_far.size == paging.size_default
+    return so_far.rows == 0 and not is_trusted
+
+
+def total(
+    paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]], following: Step | Done
+) -> int | None:
+    """All rows there are, as far as upstream says so."""
+    said = _total(paging, answer, body)
+    return None if said == len(rows) and isinstance(following, Step) else said
+
+
+def is_certain(paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether upstream itself says that rows follow; else that is taken from a page that is full."""
+    if paging.style in (PagingStyle.LINK, PagingStyle.NEXT_URL, PagingStyle.CURSOR):
+        return True
+    told = (paging.has_more and isinstance(at(body, paging.has_more), bool)) or (paging.next and has(body, paging.next))
+    return bool(told) or _total(paging, answer, body) not in (None, len(rows))
+
+
+def _total(paging: Paging, answer: Response, body: Any) -> int | None:
+    kind, _, header = paging.total.partition(":")
+    said = answer.headers.get(header) if kind == "header" else at(body, paging.total) if paging.total else None
+    if isinstance(said, str) and said.isascii() and said.isdigit():
+        return int(said)
+    return said if isinstance(said, int) and not isinstance(said, bool) else None
+
+
+def _linked(answer: Response) -> str:
+    """The URL of the Link header's rel="next" (RFC 8288)."""
+    links = _LINK.findall(answer.headers.get("link", ""))
+    return next((url for url, parameters in links if _NEXT.search(parameters)), "")
+
+
+def _url(said: Any) -> str:
+    """The URL of a link, which may be an object with `href`."""
+    link = said.get("href") if isinstance(said, dict) else said
+    return link if isinstance(link, str) and _A_URL.match(link) else ""
+
+
+def _scalar(value: Any) -> str | int:
+    return value if isinstance(value, int) else str(value)
+
+
+def _digest(value: Any) -> bytes:
+    return blake2b(orjson.dumps(value, default=str), digest_size=16).digest()

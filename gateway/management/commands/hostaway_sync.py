@@ -1,0 +1,40 @@
+"""manage.py hostaway_sync: brings the copy of the live Hostaway account up to date, now."""
+
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from gateway.connectors.hostaway import freshness, live, live_connection, sync
+from gateway.connectors.hostaway.models import SyncState
+from gateway.connectors.hostaway.sync import Ending
+
+
+class Command(BaseCommand):
+    help = (
+        "Reads what has changed at Hostaway; the first time everything, in the place of the sample account. What was "
+        "interrupted goes on. Needs HOSTAWAY_ACCOUNT_ID and HOSTAWAY_API_SECRET."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--full", action="store_true", help="read everything anew, from the beginning")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        account = live.account()
+        if account is None:
+            raise CommandError("There is no account to read: set HOSTAWAY_ACCOUNT_ID and HOSTAWAY_API_SECRET.")
+        ending = sync.run(account.id, live_connection.client(account), full=options["full"], progress=self._show)
+        if ending is Ending.BUSY:
+            raise CommandError("Another sync is at work. It ends by itself, or is given up after 3 minutes' silence.")
+        errors = SyncState.objects.exclude(error="").values_list("resource", "error")
+        for each in freshness.state():
+            as_of = f"as of {each.as_of:%Y-%m-%d %H:%M} UTC" if each.as_of else "not complete yet"
+            self.stdout.write(f"{each.resource}: {as_of}")
+        if ending is Ending.UNFINISHED:
+            why = ", ".join(f"{resource}: {error}" for resource, error in errors) or "interrupted"
+            raise CommandError(f"Not all was read ({why}). Run it again: it goes on.")
+
+    def _show(self, resource: str, rows: int, total: int | None) -> None:
+        of = f" of {total:,}" if total is not None else ""
+        start, end = ("\r", "") if sys.stdout.isatty() else ("", "\n")
+        self.stdout.write(f"{start}{resource}: {rows:,}{of} ", ending=end)

@@ -1,0 +1,188 @@
+"""A request over stateless HTTP and its one response: JSON where the answer comes soon and nothing is said before it,
+else a stream of events that begins with what is.
+
+The SDK's own transport of the handshake's revisions makes a session of six tasks and five streams for every request,
+and ends it with the answer: three times the processor time of all else that a kept answer costs. What the SDK knows of
+MCP itself (revisions, validation, handlers, middleware) serves here as it does there, by its `serve_one`.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import anyio
+from mcp.server import Server
+from mcp.server.connection import Connection
+from mcp.server.runner import modern_error_data, serve_one
+from mcp.server.streamable_http import check_accept_headers
+from mcp.shared.dispatcher import CallOptions
+from mcp.shared.exceptions import NoBackChannelError
+from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
+from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
+from mcp.shared.message import ServerMessageMetadata
+from mcp.shared.transport_context import TransportContext
+from mcp.types import DEFAULT_NEGOTIATED_VERSION, JSONRPCRequest, jsonrpc_message_adapter
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+from starlette.requests import Request
+
+from context_protection.budget import dumps
+from gateway.mcp.peers import SCOPE_KEY, Peer
+
+logger = logging.getLogger(__name__)
+
+ATTEND_SECONDS = 0.2  # after which it is looked whether the client is still there
+PING_SECONDS = 15.0  # of silence, in which a proxy might take the connection for dead
+PING = b": ping\r\n\r\n"
+JSON = b"application/json"
+EVENTS = b"text/event-stream"
+UNBUFFERED = ((b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no"))
+
+
+def request_in(scope: dict[str, Any], message: dict[str, Any]) -> JSONRPCRequest | None:
+    """The JSON-RPC request that an HTTP request of the handshake's revisions carries; `message` holds its whole body.
+    None: it is something else, or it is not as it has to be, which the SDK's transport says better."""
+    request = Request(scope)
+    version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER, DEFAULT_NEGOTIATED_VERSION)
+    if scope["method"] != "POST" or version not in HANDSHAKE_PROTOCOL_VERSIONS:
+        return None
+    is_json = request.headers.get("content-type", "").partition(";")[0].strip() == JSON.decode()
+    if not is_json or not all(check_accept_headers(request)) or message["type"] != "http.request":
+        return None
+    try:
+        read = jsonrpc_message_adapter.validate_json(message["body"], by_name=False)
+    except ValidationError:
+        return None
+    return read if isinstance(read, JSONRPCRequest) and not _is_huge(read.id) else None
+
+
+def _is_huge(name: Any) -> bool:
+    """Whether it is a number that our JSON has no digits for; the SDK's has."""
+    return isinstance(name, int) and abs(name) >= 2**63
+
+
+class Exchange:
+    """What the SDK's handlers see of it is a DispatchContext."""
+
+    can_send_request = False
+
+    def __init__(self, request: JSONRPCRequest, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        self.request, self._receive, self._send = request, receive, send
+        headers = Request(scope).headers
+        self.version = headers.get(MCP_PROTOCOL_VERSION_HEADER, DEFAULT_NEGOTIATED_VERSION)
+        self.transport = TransportContext(kind="streamable-http", can_send_request=False, headers=headers)
+        peer: Peer = scope[SCOPE_KEY]
+        self.message_metadata = ServerMessageMetadata(request_context=peer)
+        self.request_id = request.id
+        self.cancel_requested = anyio.Event()
+        token = progress_token_from_params(request.params)
+        self._progress_token = None if _is_huge(token) else token
+        self._is_stream = False
+        self._turn = asyncio.Lock()
+
+    async def serve(self, server: Server[Any]) -> None:
+        """Until the response is sent, or the client has gone, which cancels what is done for it."""
+        with anyio.CancelScope() as scope:
+            attendant = _Attendant(self, scope)
+            try:
+                message = await self._answer(server)
+            finally:
+                attendant.dismiss()
+            await self._end(dumps(message))
+
+    async def _answer(self, server: Server[Any]) -> dict[str, Any]:
+        told: dict[str, Any]
+        async with server.lifespan(server) as state:
+            connection = Connection.from_envelope(self.version, None, None)
+            method, params = self.request.method, self.request.params
+            try:
+                told = {
+                    "result": await serve_one(server, self, method, params, connection=connection, lifespan_state=state)
+                }
+            except Exception as error:  # in words that hold nothing of ours
+                said = modern_error_data(error)
+                told = {"error": said.model_dump(mode="json", by_alias=True, exclude_none=True)}
+        return {"jsonrpc": "2.0", "id": self.request_id, **told}
+
+    # -- What the handlers say before the answer ------------------------------------------------------
+
+    async def send_raw_request(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> dict[str, Any]:
+        raise NoBackChannelError(method)
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None) -> None:
+        message = {"jsonrpc": "2.0", "method": method, **({} if params is None else {"params": dict(params)})}
+        await self.say(_event(dumps(message)))
+
+    async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        if self._progress_token is None:
+            return
+        said = {"progressToken": self._progress_token, "progress": progress, "total": total, "message": message}
+        await self.notify("notifications/progress", {name: each for name, each in said.items() if each is not None})
+
+    # -- The response ---------------------------------------------------------------------------------
+
+    async def say(self, event: bytes) -> None:
+        """Makes the response a stream, if it is none yet."""
+        async with self._turn:
+            if not self._is_stream:
+                await self._begin(EVENTS, UNBUFFERED)
+                self._is_stream = True
+            await self._send({"type": "http.response.body", "body": event, "more_body": True})
+
+    async def _end(self, answer: bytes) -> None:
+        async with self._turn:
+            if self._is_stream:
+                answer = _event(answer)
+            else:
+                await self._begin(JSON, [(b"content-length", str(len(answer)).encode())])
+            await self._send({"type": "http.response.body", "body": answer})
+
+    async def _begin(self, kind: bytes, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        await self._send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", kind), *headers]})
+
+    async def client_has_gone(self) -> None:
+        """Returns when it has."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+
+def _event(message: bytes) -> bytes:
+    return b"event: message\r\ndata: " + message + b"\r\n\r\n"
+
+
+class _Attendant:
+    """Looks after the client of a call that takes long. A quick one costs no task, only a timer."""
+
+    def __init__(self, exchange: Exchange, scope: anyio.CancelScope) -> None:
+        self._exchange, self._scope = exchange, scope
+        self._task: asyncio.Task[None] | None = None
+        self._timer = asyncio.get_running_loop().call_later(ATTEND_SECONDS, self._start)
+
+    def dismiss(self) -> None:
+        self._timer.cancel()
+        if self._task is not None:
+            self._task.cancel()
+
+    def _start(self) -> None:
+        self._task = asyncio.create_task(self._attend())
+
+    async def _attend(self) -> None:
+        """Until there is nobody left to answer, or to be told that it takes longer."""
+        try:
+            await self._wait()
+        except Exception:
+            logger.warning("a client could not be told that its call goes on", exc_info=True)
+        self._scope.cancel()
+
+    async def _wait(self) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(PING_SECONDS):
+                    await self._exchange.client_has_gone()
+            except TimeoutError:
+                await self._exchange.say(PING)
+            else:
+                return

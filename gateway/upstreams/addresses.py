@@ -1,0 +1,199 @@
+"""Where Sluice connects to: public addresses, and those that the deployer has named. What is judged is the address
+that is connected to, so that no spelling of a host, no name and no redirect leads elsewhere."""
+
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from urllib.parse import SplitResult, urlsplit
+
+from django.conf import settings
+
+from gateway.upstreams.errors import AddressRefused
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def _networks(*spelled: str) -> tuple[Network, ...]:
+    return tuple(ip_network(each) for each in spelled)
+
+
+PRIVATE = _networks("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7")
+
+# Public by their numbers, or private, and yet a cloud's own services: credentials are had there for the asking.
+METADATA = _networks(
+    "169.254.0.0/16", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32", "fd00:ec2::/32", "fd20:ce::/32"
+)
+
+# IANA's special-purpose registry. `ipaddress.is_global` calls some of these global.
+SPECIAL_V4 = _networks(
+    "0.0.0.0/8",
+    "10.0.0.0/8",
+    "100.64.0.0/10",  # shared by a carrier's customers
+    "127.0.0.0/8",
+    "169.254.0.0/16",  # link-local
+    "172.16.0.0/12",
+    "192.0.0.0/24",  # IETF protocols
+    "192.0.2.0/24",  # documentation
+    "192.88.99.0/24",  # 6to4 relays
+    "192.168.0.0/16",
+    "198.18.0.0/15",  # benchmarking
+    "198.51.100.0/24",
+    "203.0.113.0/24",
+    "224.0.0.0/4",  # multicast
+    "240.0.0.0/4",  # reserved, and broadcast
+)
+
+# All that is global unicast is in here. Addresses that hold one of IPv4 (mapped, compatible, NAT64) are not.
+GLOBAL_V6 = IPv6Network("2000::/3")
+SPECIAL_V6 = _networks(
+    "2001::/23",  # IETF protocols: Teredo, benchmarking, ORCHID
+    "2001:db8::/32",  # documentation
+    "2002::/16",  # 6to4
+    "3fff::/20",  # documentation
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What is connected to beside public addresses: the networks that ops have `named`, whatever is in them; and
+    those of PRIVATE, but not a cloud's METADATA."""
+
+    named: tuple[Network, ...] = ()
+    private: bool = False
+
+    def permits(self, address: Address) -> bool:
+        if _within(address, self.named):
+            return True
+        if _within(address, METADATA):
+            return False
+        return is_public(address) or (self.private and _within(address, PRIVATE))
+
+
+PUBLIC_ONLY = Allowed()
+PRIVATE_TOO = Allowed(private=True)
+
+
+def is_public(address: Address) -> bool:
+    if isinstance(address, IPv4Address):
+        return not _within(address, SPECIAL_V4)
+    return address in GLOBAL_V6 and not _within(address, SPECIAL_V6)
+
+
+def _within(address: Address, networks: Sequence[Network]) -> bool:
+    return any(address in each for each in networks)
+
+
+def allowed_networks(value: str) -> bool | tuple[Network, ...]:
+    """ALLOW_PRIVATE_UPSTREAMS as the environment spells it: "false", "true", or "10.1.2.0/24, 127.0.0.1".
+    Raises ValueError."""
+    word = value.strip().lower()
+    if word in ("", "0", "false", "no", "off"):
+        return False
+    if word in ("1", "true", "yes", "on"):
+        return True
+    return tuple(_network(each.strip()) for each in word.split(","))
+
+
+def _network(spelled: str) -> Network:
+    try:
+        return ip_network(spelled)
+    except ValueError:
+        raise ValueError(f"{spelled!r} is no network; expected true, false, or networks like 10.1.2.0/24") from None
+
+
+def allowed() -> Allowed:
+    """What `settings.ALLOW_PRIVATE_UPSTREAMS` says."""
+    value = getattr(settings, "ALLOW_PRIVATE_UPSTREAMS", False)
+    if isinstance(value, bool):
+        return PRIVATE_TOO if value else PUBLIC_ONLY
+    return _precisely(tuple(value))
+
+
+@lru_cache(maxsize=16)
+def _precisely(networks: tuple[Network | str, ...]) -> Allowed:
+    return Allowed(tuple(ip_network(each) for each in networks))
+
+
+def check_url(url: str) -> None:
+    """What can be judged of an upstream's address without asking a name server, for when it is saved. Raises
+    AddressRefused."""
+    host = split(url).hostname or ""
+    address = _literal(host)
+    if address is not None and not allowed().permits(address):
+        raise refused(host)
+
+
+def split(url: str) -> SplitResult:
+    """The parts of an absolute http or https address without credentials. Raises AddressRefused."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise _odd(url, "an address like https://api.example.com/v1") from None
+    if parts.scheme not in DEFAULT_PORTS or not parts.hostname or port == 0:
+        raise _odd(url, "an absolute http or https address")
+    if "@" in parts.netloc:
+        raise _odd(url, "an address without user or password; credentials are kept apart from it")
+    if not url.isprintable() or " " in url or "\\" in url:
+        raise _odd(url, "an address without spaces, backslashes and control characters")
+    return parts
+
+
+def origin(parts: SplitResult) -> str:
+    """ "https://api.example.com:8443", without the port that goes without saying."""
+    host = (parts.hostname or "").rstrip(".")
+    host = f"[{host}]" if ":" in host else host
+    port = parts.port
+    return f"{parts.scheme}://{host}" + ("" if port in (None, DEFAULT_PORTS[parts.scheme]) else f":{port}")
+
+
+def ascii_host(parts: SplitResult) -> str:
+    """The host as name servers know it. Raises AddressRefused."""
+    host = parts.hostname or ""
+    if host.isascii():
+        return host
+    try:
+        return host.encode("idna").decode()
+    except UnicodeError:
+        raise _odd(parts.netloc, "a host name") from None
+
+
+def _literal(host: str) -> Address | None:
+    """The address that a host says itself, also as 2130706433, 0x7f.1 or 0177.0.0.1; None for a name."""
+    name = host.rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return IPv4Address("127.0.0.1")
+    try:
+        return ip_address(name)
+    except ValueError:
+        pass
+    try:
+        return IPv4Address(socket.inet_aton(name.encode("idna").decode()))
+    except (OSError, UnicodeError):
+        return None
+
+
+def refused(host: str) -> AddressRefused:
+    return AddressRefused(
+        f"{host} is a private or reserved address, which Sluice does not connect to.",
+        reason="upstream_address",
+        expected="a host on public addresses",
+        suggestion="If it is meant, the operator can allow its network in ALLOW_PRIVATE_UPSTREAMS.",
+    )
+
+
+def _odd(url: str, expected: str) -> AddressRefused:
+    scheme, _, rest = url.partition("://")
+    shown = f"{scheme}://{rest.rpartition('@')[2]}".partition("?")[0] if rest else url.partition("?")[0]
+    return AddressRefused(
+        "This is no address that Sluice connects to.",
+        reason="upstream_address",
+        parameter="url",
+        value=shown,
+        expected=expected,
+    )

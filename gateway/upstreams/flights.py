@@ -1,0 +1,47 @@
+"""Equal requests at the same time are one exchange: who comes later waits for the answer of who came first."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Hashable
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Flight(Generic[T]):
+    def __init__(self, task: asyncio.Task[T]) -> None:
+        self.task = task
+        self.waiting = 0
+
+
+class Flights(Generic[T]):
+    """Those of one event loop."""
+
+    def __init__(self) -> None:
+        self._flights: dict[Hashable, Flight[T]] = {}
+
+    async def join(self, key: Hashable, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The result of `start`, or what it raises, shared with all who wait for the same key. It is cancelled when
+        the last of them has been."""
+        flight = self._flights.get(key)
+        if flight is None:
+            flight = self._flights[key] = Flight(asyncio.create_task(start()))
+            flight.task.add_done_callback(lambda _: self._landed(key, flight))
+            flight.task.add_done_callback(_seen)
+        flight.waiting += 1
+        try:
+            return await asyncio.shield(flight.task)
+        finally:
+            flight.waiting -= 1
+            if not flight.waiting and not flight.task.done():
+                self._landed(key, flight)  # who comes now starts anew
+                flight.task.cancel()
+
+    def _landed(self, key: Hashable, flight: Flight[T]) -> None:
+        if self._flights.get(key) is flight:
+            del self._flights[key]
+
+
+def _seen(task: asyncio.Task[Any]) -> None:
+    """An error of which nobody is left to hear is not the loop's to report."""
+    if not task.cancelled():
+        task.exception()

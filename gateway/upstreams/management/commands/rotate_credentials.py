@@ -1,0 +1,37 @@
+"""manage.py rotate_credentials: all credentials under the newest key, so that a former key can go."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from gateway.upstreams.rotation import Counts, counted, rotated
+
+
+class Command(BaseCommand):
+    help = (
+        "Seals the credentials of all upstream APIs anew with the newest key. It can be stopped and run again at any "
+        "time: each credential is either done or as it was."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--check",
+            action="store_true",
+            help="change nothing; say whether a former key is still needed, and fail if it is",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        counts = counted() if options["check"] else rotated()
+        self.stdout.write(_sentence(counts, checked=options["check"]))
+        if counts.lost:
+            raise CommandError(
+                f"No key opens the credential of {', '.join(counts.lost)}. Enter it again in the admin, or put the "
+                "former key back, at the end of CREDENTIAL_KEYS or SECRET_KEY_FALLBACKS."
+            )
+        if options["check"] and counts.former:
+            raise CommandError("A former key is still needed. Run `manage.py rotate_credentials` first.")
+
+
+def _sentence(counts: Counts, *, checked: bool) -> str:
+    done = "sealed with a former key" if checked else "sealed anew"
+    return f"{counts.newest} sealed with the newest key, {counts.former} {done}, {len(counts.lost)} cannot be opened."

@@ -1,0 +1,243 @@
+"""Upstream APIs as ops manage them, and what all rows have in common that hold a credential."""
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.validators import BaseValidator, MaxValueValidator, MinValueValidator, RegexValidator
+from django.db import models
+from django.utils import timezone
+from simple_history.models import HistoricalRecords
+
+from gateway.upstreams.connections import FIELDS_OF, OF_SOME_KINDS, ClientPlace, Connection, Kind
+from gateway.upstreams.rules import Problem, problems
+from gateway.upstreams.secrets import vault
+
+IN_WORDS = {
+    Kind.NONE: "None",
+    Kind.HEADER: "API key in a header",
+    Kind.QUERY: "API key in the query",
+    Kind.BEARER: "Bearer token",
+    Kind.BASIC: "User name and password",
+    Kind.CLIENT_CREDENTIALS: "OAuth 2.0 client credentials",
+}
+NAME = RegexValidator(
+    r"^[a-z][a-z0-9_-]*\Z",
+    "Expected small letters, digits, _ and -, beginning with a letter: acme_billing.",
+)
+
+
+def _within(low: float, high: float, unit: str) -> list[BaseValidator]:
+    message = f"Expected {low:,} to {high:,} {unit}."
+    return [MinValueValidator(low, message), MaxValueValidator(high, message)]
+
+
+class WithCredential(models.Model):
+    """What Sluice calls, and how that knows who calls. The secret is sealed before it is a value of the row, and has no
+    history. A model of this kind excludes `sealed_secret` from its own."""
+
+    name: Any
+    enabled: Any
+
+    authentication = models.CharField(
+        max_length=20,
+        choices=[(kind.value, words) for kind, words in IN_WORDS.items()],
+        default=Kind.NONE.value,
+        help_text="How it knows who calls. “None” also removes the stored secret.",
+    )
+    parameter_name = models.CharField(
+        "name of the header or parameter",
+        max_length=100,
+        blank=True,
+        help_text="Of an API key: the header or query parameter that carries it, for example X-API-Key or api_key.",
+    )
+    user_name = models.CharField(
+        max_length=200,
+        blank=True,
+        help_text="With a password. If the API takes its key as user name, leave this empty and enter the key with a "
+        "colon behind it as the secret.",
+    )
+    client_id = models.CharField(
+        "client id", max_length=300, blank=True, help_text="Of OAuth 2.0: what the upstream knows you by."
+    )
+    token_url = models.CharField(
+        "token address",
+        max_length=500,
+        blank=True,
+        help_text="Of OAuth 2.0: tokens are fetched there, kept until shortly before they expire, and fetched again "
+        "when one is refused.",
+    )
+    scope = models.CharField(
+        max_length=1000, blank=True, help_text="Of OAuth 2.0: what is asked for, separated by spaces. Often empty."
+    )
+    audience = models.CharField(
+        max_length=500, blank=True, help_text="Of OAuth 2.0: some servers want to know for which API. Often empty."
+    )
+    client_place = models.CharField(
+        "client id and secret are sent",
+        max_length=10,
+        choices=[
+            (ClientPlace.HEADER.value, "In a header, as user name and password"),
+            (ClientPlace.BODY.value, "In the body"),
+        ],
+        default=ClientPlace.HEADER.value,
+        help_text="Of OAuth 2.0: to the token address. Try the other one if it answers “invalid_client”.",
+    )
+    sealed_secret = models.TextField(blank=True, default="", editable=False)
+    secret_changed_at = models.DateTimeField(null=True, blank=True)  # editable, so that the history tells it
+
+    class Meta:
+        abstract = True
+
+    def connection(self) -> Connection:
+        raise NotImplementedError
+
+    def credential(self) -> dict[str, Any]:
+        """What a connection says of it."""
+        own: dict[str, Any] = {name: getattr(self, name) for name in _OF_A_CREDENTIAL}
+        return {"kind": Kind(self.authentication), "client_place": ClientPlace(self.client_place), **own}
+
+    def set_secret(self, secret: str) -> None:
+        """From here on only sealed; saved with the row."""
+        self.sealed_secret, self.secret_changed_at = vault().seal(secret), timezone.now()
+
+    def remove_secret(self) -> None:
+        if self.sealed_secret:
+            self.sealed_secret, self.secret_changed_at = "", timezone.now()
+
+    def empty_what_does_not_apply(self) -> None:
+        kind = Kind(self.authentication)
+        empty = type(self)()
+        for name in OF_SOME_KINDS.difference(FIELDS_OF[kind]):
+            setattr(self, name, getattr(empty, name))
+        if kind is Kind.NONE:
+            self.remove_secret()
+
+    def secret_problems(self, connection: Connection) -> list[Problem]:
+        """A secret that is missing, or would go to where it was not entered for."""
+        if not self.sealed_secret:
+            missing = self.enabled and connection.needs_secret
+            return [("secret", "Enter the secret; or take the tick from “Enabled”.")] if missing else []
+        before = type(self)._default_manager.filter(pk=self.pk, sealed_secret=self.sealed_secret).first()
+        if before is None or before.connection().secret_goes_to == connection.secret_goes_to:
+            return []
+        return [("secret", "Enter the secret again: it would be sent to another server than it was entered for.")]
+
+
+_OF_A_CREDENTIAL = ("sealed_secret", "parameter_name", "user_name", "client_id", "token_url", "scope", "audience")
+
+
+class UpstreamApiManager(models.Manager["UpstreamApi"]):
+    def connections(self) -> tuple[Connection, ...]:
+        """Of all that are enabled, by name. Their secrets stay sealed."""
+        return tuple(api.connection() for api in self.filter(enabled=True))
+
+
+class UpstreamApi(WithCredential):
+    """An API that Sluice calls."""
+
+    name = models.CharField(
+        max_length=32,
+        unique=True,
+        validators=[NAME],
+        help_text="A short name. Its tools begin with it, so that a new name renames them.",
+    )
+    base_url = models.CharField(
+        "base address",
+        max_length=500,
+        help_text="What all its addresses begin with, for example https://api.example.com/v1.",
+    )
+    enabled = models.BooleanField(default=True, help_text="Off: its tools are not there, and nothing is sent to it.")
+
+    connect_seconds = models.FloatField(
+        "connecting (seconds)",
+        default=5.0,
+        validators=_within(0.1, 60, "seconds"),
+        help_text="After so long without a connection, an attempt is given up.",
+    )
+    read_seconds = models.FloatField(
+        "longest silence (seconds)",
+        default=30.0,
+        validators=_within(0.1, 300, "seconds"),
+        help_text="After so long without a byte of the answer, an attempt is given up.",
+    )
+    total_seconds = models.FloatField(
+        "whole call (seconds)",
+        default=55.0,
+        validators=_within(0.1, 600, "seconds"),
+        help_text="With all its attempts, and the pauses between them.",
+    )
+    most_megabytes = models.PositiveIntegerField(
+        "largest answer (MB)",
+        default=16,
+        validators=_within(1, 256, "megabytes"),
+        help_text="Unpacked. What is larger is not read to its end.",
+    )
+    attempts = models.PositiveIntegerField(
+        default=3,
+        validators=_within(1, 5, "attempts"),
+        help_text="Of a call that fails for the moment. What changes something is sent once.",
+    )
+    rate_calls = models.PositiveIntegerField(
+        "calls",
+        null=True,
+        blank=True,
+        validators=_within(1, 1_000_000, "calls"),
+        help_text="The most that are made within the seconds below. Empty: as many as are asked for.",
+    )
+    rate_seconds = models.PositiveIntegerField(
+        "within seconds", null=True, blank=True, validators=_within(1, 86_400, "seconds")
+    )
+    keep_seconds = models.PositiveIntegerField(
+        "keep for (seconds)",
+        null=True,
+        blank=True,
+        validators=_within(0, 86_400, "seconds"),
+        help_text="So long an answer is given again without asking the upstream. 0: never. Empty: as the tool's budget "
+        "says.",
+    )
+
+    created_at = models.DateTimeField(auto_now_add=True)
+    changed_at = models.DateTimeField(auto_now=True)
+
+    objects = UpstreamApiManager()
+    history = HistoricalRecords(excluded_fields=["sealed_secret"])
+
+    class Meta:
+        ordering = ("name",)
+        verbose_name = "upstream API"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def connection(self) -> Connection:
+        own: dict[str, Any] = {name: getattr(self, name) for name in _SAME_NAMES}
+        return Connection(**self.credential(), **own)
+
+    def clean(self) -> None:
+        """Refuses what cannot work, and a secret that would go to where it was not entered for."""
+        try:
+            self.clean_fields()
+        except ValidationError:
+            return  # told already, each at its field; what follows is about values that are possible at all
+        self.base_url = (self.base_url or "").rstrip("/")
+        self.empty_what_does_not_apply()
+        connection = self.connection()
+        found: dict[str, list[str]] = {}
+        for field, sentence in (*problems(connection), *self.secret_problems(connection)):
+            found.setdefault(field, []).append(sentence)
+        if found:
+            raise ValidationError(found)
+
+
+_SAME_NAMES = (
+    "name",
+    "base_url",
+    "connect_seconds",
+    "read_seconds",
+    "total_seconds",
+    "most_megabytes",
+    "attempts",
+    "rate_calls",
+    "rate_seconds",
+    "keep_seconds",
+)

@@ -1,0 +1,143 @@
+# ruff: noqa: ASYNC109 (`timeout` is httpcore2's interface)
+"""Connections that are made to addresses which have been looked at: the name is resolved, every address is judged, and
+one of those is connected to, so that the name cannot mean something else a moment later."""
+
+import asyncio
+import select
+import socket
+import ssl
+import time
+from collections.abc import Iterable
+from functools import cached_property
+from ipaddress import ip_address
+from typing import Any
+
+import httpcore2
+
+from gateway.upstreams.addresses import Address, Allowed, refused
+
+LOOK_SECONDS = 0.02  # for which an idle connection is taken to be as it was found; one that is used is looked at again
+
+
+class Dropped(httpcore2.ReadError):
+    """A connection that was kept open was closed by upstream before a byte of this answer: nothing was done."""
+
+
+class Unsent(Dropped):
+    """It was found closed before a byte of the request was sent."""
+
+
+class CheckedNetwork(httpcore2.AsyncNetworkBackend):
+    def __init__(self, allowed: Allowed) -> None:
+        self._allowed = allowed
+        self._plain = httpcore2.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        """Raises AddressRefused, httpcore2.ConnectError, httpcore2.ConnectTimeout."""
+        try:
+            async with asyncio.timeout(timeout):
+                addresses = await resolve(host, port)
+                if not all(self._allowed.permits(address) for address in addresses):
+                    raise refused(host)
+                return KeptOpen(await self._connect(addresses, port, timeout))
+        except TimeoutError:
+            raise httpcore2.ConnectTimeout from None
+
+    async def _connect(
+        self, addresses: list[Address], port: int, timeout: float | None
+    ) -> httpcore2.AsyncNetworkStream:
+        """To the first that answers; each has its share of the time."""
+        share = timeout / len(addresses) if timeout else None
+        for address in addresses[:-1]:
+            try:
+                return await self._plain.connect_tcp(str(address), port, share)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                continue
+        return await self._plain.connect_tcp(str(addresses[-1]), port, timeout)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+async def resolve(host: str, port: int) -> list[Address]:
+    """Every address of a host, at least one. Raises httpcore2.ConnectError."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise httpcore2.ConnectError(str(error)) from error
+    addresses = list(dict.fromkeys(ip_address(sockaddr[0]) for *_, sockaddr in found))
+    if not addresses:
+        raise httpcore2.ConnectError("the host has no address")
+    return addresses
+
+
+class KeptOpen(httpcore2.AsyncNetworkStream):
+    """A stream that knows whether it has answered before, and whether it is silent since it was last written to."""
+
+    def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
+        self._stream = stream
+        self._answered = self._asked = False
+        self._silent_until = 0.0
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        try:
+            data = await self._stream.read(max_bytes, timeout)
+        except httpcore2.ReadError as error:
+            raise Dropped(str(error)) if self._is_old_and_silent else error from None
+        if not data and self._asked:
+            raise (Dropped if self._answered else httpcore2.ReadError)("closed without an answer")
+        self._answered, self._asked = True, False
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        if self._answered and not self._asked and _is_readable(self._socket):
+            raise Unsent("closed before it was asked")
+        self._asked = True
+        await self._stream.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.AsyncNetworkStream:
+        return KeptOpen(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:
+        if info == "is_readable":
+            return self._is_readable()
+        return self._stream.get_extra_info(info)
+
+    def _is_readable(self) -> bool:
+        """Asked of each idle connection at the begin and the end of every request: one that has just been looked at is
+        taken to be as it was."""
+        now = time.monotonic()
+        if now < self._silent_until:
+            return False
+        readable = _is_readable(self._socket)
+        self._silent_until = 0.0 if readable else now + LOOK_SECONDS
+        return readable
+
+    @cached_property
+    def _socket(self) -> Any:
+        return self._stream.get_extra_info("socket")
+
+    @property
+    def _is_old_and_silent(self) -> bool:
+        return self._answered and self._asked
+
+
+def _is_readable(connected: Any) -> bool:
+    """Whether there is something to read: of an idle connection, that the other side has closed it."""
+    if connected is None or connected.fileno() < 0:
+        return True
+    poll = select.poll()
+    poll.register(connected, select.POLLIN)
+    return bool(poll.poll(0))

@@ -1,0 +1,116 @@
+"""What makes sense as a connection, and what does not: each problem names its field and says what to do."""
+
+import re
+from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
+
+from gateway.upstreams.addresses import DEFAULT_PORTS, check_url
+from gateway.upstreams.connections import Connection, Kind
+from gateway.upstreams.errors import AddressRefused
+
+Problem = tuple[str, str]  # a field, and a sentence for ops
+
+HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
+# Headers by which messages are framed, routed or negotiated: a key in one of them breaks the request.
+OUR_HEADERS = frozenset(
+    {"accept", "accept-encoding", "content-encoding", "content-length", "content-type", "cookie", "host"}
+    | {"connection", "expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
+)
+
+
+def problems(connection: Connection) -> Iterator[Problem]:
+    """All that is wrong with it, but for its secret."""
+    yield from _address_problems(connection)
+    yield from authentication_problems(connection)
+    yield from _limit_problems(connection)
+
+
+def secret_problem(kind: Kind, user_name: str, secret: str) -> str | None:
+    """What keeps a secret from being sent; never a part of it."""
+    if kind is Kind.NONE:
+        return "Without authentication no secret is sent. Choose how it is sent, or leave it empty."
+    if any(not char.isprintable() for char in secret):
+        return "The secret has line breaks or control characters in it. Copy it again, alone."
+    if kind in (Kind.HEADER, Kind.BEARER) and not secret.isascii():
+        return "A header takes letters, digits and signs of ASCII only. Copy the secret again, alone."
+    if kind is Kind.BEARER and " " in secret:
+        return "A bearer token has no spaces. Enter the token alone, without the word “Bearer”."
+    if kind is Kind.BASIC and not user_name and ":" not in secret:
+        return "Enter a user name; or, without one, user name and password as user:password."
+    return None
+
+
+def _address_problems(connection: Connection) -> Iterator[Problem]:
+    if connection.base_url and (problem := address_problem(connection.base_url)):
+        yield "base_url", problem
+    elif "?" in connection.base_url:
+        yield "base_url", "Take what begins with ? out of the address; a key is entered under “Authentication”."
+
+
+def address_problem(url: str) -> str | None:
+    """What keeps `url` from being an address of an upstream; None: nothing does."""
+    if problem := spelling_problem(url):
+        return problem
+    try:
+        check_url(url)
+    except AddressRefused as error:
+        return f"{error.message} {error.suggestion}".strip()
+    return None
+
+
+def spelling_problem(url: str) -> str | None:
+    """As `address_problem`, wherever the address leads: for what the deployer says, who may mean a private one."""
+    if any(char.isspace() or not char.isprintable() or char == "\\" for char in url):
+        return "An address has no spaces, line breaks or backslashes."
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - a port that is none raises here
+    except ValueError:
+        return "This is not an address. Expected for example https://api.example.com/v1."
+    if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
+        return "An address begins with https:// or http:// and a host: https://api.example.com/v1."
+    if "@" in parts.netloc:
+        return "Take user name and password out of the address: they are entered under “Authentication”."
+    if "#" in url:
+        return "Take what begins with # out of the address."
+    return None
+
+
+def authentication_problems(
+    connection: Connection, address_problem: Callable[[str], str | None] = address_problem
+) -> Iterator[Problem]:
+    """What is wrong with how it knows who calls, but for its secret."""
+    match connection.kind:
+        case Kind.HEADER:
+            yield from _header_problems(connection.parameter_name)
+        case Kind.QUERY if not connection.parameter_name:
+            yield "parameter_name", "Enter the parameter that carries the key, for example api_key."
+        case Kind.BASIC if ":" in connection.user_name:
+            yield "user_name", "A user name has no colon."
+        case Kind.CLIENT_CREDENTIALS:
+            if not connection.client_id:
+                yield "client_id", "Enter the client id that the upstream gave you."
+            if not connection.token_url:
+                yield "token_url", "Enter the address that issues tokens, for example https://api.example.com/token."
+            elif problem := address_problem(connection.token_url):
+                yield "token_url", problem
+
+
+def _header_problems(name: str) -> Iterator[Problem]:
+    if not name:
+        yield "parameter_name", "Enter the header that carries the key, for example X-API-Key."
+    elif not HEADER_NAME.fullmatch(name):
+        yield "parameter_name", "A header's name has letters, digits and hyphens only, for example X-API-Key."
+    elif name.lower() in OUR_HEADERS:
+        yield "parameter_name", f"{name} is set by Sluice itself; no API takes its key there."
+
+
+def _limit_problems(connection: Connection) -> Iterator[Problem]:
+    for name in ("connect_seconds", "read_seconds"):
+        seconds = getattr(connection, name)
+        if seconds > connection.total_seconds:
+            yield name, f"{seconds:g} seconds are longer than a call may take in all ({connection.total_seconds:g})."
+    if connection.rate_calls is not None and connection.rate_seconds is None:
+        yield "rate_seconds", "Enter in how many seconds so many calls may be made."
+    if connection.rate_seconds is not None and connection.rate_calls is None:
+        yield "rate_calls", "Enter how many calls may be made in that time."

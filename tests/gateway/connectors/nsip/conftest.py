@@ -1,0 +1,54 @@
+"""NSIP's operations as a caller has them, against the simulator."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from context_protection.payloads import Envelope
+from gateway import hints
+from gateway.access.callers import Caller, caller_of_key
+from gateway.connectors.nsip.client import Nsip
+from gateway.connectors.nsip.operations import operations
+from gateway.corridor import Call, serve
+from gateway.operations import catalogue
+from gateway.process import bridge
+from tests.gateway.connectors.nsip.fetching import PlainFetching
+from tests.simulators.nsip import NsipSimulator, nsip_simulator
+
+
+@pytest.fixture
+def nsip() -> Iterator[NsipSimulator]:
+    with nsip_simulator() as simulator:
+        yield simulator
+
+
+@dataclass
+class Desk:
+    nsip: NsipSimulator
+    caller: Caller
+
+    async def envelope(self, operation: str, **arguments: Any) -> Envelope:
+        """Raises CallError."""
+        return await serve(Call(operation, arguments, self.caller, "test", hints.mcp))
+
+    async def __call__(self, operation: str, **arguments: Any) -> dict[str, Any]:
+        """The body of an answer. Raises CallError."""
+        document: dict[str, Any] = json.loads((await self.envelope(operation, **arguments)).body)
+        return document
+
+
+@pytest.fixture
+def desk(nsip: NsipSimulator, api_key: str) -> Iterator[Desk]:
+    """The nine operations, which ask the simulator and keep no answer."""
+    offered = operations(Nsip(PlainFetching(), nsip.url, lambda method: 0.0))
+    before = [known for each in offered if (known := catalogue.find(each.name))]
+    catalogue.offer(offered)
+    token = bridge.on_callers_thread.set(True)
+    yield Desk(nsip, caller_of_key(api_key))
+    bridge.on_callers_thread.reset(token)
+    for each in offered:
+        catalogue.withdraw(each.name)
+    catalogue.offer(before)

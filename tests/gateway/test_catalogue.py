@@ -1,0 +1,94 @@
+"""Operations that sources give, which change with the configuration."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+from django.db import DatabaseError
+from pytest_django import DjangoAssertNumQueries
+
+from context_protection.live import Live
+from context_protection.payloads import Record
+from context_protection.policy import Kind
+from context_protection.revisions import revisions
+from gateway import corridor, hints
+from gateway.access.callers import Caller, caller_of_key
+from gateway.corridor import Call
+from gateway.operations import Catalogue, Operation, catalogue
+
+pytestmark = pytest.mark.django_db
+
+
+async def fetch(arguments: object, caller: Caller) -> Record:
+    return Record({"id": 1})
+
+
+def operation(name: str) -> Operation:
+    return Operation(name, name, "Does something.", Kind.RECORD, {}, fetch, "")
+
+
+class Source:
+    """`rows` is what its table has; while it is locked, it cannot be read."""
+
+    def __init__(self) -> None:
+        self.rows: list[str] = ["one"]
+        self.is_locked = False
+        self.live = Live(self.load)
+
+    def load(self) -> list[Operation]:
+        if self.is_locked:
+            raise DatabaseError("database is locked")
+        return [operation(name) for name in self.rows]
+
+    def __call__(self) -> Sequence[Operation]:
+        return self.live.fresh()
+
+
+def test_a_source_that_has_failed_is_asked_again_and_keeps_what_it_had(monkeypatch: pytest.MonkeyPatch):
+    source, mine = Source(), Catalogue()
+    mine.follow(source)
+    mine.follow(lambda: [operation("another")])
+    mine.refresh()
+    source.is_locked, source.rows = True, ["two"]
+    revisions.bump()
+    mine.refresh()
+    assert [each.name for each in mine] == ["one", "another"]
+    source.is_locked = False
+    mine.refresh()
+    assert [each.name for each in mine] == ["one", "another"], "it is given a moment"
+    monkeypatch.setattr(mine, "_again_at", 0.0)
+    assert not mine.is_current
+    mine.refresh()
+    assert [each.name for each in mine] == ["two", "another"]
+    assert mine.is_current
+
+
+@pytest.fixture
+def offered() -> Iterator[None]:
+    catalogue.offer([operation("fetched")])
+    yield
+    catalogue.withdraw("fetched")
+
+
+@pytest.mark.usefixtures("offered")
+def test_a_call_that_has_begun_on_the_loop_loads_nothing_whatever_changes_meanwhile(
+    api_key: str, django_assert_num_queries: DjangoAssertNumQueries
+):
+    caller = caller_of_key(api_key)
+    call = Call("fetched", {}, caller, "http", hints.mcp)
+    corridor._begin(call, None, caller_is_fresh=False)
+    loaded = corridor._loaded_for(call)
+    assert loaded is not None
+    revisions.bump()
+    with django_assert_num_queries(0):
+        assert corridor._loaded_for(call) is None
+        corridor._begin(call, loaded, caller_is_fresh=False)
+
+
+@pytest.mark.usefixtures("offered")
+def test_what_is_hidden_is_not_looked_for_on_the_loop(api_key: str):
+    caller = caller_of_key(api_key)
+    hiding = replace(caller, tools=replace(caller.tools, hidden=frozenset({"fetched"})))
+    corridor._begin(Call("fetched", {}, caller, "http", hints.mcp), None, caller_is_fresh=False)
+    assert corridor._loaded_for(Call("fetched", {}, hiding, "http", hints.mcp)) is None
+    assert corridor._loaded_for(Call("fetched", {}, caller, "http", hints.mcp)) is not None

@@ -1,0 +1,191 @@
+"""What is connected to is an address that has been looked at: a canary on this machine counts who comes."""
+
+import asyncio
+import select
+import socket
+import ssl
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+import httpcore2
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from pytest_django.fixtures import Settings
+
+from gateway.upstreams import clients, network
+from gateway.upstreams.errors import AddressRefused, UpstreamUnavailable
+from gateway.upstreams.exchanges import Request
+from gateway.upstreams.upstream import Upstream
+from tests.simulators.bad_upstream import BadUpstream, bad_upstream
+
+SPELLINGS = [
+    "127.0.0.1",
+    "localhost",
+    "2130706433",
+    "0x7f.1",
+    "0177.0.0.1",
+    "127.1",
+    "127.0.0.1.",
+    "①②⑦.⓪.⓪.①",
+    "0.0.0.0",
+    "[::ffff:127.0.0.1]",
+    "[::127.0.0.1]",
+    "good.example@127.0.0.1",
+]
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[list[str]]]:
+    """A name server: for each name the addresses of each time it is asked, the last ones again and again."""
+    answers: dict[str, list[list[str]]] = {}
+    real = socket.getaddrinfo
+
+    def lookup(host: str, port: int, *rest: object, **options: object) -> list[object]:
+        if host not in answers:
+            return real(host, port, *rest, **options)  # type: ignore[arg-type,return-value]
+        found = answers[host].pop(0) if len(answers[host]) > 1 else answers[host][0]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in found]
+
+    monkeypatch.setattr(socket, "getaddrinfo", lookup)
+    return answers
+
+
+@pytest.mark.parametrize("host", SPELLINGS)
+async def test_no_spelling_of_a_host_leads_inside(bad: BadUpstream, host: str):
+    with pytest.raises((AddressRefused, UpstreamUnavailable)):
+        await Upstream("Acme").fetch(Request("GET", f"http://{host}:{bad.port}/ok"))
+    assert bad.connections == 0
+
+
+async def test_a_name_of_several_addresses_is_refused_if_one_of_them_is_inside(
+    bad: BadUpstream, names: dict[str, list[list[str]]]
+):
+    names["api.example"] = [["8.8.8.8", "127.0.0.1"]]
+    with pytest.raises(AddressRefused) as refusal:
+        await Upstream("Acme").fetch(Request("GET", f"http://api.example:{bad.port}/ok"))
+    assert bad.connections == 0
+    assert "127.0.0.1" not in str(refusal.value.document())
+
+
+async def test_a_name_is_asked_for_once_so_that_it_cannot_mean_something_else_when_it_is_connected_to(
+    bad: BadUpstream, names: dict[str, list[list[str]]], settings: Settings
+):
+    settings.ALLOW_PRIVATE_UPSTREAMS = ["127.0.0.1/32"]
+    names["api.example"] = [["127.0.0.1"], ["8.8.8.8"]]
+    response = await Upstream("Acme").fetch(Request("GET", f"http://api.example:{bad.port}/echo"))
+    assert response.json()["headers"]["host"] == f"api.example:{bad.port}"
+    assert names["api.example"] == [["8.8.8.8"]]
+
+
+async def test_the_next_address_is_tried_where_one_does_not_answer(
+    bad: BadUpstream, names: dict[str, list[list[str]]], settings: Settings
+):
+    settings.ALLOW_PRIVATE_UPSTREAMS = ["127.0.0.0/8"]
+    names["api.example"] = [["127.0.0.2", "127.0.0.1"]]  # it listens at the second alone
+    await Upstream("Acme").fetch(Request("GET", f"http://api.example:{bad.port}/ok"))
+    assert bad.count == 1
+
+
+async def test_a_connection_that_one_upstream_may_make_is_not_anothers_way_inside(bad: BadUpstream):
+    request = Request("GET", f"{bad.url}/ok")
+    await Upstream("trusted", trusted=frozenset({bad.url})).fetch(request)
+    with pytest.raises(AddressRefused):
+        await Upstream("other").fetch(request)
+    assert bad.count == 1
+
+
+async def test_what_is_trusted_is_an_origin_and_no_other_port(bad: BadUpstream):
+    with bad_upstream() as other, pytest.raises(AddressRefused):
+        await Upstream("Acme", trusted=frozenset({other.url})).fetch(Request("GET", f"{bad.url}/ok"))
+    assert bad.connections == 0
+
+
+async def test_a_name_that_is_not_known_is_said_so_without_where_it_was_asked_for(acme: Callable[..., Upstream]):
+    with pytest.raises(UpstreamUnavailable) as failure:
+        await acme().fetch(Request("GET", "http://no-such-host.invalid/?key=secret-word"))
+    assert failure.value.reason == "upstream_unreachable"
+    assert "secret-word" not in str(failure.value.document())
+
+
+# -- TLS ----------------------------------------------------------------------------------------------
+
+
+def certified(name: str, folder: Path) -> tuple[ssl.SSLContext, str]:
+    """A server's side with a certificate of its own for `name`, and the file by which it is trusted."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test")])
+    now = datetime.now(UTC)
+    names = x509.SubjectAlternativeName([x509.DNSName(name), x509.IPAddress(ip_address("127.0.0.1"))])
+    certificate = (
+        x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(names, critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    file = folder / "certificate.pem"
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    file.write_bytes(private + certificate.public_bytes(serialization.Encoding.PEM))
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(file)
+    return context, str(file)
+
+
+async def test_tls_verifies_the_name_and_not_the_address_that_is_connected_to(
+    tmp_path: Path,
+    names: dict[str, list[list[str]]],
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+):
+    settings.ALLOW_PRIVATE_UPSTREAMS = True
+    context, file = certified("api.example", tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", file)
+    clients._tls.cache_clear()
+    request.addfinalizer(clients._tls.cache_clear)
+    names["api.example"] = names["other.example"] = [["127.0.0.1"]]
+    with bad_upstream(context) as secure:
+        response = await Upstream("Acme").fetch(Request("GET", f"https://api.example:{secure.port}/ok"))
+        assert response.status == 200
+        with pytest.raises(UpstreamUnavailable, match="certificate is not valid"):
+            await Upstream("Acme").fetch(Request("GET", f"https://other.example:{secure.port}/ok"))
+        assert secure.count == 1
+
+
+async def test_a_certificate_that_nobody_has_signed_is_not_trusted(tmp_path: Path, settings: Settings):
+    settings.ALLOW_PRIVATE_UPSTREAMS = True
+    context, _ = certified("localhost", tmp_path)
+    with bad_upstream(context) as secure:
+        with pytest.raises(UpstreamUnavailable, match="certificate is not valid"):
+            await Upstream("Acme").fetch(Request("GET", f"https://localhost:{secure.port}/ok"))
+        assert secure.count == 0
+
+
+async def test_a_connection_that_has_just_been_looked_at_is_looked_at_again_before_it_is_used():
+    """Nothing is sent then, so that even what must not be repeated can be sent over another."""
+    close = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(await reader.readexactly(1))
+        await close.wait()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        stream = network.KeptOpen(await httpcore2.AnyIOBackend().connect_tcp("127.0.0.1", port))
+        await stream.write(b"x")
+        assert await stream.read(1) == b"x"
+        assert stream.get_extra_info("is_readable") is False
+        close.set()
+        connected = stream.get_extra_info("socket")
+        await asyncio.to_thread(select.select, [connected], [], [], 20)
+        with pytest.raises(network.Unsent):
+            await stream.write(b"x")
+        await stream.aclose()
