@@ -299,4 +299,5 @@ def invalid_handle(handle: str, origin: Origin | None) -> InvalidHandle:
         expected="a handle that was issued or used within the last hour",
         suggestion=f"Call {origin.operation} with {orjson.dumps(origin.arguments).decode()} again; its answer carries "
         "a new resultHandle.",
+        made_by=origin.operation,
     )

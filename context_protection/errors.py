@@ -30,7 +30,8 @@ class CallError(Exception):
     """A call that cannot be answered.
 
     `parameter`, `value`, `expected` and `suggestion` are shown to the caller, so they never hold
-    anything of ours: no path, SQL, class name or secret.
+    anything of ours: no path, SQL, class name or secret. `made_by`: the operation that made what a handle leads to,
+    which is not shown.
     """
 
     message: str
@@ -40,6 +41,7 @@ class CallError(Exception):
     expected: str = ""
     suggestion: str = ""
     retry_after: int | None = None
+    made_by: str = ""
 
     code: ClassVar[int] = INTERNAL
     status: ClassVar[int] = 500

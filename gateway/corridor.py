@@ -16,7 +16,7 @@ from asgiref.sync import async_to_sync
 
 from context_protection import policies
 from context_protection.budgets import Budgets
-from context_protection.errors import CallError, InternalError, InvalidCursor, TooSlow, invalid_cursor
+from context_protection.errors import CallError, InternalError, InvalidCursor, InvalidHandle, TooSlow, invalid_cursor
 from context_protection.lists import page_span
 from context_protection.paged import PagedRows
 from context_protection.payloads import Ask, Envelope, Payload
@@ -290,10 +290,17 @@ def _as_taken(value: Any, schema: Mapping[str, Any]) -> Any:
 
 def _advised(call: Call, error: CallError) -> CallError:
     """Of what acts, a new beginning is no way to the rest of an answer."""
-    operation = catalogue.find(call.operation)
-    if isinstance(error, InvalidCursor) and operation is not None and operation.is_called_once:
+    if isinstance(error, InvalidCursor) and _acts(call.operation):
         return replace(error, suggestion="Without cursor it is done once more: call it so only where that is meant.")
+    if isinstance(error, InvalidHandle) and _acts(error.made_by):
+        again = f"Calling {error.made_by} again does it once more: call it so only where that is meant."
+        return replace(error, suggestion=again)
     return error
+
+
+def _acts(name: str) -> bool:
+    operation = catalogue.find(name)
+    return operation is not None and operation.is_called_once
 
 
 def _failure(call: Call) -> InternalError:

@@ -119,7 +119,8 @@ def test_an_api_is_imported_and_its_tool_answers(
         for address in ("importedapi", "importedoperation"):
             assert is_whole(page)
             page.goto(f"/admin/openapi/{address}/")
-        page.locator("#result_list tbody th a").first.click()
+        with page.expect_navigation():
+            page.locator("#result_list tbody th a").first.click()
         assert is_whole(page)
         page.screenshot(path=tmp_path / f"operation-{width}.png", full_page=True)
         assert complaints == []

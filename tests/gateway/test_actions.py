@@ -13,6 +13,7 @@ from gateway.access.callers import Caller
 from gateway.operations import Operation, catalogue
 from tests import crawler
 from tests.doors import Doors
+from tests.losing import lose
 
 
 class Done:
@@ -143,3 +144,13 @@ def test_a_cursor_that_has_expired_does_not_send_its_caller_back_to_the_action(
     assert error["reason"] == "cursor_invalid"
     assert "done once more" in error["data"]["suggestion"]
     assert done.times == 0
+
+
+def test_a_handle_that_has_expired_does_not_send_its_caller_back_to_the_action(doors: Doors, offered: Any):
+    done = offered(rows)
+    handle = doors.mcp("do_something", {"what": "x"})["meta"]["resultHandle"]
+    lose(handle)
+    error = doors.mcp("result_get", {"handle": handle})["error"]
+    assert error["reason"] == "handle_expired"
+    assert error["data"]["suggestion"].startswith("Calling do_something again does it once more")
+    assert done.times == 1

@@ -9,9 +9,7 @@ import orjson
 import pytest
 from django.utils import timezone
 
-from context_protection.models import StoredWalk
 from context_protection.revisions import revisions
-from context_protection.stores import PREFIX, RedisWalks, walks
 from gateway.access.models import ApiKey
 from gateway.connectors.hostaway import store
 from gateway.connectors.hostaway.models import Booking
@@ -21,6 +19,7 @@ from telemetry import recorder
 from telemetry.models import TelemetryRecord
 from tests import crawler
 from tests.doors import Doors
+from tests.losing import lose
 
 pytestmark = pytest.mark.django_db
 
@@ -28,13 +27,6 @@ pytestmark = pytest.mark.django_db
 def handle_of(answer: dict[str, Any]) -> str:
     handle: str = crawler.ours(answer)["resultHandle"]
     return handle
-
-
-def lose(key: str) -> None:
-    """As what has expired is lost, in whichever store it is."""
-    StoredWalk.objects.filter(id=key).delete()
-    if isinstance(walks.store, RedisWalks):
-        walks.store.redis.delete(f"{PREFIX}{key}")
 
 
 def upstream(number: int) -> dict[str, Any]:
