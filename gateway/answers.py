@@ -1,11 +1,15 @@
 """Answers that can be given again: an equal call of the same caller at the same door, while nothing has changed that
-the answer rests on. It then costs no thread, no query and no protection, and is byte for byte the same."""
+the answer rests on. It then costs no thread, no query and no protection, and is byte for byte the same.
 
+Where an upstream must be asked each time, its answer is compared instead: one that has not changed is not protected
+again."""
+
+import math
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import orjson
@@ -30,12 +34,15 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """`state`: of configuration and contents, as the answer was made from them."""
+    """`state`: of configuration and contents, as the answer was made from them. `version`: of what upstream said;
+    None: not known, or there is none."""
 
     envelope: Envelope
     threshold: int
     state: Hashable
     until: float  # time.monotonic()
+    fresh_until: float = math.inf  # the same, until when upstream need not be asked
+    version: Hashable = None
 
 
 class Answers:
@@ -48,15 +55,29 @@ class Answers:
         self._lock = threading.Lock()
 
     def find(self, key: Key, operation: Operation) -> Kept | None:
+        """What is given again without asking anybody."""
         with self._lock:
-            kept = self._kept.get(key)
-            if kept is None:
+            kept = self._standing(key, state_of(operation))
+            return kept if kept is not None and kept.fresh_until >= time.monotonic() else None
+
+    def unchanged(self, key: Key, state: Hashable, version: Hashable, fresh_until: float) -> Kept | None:
+        """What was made of the same answer of upstream, which has just been asked; fresh again until `fresh_until`."""
+        with self._lock:
+            kept = self._standing(key, state)
+            if kept is None or version is None or kept.version != version:
                 return None
-            if kept.until < time.monotonic() or kept.state != state_of(operation):
-                self._drop(key)
-                return None
-            self._kept.move_to_end(key)
+            self._kept[key] = kept = replace(kept, fresh_until=fresh_until)
             return kept
+
+    def _standing(self, key: Key, state: Hashable) -> Kept | None:
+        kept = self._kept.get(key)
+        if kept is None:
+            return None
+        if kept.until < time.monotonic() or kept.state != state:
+            self._drop(key)
+            return None
+        self._kept.move_to_end(key)
+        return kept
 
     def keep(self, key: Key, kept: Kept) -> None:
         with self._lock:

@@ -159,12 +159,15 @@ def _reached(call: Call, *, caller_is_fresh: bool) -> "Envelope | Begun":
 async def _go_on(begun: "Begun") -> Envelope:
     """Asks the upstream, for as much as this call needs, and protects what it gave."""
     lane = begun.call.shared_lane
-    fetched = await cast(FetchAsync, begun.operation.fetch)(begun.ask.arguments, begun.call.caller)
-    payload, fresh_until = (fetched.payload, fetched.fresh_until) if isinstance(fetched, Fetched) else (fetched, 0.0)
+    given = await cast(FetchAsync, begun.operation.fetch)(begun.ask.arguments, begun.call.caller)
+    fetched = given if isinstance(given, Fetched) else Fetched(given)
+    if (again := _unchanged(begun, fetched)) is not None:
+        return again
+    payload, fresh_until = fetched.payload, fetched.fresh_until
     if isinstance(payload, PagedRows):
         await payload.gather(begun.ask, begun.policy, lambda work: on_thread(lane, work), walks)
         fresh_until = payload.fresh_until if begun.ask.walk is None else 0.0
-    return await on_thread(lane, _end, begun, payload, fresh_until)
+    return await on_thread(lane, _end, begun, payload, fresh_until, fetched.version)
 
 
 async def on_thread(lane: Hashable, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -200,13 +203,13 @@ def _begin(call: Call, loaded: Loaded | None, *, caller_is_fresh: bool) -> Begun
     return Begun(call, operation, policy, _ask(call, operation, {**operation.form_of(own), **given}, own), state)
 
 
-def _end(begun: Begun, payload: Payload | None, fresh_until: float = math.inf) -> Envelope:
+def _end(begun: Begun, payload: Payload | None, fresh_until: float = math.inf, version: Hashable = None) -> Envelope:
     check_wanted()
     call = begun.call
     envelope = protect(payload, begun.ask, begun.policy, walks)
     check_wanted()
-    until = min(time.monotonic() + min(KEPT_SECONDS, call.caller.seconds_left), fresh_until)
-    kept = Kept(envelope, begun.policy.token_budget_threshold, begun.state, until)
+    until = time.monotonic() + min(KEPT_SECONDS, call.caller.seconds_left)
+    kept = Kept(envelope, begun.policy.token_budget_threshold, begun.state, until, fresh_until, version)
     if call.key is not None and begun.state is not None:
         answers.keep(call.key, kept)
     _record(call, begun.operation, kept)
@@ -223,6 +226,18 @@ def _again(call: Call) -> Envelope | None:
     if kept is None:
         return None
     _record(call, operation, kept)
+    return kept.envelope
+
+
+def _unchanged(begun: Begun, fetched: Fetched) -> Envelope | None:
+    """The answer that was made of just this, if it still stands."""
+    call = begun.call
+    if call.key is None or begun.state is None:
+        return None
+    kept = answers.unchanged(call.key, begun.state, fetched.version, fetched.fresh_until)
+    if kept is None:
+        return None
+    _record(call, begun.operation, kept)
     return kept.envelope
 
 

@@ -25,10 +25,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A payload that is as good as new until `fresh_until`, time.monotonic(): an equal call gets the same answer."""
+    """A payload that is as good as new until `fresh_until`, time.monotonic(): an equal call gets the same answer.
+    `version`: equal for equal payloads of equal calls; None: not known."""
 
     payload: Payload
-    fresh_until: float
+    fresh_until: float = 0.0
+    version: Hashable = None
 
 
 Fetch = Callable[[Mapping[str, Any], Caller], Payload]

@@ -2,11 +2,15 @@
 
 import atexit
 import os
+import shutil
 import tempfile
 
 from tests.simulators.nsip import nsip_simulator
 
-os.environ.setdefault("DATA_DIR", tempfile.mkdtemp(prefix="sluice-tests-"))
+# Each process of a run has its own: what one bumps there, calls of another would obey in the midst of a test.
+data_dir = tempfile.mkdtemp(prefix="sluice-tests-")
+atexit.register(shutil.rmtree, data_dir, ignore_errors=True)
+os.environ["DATA_DIR"] = data_dir
 os.environ["SHARED_REVISIONS"] = "false"
 os.environ["EMAIL_URL"] = "memorymail://"
 os.environ["AUDIT_SHARE"] = "0"  # an audit thread cannot see the transaction that a test lives in

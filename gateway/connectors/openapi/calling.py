@@ -56,7 +56,9 @@ class Calling:
 
     async def _answered(self, response: Response, answered: Answered) -> Fetched:
         await self.learn(answered)
-        return Fetched(self._payload(answered, response.note(kept=self.keep_seconds > 0)), response.fresh_until)
+        note = response.note(kept=self.keep_seconds > 0)
+        version = (response.version, *note.items()) if len(response.body) <= LARGE else None
+        return Fetched(self._payload(answered, note), response.fresh_until, version)
 
     async def _as_list(
         self, listed: Listed, response: Response, arguments: Arguments, caller: Caller
