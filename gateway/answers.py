@@ -57,6 +57,8 @@ class Answers:
     def find(self, key: Key, operation: Operation) -> Kept | None:
         """What is given again without asking anybody."""
         with self._lock:
+            if key not in self._kept:
+                return None  # the state may not have been read yet, which the loop must not wait for
             kept = self._standing(key, state_of(operation))
             return kept if kept is not None and kept.fresh_until >= time.monotonic() else None
 

@@ -225,6 +225,16 @@ def test_what_rests_on_an_earlier_state_is_dropped(what: Any):
     assert memory.find(key_of("a"), catalogue.get("list_bookings")) is None
 
 
+def test_of_a_call_that_is_new_no_state_is_read():
+    """The first one of a process may have to wait for it, and the loop must not."""
+
+    def version() -> int:
+        raise AssertionError("it was read")
+
+    operation = dataclasses.replace(catalogue.get("list_bookings"), version=version)
+    assert Answers(1 << 20).find(key_of("a"), operation) is None
+
+
 def test_what_is_too_old_is_dropped():
     memory = Answers(1 << 20)
     memory.keep(key_of("a"), entry(10, until=0))
