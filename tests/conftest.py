@@ -28,6 +28,14 @@ settings.load_profile("default")
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`-m stores`: what another database or Redis could make different. All else proves the same on any of them."""
+    for item in items:
+        if item.get_closest_marker("django_db") or "db" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.stores)
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Coroutine tests run on the test's thread, where its transaction is (as Django's own TestCase does)."""
     if not inspect.iscoroutinefunction(pyfuncitem.obj):

@@ -345,11 +345,12 @@ def sheepfold(db: None) -> Iterator[Sheepfold]:
 
 @pytest.mark.parametrize("away", ["busy", "failing", "garbage", "login", "anonymous", "empty", "down", "slow"])
 def test_nsip_that_fails_is_told_of_or_answered_for(doors: Doors, sheepfold: Sheepfold, away: str):
+    through = DOORS[:1] if away == "slow" else DOORS  # each is a second of waiting, and all are one way in the end
     for tool, arguments in CALLS.items():
         if away == "anonymous" and tool in WITHOUT_IDENTITY:
             continue
         sheepfold.turn(away)
-        for door in DOORS:
+        for door in through:
             check_told(call(doors, door, tool, **arguments), "object reference", "sign in")
         sheepfold.turn("new")
         # A breaker lets one question through at first, and a profile asks three.
@@ -357,7 +358,7 @@ def test_nsip_that_fails_is_told_of_or_answered_for(doors: Doors, sheepfold: She
         fresh = call(doors, "mcp", tool, **arguments)
         assert fresh["meta"].get("stale") is None
         sheepfold.turn(away)
-        for door in DOORS:
+        for door in through:
             stale = call(doors, door, tool, **arguments)
             assert stale["meta"]["stale"] is True
             assert stale["meta"]["asOf"]
