@@ -65,10 +65,12 @@ class McpServer(WithCredential):
 
 
 class ToolList(models.Model):
-    """What a server has last answered to tools/list: offered also while it is away."""
+    """What a server has last answered to tools/list: offered also while it is away. `failure`: why it gave none when
+    it was last asked, in a sentence."""
 
     server = models.CharField(max_length=32, primary_key=True)
-    tools: "models.JSONField[list[dict[str, Any]]]" = models.JSONField()
+    tools: "models.JSONField[list[dict[str, Any]]]" = models.JSONField(default=list)
+    failure = models.TextField(default="")
     changed_at = models.DateTimeField(auto_now=True)
 
     class Meta:

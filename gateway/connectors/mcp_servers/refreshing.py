@@ -1,4 +1,5 @@
-"""Keeps the tool lists fresh: at the start, when a server says that its tools have changed, and now and then."""
+"""Keeps the tool lists fresh: at the start, when a server says that its tools have changed, when there are other
+servers, and now and then."""
 
 import asyncio
 import logging
@@ -17,6 +18,7 @@ from gateway.process.bridge import run_sync
 from gateway.upstreams.errors import UpstreamError
 
 EVERY_SECONDS = 300.0
+LOOK_SECONDS = 1.0  # at which it is looked whether there are other servers
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +30,7 @@ class Refreshing:
         self.sessions, self.every = sessions, every
         self._task: asyncio.Task[None] | None = None
         self._due = asyncio.Event()
+        self._asked: tuple[Server, ...] = ()
 
     async def start(self) -> None:
         """Returns at once: a server may take a while to answer, and until then offers what it had last."""
@@ -48,15 +51,29 @@ class Refreshing:
         while True:
             self._due.clear()
             await self.refresh()
+            await self._until_due()
+
+    async def _until_due(self) -> None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.every
+        while (left := deadline - loop.time()) > 0 and not await self._has_others():
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._due.wait(), self.every)
+                await asyncio.wait_for(self._due.wait(), min(LOOK_SECONDS, left))
+                return
+
+    async def _has_others(self) -> bool:
+        """Whether somebody has added a server, or changed one, since they were asked."""
+        try:
+            return await run_sync(known.servers) != self._asked
+        except (ImproperlyConfigured, DatabaseError):  # `refresh` says so, each time
+            return False
 
     async def refresh(self) -> None:
         """Asks every server for its tools. One that does not answer, or answers nonsense, keeps those that it had."""
         try:
-            servers = await run_sync(known.servers)
-            await self.sessions.retain(servers)
-            await asyncio.gather(*map(self._ask, servers))
+            self._asked = await run_sync(known.servers)
+            await self.sessions.retain(self._asked)
+            await asyncio.gather(*map(self._ask, self._asked))
         except (ImproperlyConfigured, DatabaseError) as error:
             logger.warning("MCP servers not looked at", extra={"error": str(error)})
 
@@ -65,6 +82,7 @@ class Refreshing:
             documents = storable(plain(tools.documents(await self.sessions.tools(server))))
         except UpstreamError as error:
             logger.warning("MCP server's tools not read", extra={"server": server.name, "error": error.message})
+            await run_sync(_note, server.name, error.message)
             return
         await run_sync(_keep, server.name, documents)
 
@@ -72,9 +90,16 @@ class Refreshing:
 def _keep(server: str, documents: list[dict[str, object]]) -> None:
     """Nothing is written where nothing has changed: a change makes all processes look."""
     last = ToolList.objects.filter(server=server).first()
-    if last is None or last.tools != documents:
-        ToolList.objects.update_or_create(server=server, defaults={"tools": documents})
+    if last is None or last.tools != documents or last.failure:
+        ToolList.objects.update_or_create(server=server, defaults={"tools": documents, "failure": ""})
         logger.info("MCP server's tools changed", extra={"server": server, "tools": len(documents)})
+
+
+def _note(server: str, failure: str) -> None:
+    """For staff to see; the tools stay as they were."""
+    last = ToolList.objects.filter(server=server).first()
+    if last is None or last.failure != failure:
+        ToolList.objects.update_or_create(server=server, defaults={"failure": failure})
 
 
 refreshing = Refreshing(sessions)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from collections.abc import Callable
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,7 @@ def test_a_server_whose_kept_tools_are_odd_costs_only_its_own(
 ):
     configure(a_odd={"command": "/bin/false"}, sim=CHILD)
     others = names()
-    ToolList.objects.create(server="a_odd", tools=[odd])
+    assert ToolList.objects.filter(server="a_odd").update(tools=[odd]) == 1
     assert names() == others
     assert "sim_rows" in others
     assert "MCP server's tools cannot be offered" in caplog.text
@@ -117,6 +118,45 @@ async def test_tools_that_a_server_adds_are_offered(configure: Any, settings: An
         await sessions.call(server, "grow", {})
         await until_offered("growing_grown")
         await refreshing.stop()
+
+
+async def test_a_server_that_is_added_is_asked_at_once(db: None, settings: Any):
+    """Long before the next look."""
+    settings.ALLOW_PRIVATE_UPSTREAMS = True
+    sessions = Sessions()
+    refreshing = Refreshing(sessions, every=3600)
+    with mcp_server() as url:
+        await refreshing.start()
+        await run_sync(known.servers)
+        server = await McpServer.objects.acreate(name="added", url="http://127.0.0.1:9/mcp")
+        revisions.bump()
+        await until_known("added", lambda kept: "cannot be reached" in kept.failure)
+        server.url = url
+        await server.asave()
+        await until_offered("added_rows")
+        await until_known("added", lambda kept: kept.failure == "")
+        await refreshing.stop()
+
+
+async def until_known(name: str, holds: Callable[[ToolList], bool]) -> None:
+    deadline = time.monotonic() + DEADLINE
+    while (kept := await ToolList.objects.filter(server=name).afirst()) is None or not holds(kept):
+        assert time.monotonic() < deadline, kept and kept.failure
+        await asyncio.sleep(0.01)
+
+
+def test_why_a_server_gives_no_tools_is_kept_beside_those_it_had(configure: Configure):
+    configure(sim=CHILD)
+    before = ToolList.objects.get(server="sim")
+    assert before.failure == ""
+    configure(sim={"command": "/bin/false"})
+    away = ToolList.objects.get(server="sim")
+    assert away.tools == before.tools
+    assert away.failure
+    configure(sim={"command": "/bin/false"})
+    assert ToolList.objects.get(server="sim").changed_at == away.changed_at
+    configure(sim=CHILD)
+    assert ToolList.objects.get(server="sim").failure == ""
 
 
 async def until_offered(name: str) -> None:
@@ -197,6 +237,7 @@ def test_ops_add_an_address_and_can_set_no_command(admin_client: Client):
     form = admin_client.get("/admin/mcp_servers/mcpserver/add/").content.decode()
     assert 'name="url"' in form
     assert 'name="command"' not in form
+    assert "What it offers" not in form
     admin_client.post(
         "/admin/mcp_servers/mcpserver/add/",
         {
@@ -208,4 +249,20 @@ def test_ops_add_an_address_and_can_set_no_command(admin_client: Client):
         },
     )
     assert McpServer.objects.get().history.count() == 1
-    assert "not asked yet" in admin_client.get("/admin/mcp_servers/mcpserver/").content.decode()
+
+
+def test_ops_see_what_a_server_offers_or_why_it_does_not(admin_client: Client):
+    server = McpServer.objects.create(name="web", url="https://example.com/mcp")
+
+    def is_told(*words: str) -> bool:
+        pages = [admin_client.get(f"/admin/mcp_servers/mcpserver/{path}") for path in ("", f"{server.pk}/change/")]
+        return all(word in page.content.decode() for page in pages for word in words)
+
+    assert is_told("It is asked within seconds.")
+    kept = ToolList.objects.create(server="web", failure="web cannot be reached.")
+    assert is_told("web cannot be reached.")
+    kept.tools, kept.failure = [{"name": f"tool{n}"} for n in range(4321)], ""
+    kept.save()
+    assert is_told("4321", "It has answered.")
+    McpServer.objects.update(enabled=False)
+    assert is_told("It is switched off.")
