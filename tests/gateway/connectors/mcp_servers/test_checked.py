@@ -92,4 +92,5 @@ def test_ops_read_in_the_log_why_a_server_has_no_tools(
         "The address of MCP server inside is a private or reserved address, which Sluice does not connect to."
     ]
     assert canary.connections == 0
-    assert not ToolList.objects.filter(server="inside").exists()
+    kept = ToolList.objects.get(server="inside")
+    assert (kept.tools, [kept.failure]) == ([], said)
