@@ -1,7 +1,28 @@
-"""Other MCP servers as a source of operations: their tools, behind our protection."""
+"""Other MCP servers as a source of operations: their tools, behind our protection.
+
+The SDK's client is loaded where it is first needed: a command that calls nobody starts a second sooner.
+"""
 
 from gateway.connectors.connector import Connector
-from gateway.connectors.mcp_servers.known import operations
-from gateway.connectors.mcp_servers.refreshing import refreshing
+from gateway.operations import Operation
 
-CONNECTOR = Connector(name="mcp_servers", source=operations, start=refreshing.start, stop=refreshing.stop)
+
+def operations() -> tuple[Operation, ...]:
+    from gateway.connectors.mcp_servers import known
+
+    return known.operations()
+
+
+async def start() -> None:
+    from gateway.connectors.mcp_servers.refreshing import refreshing
+
+    await refreshing.start()
+
+
+async def stop() -> None:
+    from gateway.connectors.mcp_servers.refreshing import refreshing
+
+    await refreshing.stop()
+
+
+CONNECTOR = Connector(name="mcp_servers", source=operations, start=start, stop=stop)
