@@ -42,7 +42,7 @@ class McpServerAdmin(CredentialAdmin):
         found = _list_of(server)
         return len(found.tools) if found else 0
 
-    @admin.display(description="Asked last")
+    @admin.display(description="State")
     def state(self, server: McpServer) -> str:
         found = _list_of(server)
         if not server.enabled or found is None:
