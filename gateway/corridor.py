@@ -200,7 +200,19 @@ def _begin(call: Call, loaded: Loaded | None, *, caller_is_fresh: bool) -> Begun
     policy = loaded.budgets.policy(operation.name) if loaded else policy_for(operation.name)
     given = validated(operation, call.arguments)
     own = {name: value for name, value in given.items() if name not in FORM_NAMES}
-    return Begun(call, operation, policy, _ask(call, operation, {**operation.form_of(own), **given}, own), state)
+    ask = _ask(call, operation, {**operation.form_of(own), **given}, own)
+    return Begun(call, operation, policy, ask, state if _is_current(operation, loaded, caller_is_fresh) else None)
+
+
+def _is_current(operation: Operation, loaded: Loaded | None, caller_is_fresh: bool) -> bool:
+    """Whether all that a call has begun with is configuration as it is now. What could not be loaded anew goes on being
+    used (law 5), but no answer made of it outlives that."""
+    keys, budgets = callers.current(), policies.current()
+    if budgets is None or not catalogue.is_current or catalogue.find(operation.name) is not operation:
+        return False
+    if loaded is not None:
+        return loaded.keys is keys and loaded.budgets is budgets
+    return caller_is_fresh or keys is not None
 
 
 def _end(begun: Begun, payload: Payload | None, fresh_until: float = math.inf, version: Hashable = None) -> Envelope:
@@ -210,7 +222,7 @@ def _end(begun: Begun, payload: Payload | None, fresh_until: float = math.inf, v
     check_wanted()
     until = time.monotonic() + min(KEPT_SECONDS, call.caller.seconds_left)
     kept = Kept(envelope, begun.policy.token_budget_threshold, begun.state, until, fresh_until, version)
-    if call.key is not None and begun.state is not None:
+    if call.key is not None and begun.state is not None and (version is not None or fresh_until > time.monotonic()):
         answers.keep(call.key, kept)
     _record(call, begun.operation, kept)
     audit.consider(call.id, begun.operation.name, envelope)
@@ -315,7 +327,7 @@ def _advised(call: Call, error: CallError) -> CallError:
 
 def _acts(name: str) -> bool:
     operation = catalogue.find(name)
-    return operation is not None and operation.is_called_once
+    return operation is not None and operation.kind is Kind.ACTION
 
 
 def _failure(call: Call) -> InternalError:

@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -49,10 +49,11 @@ class Response:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     @property
-    def version(self) -> Hashable:
-        """Equal for equal answers: of their status, type and body. A digest of it, which takes 1 ms for each MB."""
-        read_by = [self.headers.get(name) for name in ("content-type", "content-disposition")]
-        return self.status, *read_by, hashlib.blake2b(self.body, digest_size=16).digest()
+    def version(self) -> bytes:
+        """Equal for equal answers: a digest of status, type and body, which takes 1 ms for each MB."""
+        digest = hashlib.blake2b(f"{self.status} {self.headers.get('content-type')}\n".encode(), digest_size=16)
+        digest.update(self.body)
+        return digest.digest()
 
     def note(self, *, kept: bool) -> dict[str, Any]:
         """What an answer's `meta` says: when upstream said it, of what is `kept` to be given again; and that it is old,

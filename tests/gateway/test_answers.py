@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.db import DatabaseError
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from context_protection import policies
 from context_protection.errors import NotAuthenticated
 from context_protection.models import TokenBudget
 from context_protection.payloads import Envelope
@@ -156,6 +158,23 @@ def test_what_changes_while_a_call_begins_is_obeyed_by_the_next(caller: Caller, 
 
     monkeypatch.setattr(corridor, "policy_for", and_then_changed)
     before = body(caller)
+    assert body(caller) != before
+
+
+def test_what_is_made_of_configuration_that_could_not_be_loaded_anew_is_not_kept(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+):
+    """The last good one goes on being used while the database is away; when it is back, the new one is obeyed."""
+
+    def away() -> None:
+        raise DatabaseError("away")
+
+    before = body(caller)
+    TokenBudget.objects.create(operation="list_bookings", default_page_size=3)
+    revisions.bump()
+    with monkeypatch.context() as patch:
+        patch.setattr(policies._live, "_load", away)
+        assert body(caller) == before
     assert body(caller) != before
 
 

@@ -37,6 +37,13 @@ class McpServer(WithCredential):
     def __str__(self) -> str:
         return self.name
 
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """What another server has said, of this name before it, is not said of this one."""
+        before = McpServer.objects.filter(pk=self.pk).values_list("name", "url").first()
+        super().save(*args, **kwargs)
+        if before != (self.name, self.url):
+            ToolList.objects.filter(server=self.name).delete()
+
     def connection(self) -> Connection:
         return Connection(name=self.name, base_url=self.url, **self.credential())
 
@@ -70,7 +77,7 @@ class ToolList(models.Model):
 
     server = models.CharField(max_length=32, primary_key=True)
     tools: "models.JSONField[list[dict[str, Any]]]" = models.JSONField(default=list)
-    failure = models.TextField(default="")
+    failure = models.TextField(default="", db_default="")
     changed_at = models.DateTimeField(auto_now=True)
 
     class Meta:

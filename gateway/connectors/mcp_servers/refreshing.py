@@ -3,13 +3,16 @@ servers, and now and then."""
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
+from typing import TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError
 
 from context_protection.plain import plain, storable
-from gateway.connectors.mcp_servers import known
+from gateway.connectors.mcp_servers import known, refusals
 from gateway.connectors.mcp_servers import operations as tools
 from gateway.connectors.mcp_servers.configuration import Server
 from gateway.connectors.mcp_servers.models import ToolList
@@ -17,20 +20,25 @@ from gateway.connectors.mcp_servers.sessions import Sessions, sessions
 from gateway.process.bridge import run_sync
 from gateway.upstreams.errors import UpstreamError
 
+T = TypeVar("T")
+
 EVERY_SECONDS = 300.0
 LOOK_SECONDS = 1.0  # at which it is looked whether there are other servers
+ASK_SECONDS = 40.0  # for a server to be connected to, and to say what it can do
 
 logger = logging.getLogger(__name__)
 
 
 class Refreshing:
-    """A task of the loop that starts it."""
+    """A task of the loop that starts it, and one for each server that is being asked: none waits for another."""
 
-    def __init__(self, sessions: Sessions, every: float = EVERY_SECONDS) -> None:
-        self.sessions, self.every = sessions, every
+    def __init__(self, sessions: Sessions, every: float = EVERY_SECONDS, patience: float = ASK_SECONDS) -> None:
+        self.sessions, self.every, self.patience = sessions, every, patience
         self._task: asyncio.Task[None] | None = None
         self._due = asyncio.Event()
-        self._asked: tuple[Server, ...] = ()
+        self._known: tuple[Server, ...] = ()
+        self._asking: dict[Server, asyncio.Task[None]] = {}
+        self._again: set[Server] = set()  # to be asked once more as soon as they can be
 
     async def start(self) -> None:
         """Returns at once: a server may take a while to answer, and until then offers what it had last."""
@@ -41,50 +49,70 @@ class Refreshing:
     async def stop(self) -> None:
         """Ends the task, all connections, and all children."""
         self.sessions.when_changed(None)
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-            self._task = None
+        tasks = [*self._asking.values(), *([self._task] if self._task else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._task = None
         await self.sessions.close()
-
-    async def _run(self) -> None:
-        while True:
-            self._due.clear()
-            await self.refresh()
-            await self._until_due()
-
-    async def _until_due(self) -> None:
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + self.every
-        while (left := deadline - loop.time()) > 0 and not await self._has_others():
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._due.wait(), min(LOOK_SECONDS, left))
-                return
-
-    async def _has_others(self) -> bool:
-        """Whether somebody has added a server, or changed one, since they were asked."""
-        try:
-            return await run_sync(known.servers) != self._asked
-        except (ImproperlyConfigured, DatabaseError):  # `refresh` says so, each time
-            return False
 
     async def refresh(self) -> None:
         """Asks every server for its tools. One that does not answer, or answers nonsense, keeps those that it had."""
+        await self._look(everyone=True)
+        await asyncio.gather(*self._asking.values(), return_exceptions=True)
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        due_at = loop.time()
+        while True:
+            everyone = self._due.is_set() or loop.time() >= due_at
+            if everyone:
+                self._due.clear()
+                due_at = loop.time() + self.every
+            await self._look(everyone=everyone)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._due.wait(), LOOK_SECONDS)
+
+    async def _look(self, *, everyone: bool) -> None:
+        """Asks those servers that are new or have been changed, or all."""
         try:
-            self._asked = await run_sync(known.servers)
-            await self.sessions.retain(self._asked)
-            await asyncio.gather(*map(self._ask, self._asked))
+            servers = await run_sync(known.servers)
         except (ImproperlyConfigured, DatabaseError) as error:
-            logger.warning("MCP servers not looked at", extra={"error": str(error)})
+            if everyone:
+                logger.warning("MCP servers not looked at", extra={"error": str(error)})
+            return
+        if everyone or servers != self._known:
+            await self.sessions.retain(servers)
+        for gone in self._asking.keys() - set(servers):
+            self._asking[gone].cancel()
+        due = {*servers} if everyone else ({*servers} - {*self._known}) | (self._again & {*servers})
+        self._known, self._again = servers, due & self._asking.keys()
+        for server in due - self._asking.keys():
+            self._asking[server] = task = asyncio.create_task(self._ask(server))
+            task.add_done_callback(partial(self._asked, server))
+
+    def _asked(self, server: Server, task: asyncio.Task[None]) -> None:
+        self._asking.pop(server, None)
+        if not task.cancelled() and (error := task.exception()):
+            logger.error("MCP server's tools not read", extra={"server": server.name}, exc_info=error)
 
     async def _ask(self, server: Server) -> None:
         try:
-            documents = storable(plain(tools.documents(await self.sessions.tools(server))))
-        except UpstreamError as error:
-            logger.warning("MCP server's tools not read", extra={"server": server.name, "error": error.message})
-            await run_sync(_note, server.name, error.message)
-            return
-        await run_sync(_keep, server.name, documents)
+            async with asyncio.timeout(self.patience):
+                documents = storable(plain(tools.documents(await self.sessions.tools(server))))
+        except (UpstreamError, TimeoutError) as error:
+            said = error.message if isinstance(error, UpstreamError) else refusals.too_slow(server).message
+            logger.warning("MCP server's tools not read", extra={"server": server.name, "error": said})
+            await self._write(server, _note, said)
+        else:
+            await self._write(server, _keep, documents)
+
+    async def _write(self, server: Server, write: Callable[[str, T], None], what: T) -> None:
+        try:
+            await run_sync(write, server.name, what)
+        except DatabaseError as error:
+            logger.warning("MCP server's tools not stored", extra={"server": server.name, "error": str(error)})
+            self._again.add(server)
 
 
 def _keep(server: str, documents: list[dict[str, object]]) -> None:

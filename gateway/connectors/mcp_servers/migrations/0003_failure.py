@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='toollist',
             name='failure',
-            field=models.TextField(default=''),
+            field=models.TextField(db_default='', default=''),
         ),
         migrations.AlterField(
             model_name='toollist',

@@ -12,6 +12,7 @@ from gateway.access.models import ApiKey
 from tests import crawler
 from tests.doors import Doors
 from tests.gateway.connectors.mcp_servers.conftest import CHILD, Configure
+from tests.losing import lose
 from tests.simulators import mcp_server as simulator
 
 pytestmark = pytest.mark.django_db
@@ -68,7 +69,7 @@ def test_every_row_of_a_long_list_is_had(call: Capped, tool: str):
 
 
 def test_a_page_goes_on_where_it_says(call: Capped):
-    before = called(call)["rows"]
+    before = called(call).get("rows", 0)
     walked = crawler.walk(call, "sim_rows", {"limit": 20})
     assert [row["id"] for row in walked] == list(range(1000, 1800))
     assert called(call)["rows"] == before + 1
@@ -240,3 +241,11 @@ def test_the_same_is_answered_over_http_and_by_older_servers(doors: Doors, confi
             essence = [{**each, "meta": None, "nextCursor": None} for each in answers]
             assert essence.count(essence[0]) == 4
         configure()
+
+
+def test_a_handle_of_a_tool_that_only_reads_leads_back_to_it(doors: Doors, sim: None):
+    handle = doors.mcp("sim_rows", {})["meta"]["resultHandle"]
+    lose(handle)
+    error = doors.mcp("result_get", {"handle": handle})["error"]
+    assert error["reason"] == "handle_expired"
+    assert error["data"]["suggestion"].startswith("Call sim_rows with {} again")

@@ -19,6 +19,7 @@ from gateway.connectors.mcp_servers.refreshing import Refreshing
 from gateway.connectors.mcp_servers.sessions import Sessions
 from gateway.process.bridge import run_sync
 from tests.gateway.connectors.mcp_servers.conftest import CHILD, Configure
+from tests.simulators.bad_upstream import bad_upstream
 from tests.simulators.mcp_server import Simulator, mcp_server
 
 pytestmark = pytest.mark.django_db
@@ -136,6 +137,38 @@ async def test_a_server_that_is_added_is_asked_at_once(db: None, settings: Any):
         await until_offered("added_rows")
         await until_known("added", lambda kept: kept.failure == "")
         await refreshing.stop()
+
+
+async def test_a_silent_server_holds_up_no_other(db: None, settings: Any):
+    settings.ALLOW_PRIVATE_UPSTREAMS = True
+    sessions = Sessions()
+    refreshing = Refreshing(sessions, every=3600, patience=3)
+    with bad_upstream() as silent, mcp_server() as url:
+        silent.mode = "hang"
+        await McpServer.objects.acreate(name="silent", url=f"{silent.url}/mcp")
+        revisions.bump()
+        await refreshing.start()
+        await asyncio.to_thread(silent.wait_for, 1)
+        await McpServer.objects.acreate(name="added", url=url)
+        await until_offered("added_rows")
+        assert not await ToolList.objects.filter(server="silent").aexists()
+        await until_known("silent", lambda kept: "in time" in kept.failure)
+        await refreshing.stop()
+
+
+def test_what_a_server_has_said_is_not_said_of_another_of_its_name(db: None):
+    server = McpServer.objects.create(name="web", url="https://example.com/mcp")
+    ToolList.objects.create(server="web", tools=[{"name": "act"}])
+    server.enabled = False
+    server.save()
+    assert ToolList.objects.exists(), "it is the same server"
+    server.url = "https://example.org/mcp"
+    server.save()
+    assert not ToolList.objects.exists()
+    ToolList.objects.create(server="web", tools=[{"name": "act"}])
+    server.delete()
+    McpServer.objects.create(name="web", url="https://example.com/mcp")
+    assert not ToolList.objects.exists()
 
 
 async def until_known(name: str, holds: Callable[[ToolList], bool]) -> None:

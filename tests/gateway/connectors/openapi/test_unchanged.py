@@ -59,6 +59,11 @@ def test_upstream_is_asked_each_time_and_what_has_not_changed_is_protected_once(
     assert protected == [tool]
 
 
+def test_what_can_never_be_given_again_takes_no_room(doors: Doors, api: Shop):
+    doors.mcp("shop_list_by_offset", {})
+    assert "shop_list_by_offset" not in {key.operation for key in answers._kept}
+
+
 def test_each_of_them_is_recorded(doors: Doors, api: Shop):
     for _ in range(2):
         doors.mcp(*LIST)
