@@ -142,7 +142,7 @@ async def test_a_server_that_is_added_is_asked_at_once(db: None, settings: Any):
 async def test_a_silent_server_holds_up_no_other(db: None, settings: Any):
     settings.ALLOW_PRIVATE_UPSTREAMS = True
     sessions = Sessions()
-    refreshing = Refreshing(sessions, every=3600, patience=3)
+    refreshing = Refreshing(sessions, every=3600, patience=6)
     with bad_upstream() as silent, mcp_server() as url:
         silent.mode = "hang"
         await McpServer.objects.acreate(name="silent", url=f"{silent.url}/mcp")
