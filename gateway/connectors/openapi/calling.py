@@ -56,9 +56,11 @@ class Calling:
 
     async def _answered(self, response: Response, answered: Answered) -> Fetched:
         await self.learn(answered)
-        note = response.note(kept=self.keep_seconds > 0)
-        version = (response.version, *note.items()) if len(response.body) <= LARGE else None
-        return Fetched(self._payload(answered, note), response.fresh_until, version)
+        is_kept = self.keep_seconds > 0
+        payload = self._payload(answered, response.note(kept=is_kept))
+        # What is kept says of when it is, so that no later answer of upstream makes the same of it.
+        version = None if is_kept or len(response.body) > LARGE else response.version
+        return Fetched(payload, response.fresh_until, version)
 
     async def _as_list(
         self, listed: Listed, response: Response, arguments: Arguments, caller: Caller
