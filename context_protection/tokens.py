@@ -476,13 +476,18 @@ def run_pattern(letters: str, ideographs: str) -> re.Pattern[str]:
     Punctuation is spelled otherwise beside a space, so it keeps the spaces around it, and a number behind them. A
     single space is free between words and punctuation, and costs a token beside a digit or an ideograph: these
     keep a space in front of a word, and an empty run stands for one that went with punctuation.
+
+    Everything behind a repetition is optional, so no repetition backtracks. The pattern has no possessive quantifiers:
+    `re` gets them wrong before Python 3.11.5 (gh-106052). What is optional is spelled `(?:…|)`, which `re` matches
+    faster than `(?:…)?` and `{0,3}`: 10 % of the time of a count.
     """
     letter, ideograph = rf"[A-Za-z{letters}{_ACCENTS}]", rf"[{ideographs}{_SURROGATES}]"
     sign = rf"[^A-Za-z{letters}{_ACCENTS}{ideographs}{_SURROGATES}0-9\s]"
     space = r"[\ \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\x1c-\x1f]"
     newline = r"[\t\n\r\f\v\x85\u3000]"
-    number = rf"[0-9]{{1,3}}+(?:{space}(?={letter}))?"
-    signs = rf"{sign}{{1,16}}+(?:{space}{sign}{{1,16}}+){{0,3}}+(?:{space}(?:{number}|(?=\S))|{number})?"
+    number = rf"[0-9]{{1,3}}(?:{space}(?={letter})|)"
+    more = rf"{space}{sign}{{1,16}}"
+    signs = rf"{sign}{{1,16}}(?:{more}(?:{more}(?:{more}|)|)|)(?:{space}(?:{number}|(?=\S))|{number}|)"
     return re.compile(
         rf"""
           {letter}{{1,64}}
@@ -493,7 +498,7 @@ def run_pattern(letters: str, ideographs: str) -> re.Pattern[str]:
         | (?<={sign}{space})(?={ideograph})
         | {ideograph}(?:{space}(?={letter}))?
         | (?:(?<=[0-9])|(?<={ideograph}))(?={space}{sign})
-        | (?:{newline}{{1,16}}+{space}{{0,16}}+|{space}{{1,16}}+)(?:{signs})?
+        | (?:{newline}{{1,16}}{space}{{0,16}}|{space}{{1,16}})(?:{signs}|)
         """,
         re.VERBOSE,
     )
