@@ -55,7 +55,7 @@ class _Reporter:
 
     async def told(self) -> None:
         """Returns when the client has been told all, or takes no more."""
-        if self._task is not None and self._waiting:
+        if self._task is not None and not self._task.done():  # the last report may have left the queue, unsent
             await asyncio.wait([self._task], timeout=LAST_SECONDS)
 
     def stop(self) -> None:

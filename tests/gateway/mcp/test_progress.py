@@ -119,6 +119,39 @@ async def test_what_an_upstream_says_after_the_answer_is_not_told():
     assert ears.heard == []
 
 
+class Busy(Ears):
+    """A client that is still being written to: it takes a report when the loop has turned a few times."""
+
+    async def report_progress(self, done: float, total: float | None, message: str | None) -> None:
+        await turns()
+        await super().report_progress(done, total, message)
+
+
+async def test_the_answer_waits_for_the_report_that_is_on_its_way():
+    """It has left the queue, and the client has not taken it yet."""
+    busy = Busy()
+    async with reported(cast(Any, busy), "files_copy"):
+        upstream_says((3, 3, "done"))
+        await asyncio.sleep(0)
+    assert busy.heard == ["done"]
+
+
+class Stuck(Ears):
+    async def report_progress(self, done: float, total: float | None, message: str | None) -> None:
+        self.something.set()
+        await asyncio.Event().wait()
+
+
+async def test_a_client_that_takes_nothing_does_not_hold_up_its_answer(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(progress, "LAST_SECONDS", 0.01)
+    stuck = Stuck()
+    async with asyncio.timeout(20):
+        async with reported(cast(Any, stuck), "files_copy"):
+            upstream_says((1, 2, "one"))
+            await stuck.something.wait()
+    assert stuck.heard == []
+
+
 class Deaf(Ears):
     async def report_progress(self, done: float, total: float | None, message: str | None) -> None:
         self.something.set()
