@@ -1,12 +1,16 @@
 """An upstream that a test can spoil, and Upstreams that may call it although it is on this machine."""
 
+import socket
 from collections.abc import Callable, Iterator
+from ipaddress import ip_address
 from typing import Any
 
 import pytest
 
 from gateway.upstreams.upstream import Timing, Upstream
 from tests.simulators.bad_upstream import BadUpstream, bad_upstream
+
+Names = dict[str, list[list[str]]]
 
 
 class Time:
@@ -44,3 +48,24 @@ def acme(bad: BadUpstream, time: Time) -> Callable[..., Upstream]:
         return Upstream("Acme", trusted=frozenset({bad.url}), timing=timing, **options)
 
     return make
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> Names:
+    """A name server: for each name the addresses of each time it is asked, the last ones again and again."""
+    answers: Names = {}
+    real = socket.getaddrinfo
+
+    def lookup(host: str | bytes, port: int, *rest: object, **options: object) -> list[object]:
+        name = host.decode() if isinstance(host, bytes) else host
+        if name not in answers:
+            return real(host, port, *rest, **options)  # type: ignore[arg-type,return-value]
+        found = answers[name].pop(0) if len(answers[name]) > 1 else answers[name][0]
+        return [(_family(address), socket.SOCK_STREAM, 6, "", (address, port)) for address in found]
+
+    monkeypatch.setattr(socket, "getaddrinfo", lookup)
+    return answers
+
+
+def _family(address: str) -> socket.AddressFamily:
+    return socket.AF_INET if ip_address(address).version == 4 else socket.AF_INET6

@@ -2,7 +2,6 @@
 
 import asyncio
 import select
-import socket
 import ssl
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -20,6 +19,7 @@ from gateway.upstreams import clients, network
 from gateway.upstreams.errors import AddressRefused, UpstreamUnavailable
 from gateway.upstreams.exchanges import Request
 from gateway.upstreams.upstream import Upstream
+from tests.gateway.upstreams.conftest import Names
 from tests.simulators.bad_upstream import BadUpstream, bad_upstream
 
 SPELLINGS = [
@@ -38,22 +38,6 @@ SPELLINGS = [
 ]
 
 
-@pytest.fixture
-def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[list[str]]]:
-    """A name server: for each name the addresses of each time it is asked, the last ones again and again."""
-    answers: dict[str, list[list[str]]] = {}
-    real = socket.getaddrinfo
-
-    def lookup(host: str, port: int, *rest: object, **options: object) -> list[object]:
-        if host not in answers:
-            return real(host, port, *rest, **options)  # type: ignore[arg-type,return-value]
-        found = answers[host].pop(0) if len(answers[host]) > 1 else answers[host][0]
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in found]
-
-    monkeypatch.setattr(socket, "getaddrinfo", lookup)
-    return answers
-
-
 @pytest.mark.parametrize("host", SPELLINGS)
 async def test_no_spelling_of_a_host_leads_inside(bad: BadUpstream, host: str):
     with pytest.raises((AddressRefused, UpstreamUnavailable)):
@@ -61,9 +45,7 @@ async def test_no_spelling_of_a_host_leads_inside(bad: BadUpstream, host: str):
     assert bad.connections == 0
 
 
-async def test_a_name_of_several_addresses_is_refused_if_one_of_them_is_inside(
-    bad: BadUpstream, names: dict[str, list[list[str]]]
-):
+async def test_a_name_of_several_addresses_is_refused_if_one_of_them_is_inside(bad: BadUpstream, names: Names):
     names["api.example"] = [["8.8.8.8", "127.0.0.1"]]
     with pytest.raises(AddressRefused) as refusal:
         await Upstream("Acme").fetch(Request("GET", f"http://api.example:{bad.port}/ok"))
@@ -72,7 +54,7 @@ async def test_a_name_of_several_addresses_is_refused_if_one_of_them_is_inside(
 
 
 async def test_a_name_is_asked_for_once_so_that_it_cannot_mean_something_else_when_it_is_connected_to(
-    bad: BadUpstream, names: dict[str, list[list[str]]], settings: Settings
+    bad: BadUpstream, names: Names, settings: Settings
 ):
     settings.ALLOW_PRIVATE_UPSTREAMS = ["127.0.0.1/32"]
     names["api.example"] = [["127.0.0.1"], ["8.8.8.8"]]
@@ -81,9 +63,7 @@ async def test_a_name_is_asked_for_once_so_that_it_cannot_mean_something_else_wh
     assert names["api.example"] == [["8.8.8.8"]]
 
 
-async def test_the_next_address_is_tried_where_one_does_not_answer(
-    bad: BadUpstream, names: dict[str, list[list[str]]], settings: Settings
-):
+async def test_the_next_address_is_tried_where_one_does_not_answer(bad: BadUpstream, names: Names, settings: Settings):
     settings.ALLOW_PRIVATE_UPSTREAMS = ["127.0.0.0/8"]
     names["api.example"] = [["127.0.0.2", "127.0.0.1"]]  # it listens at the second alone
     await Upstream("Acme").fetch(Request("GET", f"http://api.example:{bad.port}/ok"))
@@ -140,7 +120,7 @@ def certified(name: str, folder: Path) -> tuple[ssl.SSLContext, str]:
 
 async def test_tls_verifies_the_name_and_not_the_address_that_is_connected_to(
     tmp_path: Path,
-    names: dict[str, list[list[str]]],
+    names: Names,
     settings: Settings,
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,

