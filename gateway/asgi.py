@@ -1,4 +1,5 @@
-"""Every way into a web process. MCP is routed before Django, whose handler is the slow part."""
+"""Every way into a web process. MCP and the probes are routed before Django, whose threads may all
+be taken."""
 
 import os
 from typing import Any
@@ -20,6 +21,7 @@ from gateway.mcp.sessions import sessions
 from gateway.mcp.sse import MESSAGES, LegacySSE
 from gateway.mcp.tools import fingerprint
 from gateway.mcp.websocket import WebSocketEndpoint, deny
+from gateway.probes import healthz, readyz
 from gateway.process.bridge import run_sync
 from gateway.process.handler import PooledHandler
 from gateway.process.lifespan import Lifespan
@@ -43,7 +45,13 @@ lifespan = Lifespan(
     shutdown=[changes.stop, streamable_http.stop, *(each.stop for each in every if each.stop), close, flush_telemetry],
 )
 rest_of_http: Endpoint = PooledHandler()
-HTTP: dict[str, Endpoint] = {"/mcp": streamable_http, "/mcp/sse": legacy_sse.stream, MESSAGES: legacy_sse.messages}
+HTTP: dict[str, Endpoint] = {
+    "/mcp": streamable_http,
+    "/mcp/sse": legacy_sse.stream,
+    MESSAGES: legacy_sse.messages,
+    "/healthz": healthz,
+    "/readyz": readyz,
+}
 WEBSOCKET: dict[str, Endpoint] = {"/mcp/ws": WebSocketEndpoint(server, sessions)}
 
 

@@ -175,14 +175,18 @@ if any(len(key) < 32 for key in CREDENTIAL_KEYS):
         "Make one with: python -c 'import secrets; print(secrets.token_urlsafe(48))'"
     )
 
+# -- Requests ---------------------------------------------------------------------------------------
+
+LARGEST_BODY = 4 * 1024 * 1024  # bytes, also of a WebSocket message; an import in the admin may send more
+FILE_UPLOAD_MAX_MEMORY_SIZE = DATA_UPLOAD_MAX_MEMORY_SIZE = LARGEST_BODY  # of nobody unknown is anything put on disk
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000  # an imported API is chosen from on one page
+
 # -- Upstreams --------------------------------------------------------------------------------------
 
 try:
     ALLOW_PRIVATE_UPSTREAMS = allowed_networks(env.str("ALLOW_PRIVATE_UPSTREAMS", default=""))
 except ValueError as error:
     raise ImproperlyConfigured(f"ALLOW_PRIVATE_UPSTREAMS: {error}") from None
-DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000  # an imported API is chosen from on one page
-
 NSIP_BASE_URL = env.str("NSIP_BASE_URL", default="http://nsipsearch.nsip.org/api")
 HOSTAWAY_BASE_URL = env.str("HOSTAWAY_BASE_URL", default="https://api.hostaway.com/v1")
 HOSTAWAY_ACCOUNT_ID = env.str("HOSTAWAY_ACCOUNT_ID", default="")

@@ -1,4 +1,4 @@
-"""Every address that Django answers; /mcp is routed before (asgi.py)."""
+"""Every address that Django answers; /mcp, /healthz and /readyz are routed before (asgi.py)."""
 
 from django.contrib import admin
 from django.urls import include, path
@@ -14,8 +14,6 @@ urlpatterns = [
     path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
     path("api/", include("gateway.api.urls")),
     path("health", pages.health, name="health"),
-    path("healthz", pages.alive, name="alive"),
-    path("readyz", pages.ready, name="ready"),
     path("metrics", pages.metrics, name="metrics"),
     *(path("", include(f"{name}.urls")) for name in with_module("urls")),
 ]

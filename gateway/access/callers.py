@@ -10,6 +10,7 @@ from context_protection.errors import NotAuthenticated
 from context_protection.live import Live
 from gateway.access.keys import digest
 from gateway.access.models import ApiKey
+from gateway.process.bridge import run_sync
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,12 @@ def caller_of(authorization: str, keys: "Keys | None" = None) -> Caller:
     if scheme.lower() != "bearer":
         raise _refused("The Authorization header is not of the form 'Bearer <key>'.")
     return caller_of_key(key.strip(), keys)
+
+
+async def identify(authorization: str) -> Caller:
+    """`caller_of`, on the event loop: a thread is taken only when keys have to be loaded."""
+    keys = current()
+    return caller_of(authorization, keys) if keys is not None else await run_sync(caller_of, authorization)
 
 
 def caller_of_key(key: str, keys: "Keys | None" = None) -> Caller:

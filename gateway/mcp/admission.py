@@ -1,4 +1,5 @@
-"""An HTTP request of MCP: let in, watched while it lasts, and ended when its key is refused or the server restarts."""
+"""An HTTP request of MCP: let in, read whole, watched while it lasts, and ended when its key is refused or the server
+restarts."""
 
 from collections.abc import Awaitable, Callable, Sized
 from dataclasses import dataclass
@@ -9,9 +10,11 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
 from context_protection.errors import CallError
-from gateway.mcp.handshake import Handshake, refusal
+from gateway.access.callers import Caller
+from gateway.mcp.handshake import Handshake, refuse
 from gateway.mcp.peers import SCOPE_KEY, Peer
 from gateway.mcp.sessions import Ending, Sessions
+from gateway.process.bodies import ClientGone, Share, known, read_body, replaying
 
 Endpoint = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 
@@ -29,29 +32,45 @@ async def admit(
     """Serves a request by `endpoint` if its headers let it in. Before a restart none is begun: a connection that is
     kept alive could send more and more of them. `in_flight`: what waits to be answered on it, if it is a session's."""
     response = _Response(send)
-    if sessions.draining:
-        await response.finish()
-        return
-    headers = Handshake.of(scope)
-    try:
-        caller = await headers.caller()
-    except CallError as error:
-        status, fields, body = refusal(error)
-        await send({"type": "http.response.start", "status": status, "headers": fields})
-        await send({"type": "http.response.body", "body": body})
-        return
-    peer = Peer(caller, door)
-    token = AccessToken(token=caller.id, client_id=caller.id, scopes=[])  # binds a session to its caller
-    scope = {**scope, SCOPE_KEY: peer, "user": AuthenticatedUser(token)}
-    scope["headers"] = [(name, value.strip()) for name, value in scope["headers"]]
-    is_stream = scope["method"] == "GET" or headers.get("mcp-method") == "subscriptions/listen"
-    if in_flight is None:  # a stream of notifications answers nothing for which a restart would wait
-        in_flight = () if is_stream else (scope,)
-    with anyio.CancelScope() as cancellable:
-        with sessions.opened(HeldOpen(peer, cancellable, in_flight)):
+    with Share(known) as share:
+        try:
+            caller, receive = await _arrival(scope, receive, share)
+        except ClientGone:
+            return
+        except CallError as error:
+            await refuse(send, error)
+            return
+        if sessions.draining:
+            await response.finish()
+            return
+        scope, peer = _admitted(scope, caller, door)
+        if in_flight is None:  # a stream of notifications answers nothing for which a restart would wait
+            headers = Handshake.of(scope)
+            is_stream = scope["method"] == "GET" or headers.get("mcp-method") == "subscriptions/listen"
+            in_flight = () if is_stream else (scope,)
+        with anyio.CancelScope() as cancellable, sessions.opened(HeldOpen(peer, cancellable, in_flight)):
             await endpoint(scope, receive, response.send)
-    if cancellable.cancelled_caught:
-        await response.finish()
+        if cancellable.cancelled_caught:
+            await response.finish()
+
+
+async def _arrival(scope: dict[str, Any], receive: Any, share: Share) -> tuple[Caller, Any]:
+    """Who calls, and a `receive` whose first message is the whole body, which nobody without a key gets read. Raises
+    CallError, or ClientGone."""
+    caller = await Handshake.of(scope).caller()
+    if scope["method"] == "GET":
+        return caller, receive
+    pieces: list[bytes] = []
+    await read_body(receive, pieces.append, share)
+    return caller, replaying({"type": "http.request", "body": b"".join(pieces), "more_body": False}, receive)
+
+
+def _admitted(scope: dict[str, Any], caller: Caller, door: str) -> tuple[dict[str, Any], Peer]:
+    """The scope as the SDK wants it, which binds a session to its caller."""
+    peer = Peer(caller, door)
+    token = AccessToken(token=caller.id, client_id=caller.id, scopes=[])
+    headers = [(name, value.strip()) for name, value in scope["headers"]]
+    return {**scope, "headers": headers, SCOPE_KEY: peer, "user": AuthenticatedUser(token)}, peer
 
 
 async def not_allowed(send: Any, allowed: str) -> None:

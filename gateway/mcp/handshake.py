@@ -8,9 +8,7 @@ from django.http.request import split_domain_port, validate_host
 
 from context_protection.budget import dumps
 from context_protection.errors import CallError, InvalidArgument, NotAllowed
-from gateway.access import callers
-from gateway.access.callers import Caller, caller_of
-from gateway.process.bridge import run_sync
+from gateway.access.callers import Caller, identify
 
 
 @dataclass(frozen=True)
@@ -30,9 +28,7 @@ class Handshake:
         """Who may come in. Raises CallError: 400 (Host), 403 (Origin), 401 (key)."""
         self._check_host()
         self._check_origin()
-        authorization = self.get("authorization")
-        keys = callers.current()
-        return caller_of(authorization, keys) if keys is not None else await run_sync(caller_of, authorization)
+        return await identify(self.get("authorization"))
 
     def _check_host(self) -> None:
         host = self.get("host")
@@ -71,4 +67,13 @@ def refusal(error: CallError) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if error.status == 401:
         headers.append((b"www-authenticate", b'Bearer realm="sluice"'))
+    if error.retry_after:
+        headers.append((b"retry-after", str(error.retry_after).encode()))
     return error.status, headers, body
+
+
+async def refuse(send: Any, error: CallError) -> None:
+    """Answers an HTTP request with its refusal."""
+    status, headers, body = refusal(error)
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

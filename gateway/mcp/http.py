@@ -6,12 +6,12 @@ import contextvars
 from typing import Any
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, RequestBodyLimitMiddleware
 
 from gateway.mcp.admission import admit, not_allowed
 from gateway.mcp.exchange import Exchange, request_in
 from gateway.mcp.server import SluiceServer
 from gateway.mcp.sessions import Sessions
+from gateway.process.bodies import replaying
 
 
 class StreamableHTTP:
@@ -23,7 +23,6 @@ class StreamableHTTP:
         self.server = server.silent() if options.get("stateless") else server
         self.sessions = sessions
         self.options = options
-        self._bounded = RequestBodyLimitMiddleware(self._answer, DEFAULT_MAX_REQUEST_BODY_SIZE)
         self._managers: dict[asyncio.AbstractEventLoop, _Manager] = {}
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -33,17 +32,13 @@ class StreamableHTTP:
         if self.options.get("stateless") and scope["method"] == "GET":
             await not_allowed(send, "POST")  # a stream on which nothing could ever come
             return
-        await self._bounded(scope, receive, send)
-
-    async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
-        """`receive` gives the body, which is within the limit, as one message."""
         if self.options.get("stateless"):
             message = await receive()
             request = request_in(scope, message)
             if request is not None:
                 await Exchange(request, scope, receive, send).serve(self.server)
                 return
-            receive = _replaying(message, receive)
+            receive = replaying(message, receive)
         manager = await self.start()
         await manager.handle_request(scope, receive, send)
 
@@ -57,16 +52,6 @@ class StreamableHTTP:
         manager = self._managers.pop(asyncio.get_running_loop(), None)
         if manager is not None:
             await manager.stop()
-
-
-def _replaying(message: dict[str, Any], receive: Any) -> Any:
-    """`receive`, with what it gave already once more."""
-    again = [message]
-
-    async def received() -> Any:
-        return again.pop() if again else await receive()
-
-    return received
 
 
 class _Manager:

@@ -1,30 +1,89 @@
-"""Django's ASGI handler with threads that are kept."""
+"""Django's ASGI handler with threads that are kept, and that are taken by whole requests only."""
 
 import asyncio
+import contextlib
 from collections import deque
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from tempfile import SpooledTemporaryFile
 from typing import Any
 
 from asgiref.sync import ThreadSensitiveContext
 from django.core.handlers.asgi import ASGIHandler
 
+from context_protection.errors import CallError
+from gateway.mcp.handshake import refuse
+from gateway.process import errors
+from gateway.process.bodies import LARGEST_BODY, ClientGone, Share, read_body, until_gone
+from gateway.process.senders import Sender
+
 MOST_THREADS = 16  # each may hold a database connection: further requests wait here, not for a connection
+SLOT_SECONDS = 10.0  # that a request waits for a thread
+
+
+class WholeRequest:
+    """An ASGI `receive` of a request whose body has been read."""
+
+    def __init__(self, body: Any, receive: Any) -> None:
+        self.body = body
+        self._receive = receive
+
+    async def __call__(self) -> Any:
+        return await self._receive()
 
 
 class PooledHandler(ASGIHandler):
     """The stock handler starts a thread for every request and joins it afterwards, which takes longer than most
     requests do. Here each concurrent request has a thread of its own that is then used again."""
 
-    def __init__(self) -> None:
+    def __init__(self, threads: int = MOST_THREADS, slot_seconds: float = SLOT_SECONDS) -> None:
         super().__init__()
+        self.slot_seconds = slot_seconds
         self._idle: deque[ThreadPoolExecutor] = deque()
-        self._free = asyncio.Semaphore(MOST_THREADS)
+        self._free = asyncio.Semaphore(threads)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        async with self._free:
-            executor = self._idle.pop() if self._idle else ThreadPoolExecutor(1, thread_name_prefix="django")
+        with contextlib.suppress(ClientGone):
             try:
-                async with ThreadSensitiveContext(executor=executor):
-                    await self.handle(scope, receive, send)
-            finally:
-                self._idle.append(executor)
+                await self._serve(scope, receive, send)
+            except CallError as error:
+                await refuse(send, error)
+
+    async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
+        """Raises CallError or ClientGone before anything has been sent."""
+        sender = await Sender.of(scope)
+        with Share(sender.room) as share, SpooledTemporaryFile(max_size=LARGEST_BODY) as body:
+            await read_body(receive, body.write, share, sender.most)
+            body.seek(0)
+            async with self._slot(receive) as executor, ThreadSensitiveContext(executor=executor):
+                await self.handle(scope, WholeRequest(body, receive), send)
+
+    async def read_body(self, receive: Any) -> Any:
+        return receive.body
+
+    @asynccontextmanager
+    async def _slot(self, receive: Any) -> AsyncIterator[ThreadPoolExecutor]:
+        """Raises Busy or ClientGone."""
+        if self._free.locked():
+            await self._wait_for_slot(receive)
+        else:
+            await self._free.acquire()
+        executor = self._idle.pop() if self._idle else ThreadPoolExecutor(1, thread_name_prefix="django")
+        try:
+            yield executor
+        finally:
+            self._idle.append(executor)
+            self._free.release()
+
+    async def _wait_for_slot(self, receive: Any) -> None:
+        free = asyncio.create_task(self._free.acquire())
+        gone = asyncio.create_task(until_gone(receive))
+        try:
+            await asyncio.wait({free, gone}, timeout=self.slot_seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+            has_slot = free.done() and not free.cancelled()
+            free.cancel()
+        if not has_slot:
+            raise ClientGone if gone.done() else errors.no_free_slot()

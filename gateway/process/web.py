@@ -1,6 +1,7 @@
 """The web server of a process: uvicorn, with what MCP asks of it.
 
-Calls in flight end before their connections do; an idle socket is small; whoever does not read is dropped.
+Requests are bounded while they arrive; calls in flight end before their connections do; an idle socket is small;
+whoever does not read is dropped.
 """
 
 import asyncio
@@ -16,14 +17,14 @@ from sse_starlette.sse import AppStatus
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from gateway.mcp.sessions import sessions
+from gateway.process import errors
+from gateway.process.bodies import large_bodies
+from gateway.process.http_protocol import Limits, bounded_http, raw_response
 
 DRAIN_SECONDS = 8.0  # for the calls in flight when the process is told to stop
 GOODBYE_SECONDS = 2  # for connections to close after that
 UNREAD_SECONDS = 20  # after which a connection is cut whose other end takes nothing any more
-LINGER_SECONDS = 2.0  # for a client to have read why its message was refused
 BACKLOG = 2048  # connections that wait to be accepted
-TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-LARGEST_MESSAGE = 4 * 1024 * 1024  # bytes of a WebSocket message; more is closed with 1009
 
 
 class CannotListen(Exception):
@@ -62,14 +63,16 @@ def run(listener: socket.socket, application: Any = "gateway.asgi:application") 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     # It cuts every stream at the signal; `sessions` drains them.
     AppStatus.disable_automatic_graceful_drain()  # type: ignore[no-untyped-call]
+    http: Any = bounded_http(Limits(large_bodies=large_bodies()))
     config = uvicorn.Config(
         application,
         lifespan="on",
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=GOODBYE_SECONDS,
+        http=http,
         ws=SmallWebSocket,
-        ws_max_size=LARGEST_MESSAGE,
+        ws_max_size=settings.LARGEST_BODY,  # more is closed with 1009
         ws_per_message_deflate=False,  # 50 KB a socket, and time that a local network does not pay back
         server_header=False,
         proxy_headers=settings.SECURE_PROXY_SSL_HEADER is not None,
@@ -96,7 +99,8 @@ class SmallWebSocket(WebSocketsSansIOProtocol):
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         if self.conn.handshake_exc is not None and not self.handshake_initiated:
-            self.transport.write(TOO_LONG)  # uvicorn says nothing, and keeps the connection
+            # uvicorn says nothing, and keeps the connection
+            self.transport.write(raw_response(errors.handshake_too_large()))
             self.transport.close()
 
     def start_keepalive(self) -> None:
@@ -119,4 +123,4 @@ class SmallWebSocket(WebSocketsSansIOProtocol):
         assert close is not None
         self.queue.put_nowait({"type": "websocket.disconnect", "code": close.code, "reason": close.reason})
         self.transport.write(b"".join(self.conn.data_to_send()))
-        self.close_timer = self.loop.call_later(LINGER_SECONDS, self.transport.close)
+        self.close_timer = self.loop.call_later(Limits.linger_seconds, self.transport.close)

@@ -19,7 +19,7 @@ from tests import crawler
 from tests.properties import payloads
 
 CAP = 12_000
-ADDRESS = "/healthz"  # any that resolves
+ADDRESS = "/health"  # any that resolves
 
 
 def asked(query: Mapping[str, Any]) -> HttpRequest:

@@ -1,0 +1,357 @@
+"""HTTP as uvicorn reads it, with limits that hold while a request arrives.
+
+Headers and bodies have a deadline and a size. What exceeds them is answered with 408, 413 or 431, and the connection
+is closed once the client had time to read that. One request of a connection is read at a time: a pipelined one waits,
+unparsed, until its predecessor has been answered.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from context_protection.errors import CallError
+from gateway.mcp.handshake import refusal
+from gateway.process import errors
+from gateway.process.unfinished import Unfinished, Watch
+
+END_OF_HEAD = b"\r\n\r\n"
+CHUNKED_PIECE = 2048  # bytes of a chunked body that are parsed at once: what follows it may be hundreds of requests
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one request, as it arrives."""
+
+    head_seconds: float = 10.0  # for the request line and headers, from the first byte; also of a silent connection
+    body_seconds: float = 30.0
+    head_bytes: int = 64 * 1024  # also of trailers, and of what is neither body nor needed to frame it
+    body_bytes: int = settings.LARGEST_BODY
+    # Bytes by path where more is allowed (whom, the application decides), and the time for it.
+    large_bodies: Mapping[str, int] = field(default_factory=dict)
+    large_body_seconds: float = 300.0
+    linger_seconds: float = 2.0  # for a client to have read why its request was refused
+    linger_bytes: int = 32 * 1024 * 1024  # that are read and dropped meanwhile
+
+    def of_body(self, path: str, declared: int) -> tuple[int, float]:
+        """Bytes and seconds. A large body has to say how large it is."""
+        if declared > self.body_bytes and path in self.large_bodies:
+            return self.large_bodies[path], self.large_body_seconds
+        return self.body_bytes, self.body_seconds
+
+
+class Phase(Enum):
+    HEAD = "head"  # of the next request, whether it has begun or not
+    BODY = "body"
+    CLOSING = "closing"  # what still arrives is dropped
+
+
+@cache
+def raw_response(error: CallError) -> bytes:
+    """A whole HTTP response that refuses a request."""
+    status, headers, body = refusal(error)
+    lines = b"".join(b"%b: %b\r\n" % each for each in [*headers, (b"connection", b"close")])
+    return STATUS_LINE[status] + lines + b"\r\n" + body
+
+
+class HoldableFlow(FlowControl):
+    """While `held`, nothing is read, whoever asks for it."""
+
+    held = False
+
+    def resume_reading(self) -> None:
+        if not self.held:
+            super().resume_reading()
+
+    def hold(self) -> None:
+        self.held = True
+        self.pause_reading()
+
+    def release(self) -> None:
+        self.held = False
+        self.resume_reading()
+
+
+class GentleTransport:
+    """What a response is written to. Closing it before the request has arrived lets the client read the response:
+    with unread bytes, the connection would be reset."""
+
+    def __init__(self, protocol: "BoundedHttp") -> None:
+        self._protocol = protocol
+        self.write = protocol.transport.write
+        self.is_closing = protocol.transport.is_closing
+
+    def close(self) -> None:
+        self._protocol.end()
+
+
+class BoundedHttp(HttpToolsProtocol):
+    def __init__(self, *args: Any, limits: Limits, unfinished: Unfinished, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.limits, self.unfinished = limits, unfinished
+        self._phase = Phase.HEAD
+        self._watch: Watch | None = None
+        self._closer: asyncio.TimerHandle | None = None
+        self._problem: CallError | None = None  # found by a callback of the parser
+        self._head_bytes = 0  # of the head that is arriving
+        self._head_end = b""  # its last bytes
+        self._body_left: int | None = None  # None: the body is chunked
+        self._body_bytes = self._body_limit = self._framing_bytes = 0
+        self._body_seconds = 0.0
+        self._keep_alive = False  # whether the connection goes on once the body has arrived
+        self._held = bytearray()  # of the next requests, while one is answered
+        self._has_begun = False  # whether more has come of the next request than empty lines
+        self._lingered = 0
+
+    # -- The connection -----------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.flow = self._flow = HoldableFlow(transport)
+        self._begin_watch(self.limits.head_seconds)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end_watch()
+        if self._closer is not None:
+            self._closer.cancel()
+        if self._phase is Phase.BODY:
+            self.cycle.transport = self.transport
+        self._held.clear()
+        super().connection_lost(exc)
+
+    def handle_websocket_upgrade(self) -> None:
+        if self._problem is not None:
+            return
+        self._end_watch()
+        self._phase = Phase.CLOSING  # another protocol has the transport
+        super().handle_websocket_upgrade()
+
+    def shutdown(self) -> None:
+        self._keep_alive = False
+        super().shutdown()
+
+    # -- Bytes --------------------------------------------------------------------------------------
+
+    def data_received(self, data: bytes) -> None:
+        if self._phase is Phase.CLOSING:
+            self._drop(len(data))
+        elif self._held or self._is_answering:
+            self._hold(data)
+        else:
+            self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        """Hands bytes to the parser, in pieces that end where a head or a body does."""
+        rest = memoryview(data)
+        while rest and self._phase is not Phase.CLOSING:
+            if self._is_answering:
+                self._hold(rest)
+                break
+            size = self._piece(rest)
+            self._feed(rest[:size]) if size else self._refuse(errors.headers_too_large(self.limits.head_bytes))
+            rest = rest[size:]
+        self._watch_if_unfinished()
+
+    def _piece(self, data: memoryview) -> int:
+        """How many of the bytes belong together; 0: no more may come of this head."""
+        if self._phase is Phase.BODY:
+            return CHUNKED_PIECE if self._body_left is None else max(1, self._body_left)
+        window = self._head_end + data[: self.limits.head_bytes - self._head_bytes]
+        end = window.find(END_OF_HEAD)
+        size = (len(window) if end < 0 else end + len(END_OF_HEAD)) - len(self._head_end)
+        self._head_end = window[-3:] if end < 0 else b""
+        self._head_bytes += size
+        return size
+
+    def _feed(self, piece: memoryview) -> None:
+        body_before = self._body_bytes
+        was_body = self._phase is Phase.BODY
+        super().data_received(piece)  # type: ignore[arg-type]
+        if was_body and self._phase is Phase.BODY:
+            self._count_framing(len(piece), self._body_bytes - body_before)
+        if self._problem is not None:
+            self._refuse(self._problem)
+
+    def _count_framing(self, size: int, body: int) -> None:
+        """Chunk sizes are paid for by the body that they frame. Extensions and trailers are not."""
+        if self._body_left is not None:
+            self._body_left -= size
+            return
+        self._framing_bytes = max(0, self._framing_bytes + size - 2 * body)
+        if self._framing_bytes > self.limits.head_bytes:
+            self._problem = errors.headers_too_large(self.limits.head_bytes)
+
+    @property
+    def _is_answering(self) -> bool:
+        """Whether a whole request waits for its response."""
+        return self._phase is not Phase.BODY and self.cycle is not None and not self.cycle.response_complete
+
+    def _hold(self, data: bytes | memoryview) -> None:
+        self._held += data
+        if len(self._held) > self.limits.head_bytes:  # while less is held, it is noticed when the client goes
+            self._flow.hold()
+
+    def _release(self) -> None:
+        """What came meanwhile is read when the response has been sent."""
+        if self._phase is Phase.CLOSING or self.transport.is_closing() or self._is_answering:
+            return
+        held, self._held = bytes(self._held), bytearray()
+        self._flow.release()
+        self._take(held)
+
+    # -- What the parser finds ----------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        self._has_begun = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        if self._problem is not None:
+            return
+        self._end_watch()
+        self._head_bytes, self._has_begun = 0, False
+        length, is_chunked = _framing(self.headers)
+        if not (length or is_chunked):
+            super().on_headers_complete()
+            return
+        self._body_limit, self._body_seconds = self.limits.of_body(
+            self.url.partition(b"?")[0].decode("latin-1"), length
+        )
+        self._phase = Phase.BODY
+        self._body_left = None if is_chunked else length
+        self._body_bytes = self._framing_bytes = 0
+        if length > self._body_limit:
+            self._problem = errors.body_too_large(self._body_limit)
+        elif self.parser.should_upgrade() and self._should_upgrade():
+            self._problem = errors.handshake_with_body()
+        else:
+            super().on_headers_complete()
+            self._await_body()
+
+    def _await_body(self) -> None:
+        self.headers = []  # trailers are no headers
+        self._keep_alive, self.cycle.keep_alive = self.cycle.keep_alive, False
+        gentle: Any = GentleTransport(self)
+        self.cycle.transport = gentle
+
+    def on_body(self, body: bytes) -> None:
+        self._body_bytes += len(body)
+        if self._body_bytes > self._body_limit:
+            self._problem = errors.body_too_large(self._body_limit)
+        if self._problem is None:
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._end_watch()
+        if self._problem is not None:
+            return
+        if self._phase is Phase.BODY:
+            self._phase = Phase.HEAD
+            self.cycle.transport = self.transport
+            if not self.cycle.response_started:
+                self.cycle.keep_alive = self._keep_alive
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._phase is Phase.CLOSING:
+            self._unset_keepalive_if_required()
+        elif self._held:
+            self.loop.call_soon(self._release)
+
+    # -- Deadlines ----------------------------------------------------------------------------------
+
+    def _watch_if_unfinished(self) -> None:
+        if self._watch is not None or self._phase is Phase.CLOSING:
+            return
+        if self._phase is Phase.BODY:
+            self._begin_watch(self._body_seconds)
+        elif self._head_bytes and not self._is_answering:
+            self._begin_watch(self.limits.head_seconds)
+
+    def _begin_watch(self, seconds: float) -> None:
+        self._watch = self.unfinished.watch(self.loop, seconds, self._give_up)
+
+    def _end_watch(self) -> None:
+        if self._watch is not None:
+            self.unfinished.end(self._watch)
+            self._watch = None
+
+    def _give_up(self) -> None:
+        if self._phase is Phase.BODY:
+            self._refuse(errors.body_too_slow(self._body_seconds))
+        elif self._has_begun:
+            self._refuse(errors.headers_too_slow(self.limits.head_seconds))
+        else:
+            self._end_watch()
+            self.transport.close()
+
+    # -- Refusals, and the end of a connection ------------------------------------------------------
+
+    def send_400_response(self, msg: str) -> None:
+        self._problem = errors.not_http()  # `_feed` sends it
+
+    def _refuse(self, error: CallError) -> None:
+        """Answers instead of the application, unless another response is under way."""
+        cycle = self.cycle
+        if cycle is None or cycle.response_complete:
+            may_answer = True
+        else:
+            may_answer = self._phase is Phase.BODY and not cycle.response_started and not self.pipeline
+            cycle.disconnected = True  # the application has nobody left to answer
+            cycle.message_event.set()
+        if may_answer:
+            self.transport.write(raw_response(error))
+        self._linger()
+
+    def end(self) -> None:
+        """After the last response."""
+        if self._phase is Phase.BODY:
+            self._linger()
+        elif self._phase is not Phase.CLOSING:
+            self.transport.close()
+
+    def _linger(self) -> None:
+        self._phase = Phase.CLOSING
+        self._end_watch()
+        self._unset_keepalive_if_required()
+        self._held.clear()
+        self.pipeline.clear()
+        self._flow.release()
+        if self.transport.is_closing():
+            return
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self._closer = self.loop.call_later(self.limits.linger_seconds, self.transport.close)
+
+    def _drop(self, size: int) -> None:
+        self._lingered += size
+        if self._lingered > self.limits.linger_bytes:
+            self._flow.hold()
+
+
+def _framing(headers: list[tuple[bytes, bytes]]) -> tuple[int, bool]:
+    """The declared length of the body, and whether it is chunked. The parser has refused what is ambiguous."""
+    length, is_chunked = 0, False
+    for name, value in headers:
+        if name == b"content-length":
+            length = int(value)
+        elif name == b"transfer-encoding":
+            is_chunked = True
+    return length, is_chunked
+
+
+def bounded_http(limits: Limits, unfinished: Unfinished | None = None) -> Callable[..., BoundedHttp]:
+    """What uvicorn makes of each connection."""
+    together = Unfinished() if unfinished is None else unfinished
+
+    def make(*args: Any, **kwargs: Any) -> BoundedHttp:
+        return BoundedHttp(*args, limits=limits, unfinished=together, **kwargs)
+
+    return make

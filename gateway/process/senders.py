@@ -1,0 +1,49 @@
+"""Who sends a body to Django, as far as it can be known before the body is read."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+from django.contrib import admin
+from django.contrib.auth import get_user
+from django.http import HttpRequest, parse_cookie
+
+from gateway.access.callers import identify
+from gateway.process import bodies
+from gateway.process.bodies import LARGEST_BODY, SMALL_BODY, Room
+from gateway.process.bridge import run_sync
+
+NEEDS_KEY = "/api/"
+
+
+@dataclass(frozen=True)
+class Sender:
+    room: Room
+    most: int = LARGEST_BODY  # bytes that it may send
+
+    @classmethod
+    async def of(cls, scope: dict[str, Any]) -> "Sender":
+        """Raises NotAuthenticated where a body needs a key."""
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        length = int(headers.get(b"content-length", b"0"))
+        if length == 0 and b"transfer-encoding" not in headers:
+            return ANYBODY
+        if scope["path"].startswith(NEEDS_KEY):
+            await identify(headers.get(b"authorization", b"").decode("latin-1"))
+            return cls(bodies.known)
+        if length > SMALL_BODY and b"cookie" in headers and await run_sync(_is_staff, headers[b"cookie"]):
+            return cls(bodies.known, bodies.large_bodies().get(scope["path"], LARGEST_BODY))
+        return ANYBODY
+
+
+ANYBODY = Sender(bodies.anonymous)
+
+
+def _is_staff(cookies: bytes) -> bool:
+    """Whether the session of these cookies may enter the admin."""
+    session = parse_cookie(cookies.decode("latin-1")).get(settings.SESSION_COOKIE_NAME)
+    request = HttpRequest()
+    request.session = import_module(settings.SESSION_ENGINE).SessionStore(session)
+    request.user = get_user(request)
+    return admin.site.has_permission(request)
