@@ -57,13 +57,13 @@ def address(host: str, listener: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
 
 
-def run(listener: socket.socket, application: Any = "gateway.asgi:application") -> None:
+def run(listener: socket.socket, application: Any = "gateway.asgi:application", limits: Limits | None = None) -> None:
     """Serves an ASGI application, or the one of that name, until SIGINT or SIGTERM."""
     # uvicorn raises the signal again when it has stopped; without a handler, nothing after it would run.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     # It cuts every stream at the signal; `sessions` drains them.
     AppStatus.disable_automatic_graceful_drain()  # type: ignore[no-untyped-call]
-    http: Any = bounded_http(Limits(large_bodies=large_bodies()))
+    http: Any = bounded_http(limits or Limits(large_bodies=large_bodies()))
     config = uvicorn.Config(
         application,
         lifespan="on",

@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,11 +51,13 @@ def until_it_stops_listening(sluice: Serving) -> None:
 
 
 @contextmanager
-def serving(data_dir: Path, **variables: str) -> Iterator[Serving]:
+def serving(
+    data_dir: Path, command: Sequence[str] = ("manage.py", "serve", "--port", "0"), **variables: str
+) -> Iterator[Serving]:
     """Starts it on any free port, and stops it as a supervisor does. `variables` of the environment."""
     environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(data_dir), "PYTHONUNBUFFERED": "1", **variables}
     process = subprocess.Popen(
-        [sys.executable, "manage.py", "serve", "--port", "0"],
+        [sys.executable, *command],
         cwd=ROOT,
         env=environment,
         stdout=subprocess.PIPE,

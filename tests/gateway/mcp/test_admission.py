@@ -5,22 +5,28 @@ from typing import Any
 
 import pytest
 
-from gateway.mcp.admission import admit
+from gateway.mcp.admission import Endpoint, admit
 from gateway.mcp.sessions import Sessions
+from gateway.process.bodies import SMALL_BODY, known
 
 pytestmark = pytest.mark.django_db
 
 
-async def answered(key: str, sessions: Sessions, **headers: str) -> tuple[int, dict[bytes, bytes], bytes]:
+async def nothing(scope: Any, receive: Any, send: Any) -> None:
+    """An endpoint."""
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def no_body() -> dict[str, Any]:
+    return {"type": "http.request"}
+
+
+async def answered(
+    key: str, sessions: Sessions, receive: Any = no_body, endpoint: Endpoint = nothing, **headers: str
+) -> tuple[int, dict[bytes, bytes], bytes]:
     """Status, headers and body; an endpoint that is reached answers 200."""
     sent: list[dict[str, Any]] = []
-
-    async def endpoint(scope: Any, receive: Any, send: Any) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b""})
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request"}
 
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
@@ -55,3 +61,42 @@ async def test_an_origin_that_is_none_is_refused_and_breaks_nothing(api_key: str
 async def test_the_own_origin_is_let_in(api_key: str):
     status, _, _ = await answered(api_key, Sessions(), origin="http://testserver")
     assert status == 200
+
+
+async def test_without_a_key_nothing_of_the_body_is_read():
+    async def receive() -> Any:
+        raise AssertionError("the body is read")
+
+    status, _, _ = await answered("nobodys", Sessions(), receive=receive)
+    assert status == 401
+
+
+async def test_the_endpoint_gets_the_body_as_one_message(api_key: str):
+    pieces = [b'{"jsonrpc"', b":", b'"2.0"}']
+    messages = [{"type": "http.request", "body": piece, "more_body": piece != pieces[-1]} for piece in pieces]
+    got: list[Any] = []
+
+    async def endpoint(scope: Any, receive: Any, send: Any) -> None:
+        got.append(await receive())
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def receive() -> Any:
+        return messages.pop(0)
+
+    await answered(api_key, Sessions(), receive=receive, endpoint=endpoint)
+    assert got == [{"type": "http.request", "body": b"".join(pieces), "more_body": False}]
+
+
+async def test_where_there_is_no_room_for_a_large_body_its_sender_is_told_to_come_again(
+    api_key: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(known, "most", SMALL_BODY)
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"x" * (SMALL_BODY + 1), "more_body": True}
+
+    status, headers, body = await answered(api_key, Sessions(), receive=receive)
+    assert (status, headers[b"retry-after"]) == (503, b"5")
+    assert json.loads(body)["error"]["reason"] == "busy"
+    assert known.taken == 0

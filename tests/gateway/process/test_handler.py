@@ -1,7 +1,8 @@
-"""Requests run on threads that are kept: starting one takes longer than most requests do."""
+"""Requests run on threads that are kept, and that wait for nobody: not for a body, and not without end for a thread."""
 
 import asyncio
 import itertools
+import json
 import logging
 import threading
 from typing import Any
@@ -12,6 +13,9 @@ from django.http import HttpResponse
 from django.test import override_settings
 from django.urls import path
 
+from gateway.access.callers import identify
+from gateway.process import bodies
+from gateway.process.bodies import LARGEST_BODY, SMALL_BODY
 from gateway.process.handler import PooledHandler
 
 together: threading.Barrier | None = None
@@ -32,24 +36,68 @@ def failing(request: Any) -> HttpResponse:
     raise ZeroDivisionError
 
 
-urlpatterns = [path("thread", which_thread), path("failing", failing)]
+def size_of_body(request: Any) -> HttpResponse:
+    return HttpResponse(str(len(request.read())))
+
+
+def is_on_disk(request: Any) -> HttpResponse:
+    return HttpResponse(str(request._stream._rolled))
+
+
+def held(request: Any) -> HttpResponse:
+    """Answers when it is let go."""
+    entered.release()
+    assert let_go.wait(20)
+    return HttpResponse("at last")
+
+
+urlpatterns = [
+    path("thread", which_thread),
+    path("failing", failing),
+    path("held", held),
+    path("api/v1/size", size_of_body),
+    path("size", size_of_body),
+    path("is-on-disk", is_on_disk),
+]
+entered, let_go = threading.Semaphore(0), threading.Event()
+
+
+class Exchange:
+    """One request, whose body comes in pieces."""
+
+    def __init__(self, handler: PooledHandler, address: str, method: str = "GET", **headers: str) -> None:
+        fields = {"host": "localhost", **{name.replace("_", "-"): value for name, value in headers.items()}}
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": address,
+            "query_string": b"",
+            "headers": [(name.encode(), value.encode()) for name, value in fields.items()],
+            "http_version": "1.1",
+        }
+        self.communicator = ApplicationCommunicator(handler, scope)
+
+    async def send(self, body: bytes = b"", *, more: bool = False) -> None:
+        await self.communicator.send_input({"type": "http.request", "body": body, "more_body": more})
+
+    async def leave(self) -> None:
+        await self.communicator.send_input({"type": "http.disconnect"})
+
+    async def answer(self) -> tuple[int, str]:
+        start = await self.communicator.receive_output(20)
+        body = await self.communicator.receive_output(20)
+        await self.communicator.wait(20)
+        return start["status"], body["body"].decode()
+
+    async def reason(self) -> tuple[int, str]:
+        status, body = await self.answer()
+        return status, json.loads(body)["error"]["reason"]
 
 
 async def get(handler: PooledHandler, address: str = "/thread") -> tuple[int, str]:
-    scope = {
-        "type": "http",
-        "method": "GET",
-        "path": address,
-        "query_string": b"",
-        "headers": [(b"host", b"localhost")],
-        "http_version": "1.1",
-    }
-    communicator = ApplicationCommunicator(handler, scope)
-    await communicator.send_input({"type": "http.request", "body": b""})
-    start = await communicator.receive_output(20)
-    body = await communicator.receive_output(20)
-    await communicator.wait(20)
-    return start["status"], body["body"].decode()
+    exchange = Exchange(handler, address)
+    await exchange.send()
+    return await exchange.answer()
 
 
 @pytest.fixture
@@ -82,3 +130,110 @@ async def test_a_request_that_fails_gives_its_thread_back(handler: PooledHandler
     status, _ = await get(handler, "/failing")
     assert status == 500
     assert (await get(handler))[1] == before
+
+
+# -- Threads are for whole requests -----------------------------------------------------------------
+
+
+@pytest.fixture
+def one_thread(db: None) -> Any:
+    """A handler of one thread, which the test may keep busy."""
+    let_go.clear()
+    with override_settings(ROOT_URLCONF=__name__, MIDDLEWARE=[]):
+        yield PooledHandler(threads=1)
+    let_go.set()
+
+
+async def busy(handler: PooledHandler) -> Exchange:
+    """A request that has the thread until it is let go."""
+    exchange = Exchange(handler, "/held")
+    await exchange.send()
+    assert await asyncio.to_thread(entered.acquire, timeout=20)
+    return exchange
+
+
+async def test_a_request_whose_body_is_unfinished_takes_no_thread(one_thread: PooledHandler):
+    unfinished = [Exchange(one_thread, "/size", "POST", content_length="9") for _ in range(20)]
+    for exchange in unfinished:
+        await exchange.send(b"begun", more=True)
+    assert (await get(one_thread))[0] == 200
+    for exchange in unfinished:
+        await exchange.send(b"done")
+        assert await exchange.answer() == (200, "9")
+
+
+async def test_a_request_that_waits_too_long_for_a_thread_is_told_to_come_again(one_thread: PooledHandler):
+    first = await busy(one_thread)
+    one_thread.slot_seconds = 0.01
+    late = Exchange(one_thread, "/thread")
+    await late.send()
+    start = await late.communicator.receive_output(20)
+    assert (start["status"], dict(start["headers"])[b"retry-after"]) == (503, b"5")
+    let_go.set()
+    assert await first.answer() == (200, "at last")
+    assert (await get(one_thread))[0] == 200
+
+
+async def test_who_leaves_while_waiting_for_a_thread_leaves_the_queue(one_thread: PooledHandler):
+    first = await busy(one_thread)
+    leaver, stayer = Exchange(one_thread, "/held"), Exchange(one_thread, "/thread")
+    await leaver.send()
+    await stayer.send()
+    assert await leaver.communicator.receive_nothing(0.05)
+    await leaver.leave()
+    await leaver.communicator.wait(20)
+    let_go.set()
+    assert (await first.answer())[0] == 200
+    assert (await stayer.answer())[0] == 200
+    assert not entered.acquire(blocking=False), "the view has not run for who had left"
+
+
+async def test_who_leaves_before_the_body_is_whole_is_forgotten(one_thread: PooledHandler):
+    leaver = Exchange(one_thread, "/size", "POST", content_length="9")
+    await leaver.send(b"begun", more=True)
+    await leaver.leave()
+    await leaver.communicator.wait(20)
+    assert await leaver.communicator.receive_nothing()
+
+
+# -- Bodies -----------------------------------------------------------------------------------------
+
+
+async def test_without_a_key_no_body_is_read_for_the_api(handler: PooledHandler):
+    exchange = Exchange(handler, "/api/v1/size", "POST", content_length="9")
+    assert await exchange.reason() == (401, "not_authenticated")
+
+
+async def test_with_a_key_a_body_is_read_for_the_api(handler: PooledHandler, api_key: str):
+    await identify(f"Bearer {api_key}")  # loads the keys on this thread, whose transaction has them
+    headers = {"content_length": "9", "authorization": f"Bearer {api_key}"}
+    exchange = Exchange(handler, "/api/v1/size", "POST", **headers)
+    await exchange.send(b"begun", more=True)
+    await exchange.send(b"done")
+    assert await exchange.answer() == (200, "9")
+
+
+async def test_bodies_of_the_unknown_take_no_room_of_the_known(
+    handler: PooledHandler, api_key: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(bodies.anonymous, "most", SMALL_BODY)
+    large = b"x" * (SMALL_BODY + 1)
+    unknown = Exchange(handler, "/size", "POST", content_length=str(len(large)))
+    await unknown.send(large)
+    assert await unknown.reason() == (503, "busy")
+    await identify(f"Bearer {api_key}")
+    known = Exchange(handler, "/api/v1/size", "POST", content_length=str(len(large)), authorization=f"Bearer {api_key}")
+    await known.send(large)
+    assert await known.answer() == (200, str(len(large)))
+
+
+async def test_a_body_that_nobody_measured_before_is_bounded_here(handler: PooledHandler):
+    exchange = Exchange(handler, "/size", "POST", transfer_encoding="chunked")
+    await exchange.send(b"x" * (LARGEST_BODY + 1), more=True)
+    assert await exchange.reason() == (413, "body_too_large")
+
+
+async def test_nothing_of_the_unknown_is_put_on_disk(handler: PooledHandler):
+    exchange = Exchange(handler, "/is-on-disk", "POST", content_length=str(LARGEST_BODY))
+    await exchange.send(b"x" * LARGEST_BODY)
+    assert await exchange.answer() == (200, "False")

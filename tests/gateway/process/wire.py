@@ -95,3 +95,6 @@ async def listening(application: Any, unfinished: Unfinished | None = None, **li
             task.cancel()
         if state.tasks:
             await asyncio.wait(state.tasks)
+        for connection in state.connections:
+            connection.transport.abort()
+        await asyncio.sleep(0)  # they are lost in the next turn of the loop
