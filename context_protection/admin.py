@@ -8,9 +8,9 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from simple_history.admin import SimpleHistoryAdmin
 
 from context_protection import budgets
+from context_protection.history import HistoryAdmin
 from context_protection.models import TokenBudget
 from context_protection.policy import CANONICAL_NAMES, RANGES, out_of_range, setting_names
 
@@ -41,7 +41,7 @@ class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
         inherited = (
             TokenBudget.objects.budgets().with_layer(self.instance.operation, {}).resolve(self.instance.operation)
         )
-        for name in setting_names():
+        for name in self.fields.keys() & setting_names():  # whoever may only look has none of them
             field, value = self.fields[name], getattr(inherited, name)
             if isinstance(field, forms.IntegerField):
                 low, high = RANGES[name]
@@ -67,7 +67,7 @@ class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(TokenBudget)
-class TokenBudgetAdmin(SimpleHistoryAdmin):
+class TokenBudgetAdmin(HistoryAdmin):
     form = TokenBudgetForm
     list_display = (
         "__str__",

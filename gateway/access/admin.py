@@ -9,8 +9,8 @@ from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils.html import format_html
-from simple_history.admin import SimpleHistoryAdmin
 
+from context_protection.history import HistoryAdmin
 from gateway.access.forms import ApiKeyForm
 from gateway.access.keys import digest, new_key, prefix
 from gateway.access.models import ApiKey
@@ -20,7 +20,7 @@ ABOUT_TOOLS = "What clients of this key are shown. A change is obeyed by the ver
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(SimpleHistoryAdmin):
+class ApiKeyAdmin(HistoryAdmin):
     form = ApiKeyForm
     list_display = ("name", "prefix", "created_at", "expires_at", "state")
     search_fields = ("name", "prefix")
@@ -35,7 +35,7 @@ class ApiKeyAdmin(SimpleHistoryAdmin):
     def state(self, key: ApiKey) -> str:
         return "revoked" if key.revoked_at else "active"
 
-    @admin.action(description="Revoke the selected keys")
+    @admin.action(description="Revoke the selected keys", permissions=["change"])
     def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
         for key in keys.filter(revoked_at=None):
             key.revoke()

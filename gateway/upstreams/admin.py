@@ -11,8 +11,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import method_decorator
 from django.utils.timezone import localdate
 from django.views.decorators.debug import sensitive_post_parameters
-from simple_history.admin import SimpleHistoryAdmin
 
+from context_protection.history import HistoryAdmin
 from gateway.upstreams.errors import UpstreamError
 from gateway.upstreams.forms import UpstreamApiForm
 from gateway.upstreams.models import UpstreamApi, WithCredential
@@ -42,7 +42,7 @@ AUTHENTICATION = (
 )
 
 
-class CredentialAdmin(SimpleHistoryAdmin):
+class CredentialAdmin(HistoryAdmin):
     """Of a model that is `WithCredential`, by a `CredentialForm`; its fieldsets hold AUTHENTICATION."""
 
     readonly_fields: tuple[str, ...] = ("secret_state",)

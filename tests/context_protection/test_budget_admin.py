@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from context_protection.models import TokenBudget
@@ -124,6 +125,54 @@ def test_the_history_says_who_changed_what(admin_client: Client):
     latest, first = budget.history.all()
     assert (first.hard_cap, latest.hard_cap, latest.ruler) == (9000, 8000, "claude")
     assert latest.history_user.username == "admin"
+
+
+@pytest.fixture
+def two_versions() -> tuple[TokenBudget, str]:
+    """A budget whose hard cap was lowered, and the address of its first version."""
+    budget = TokenBudget.objects.create(operation="get_booking", hard_cap=24000)
+    version = f"/admin/context_protection/tokenbudget/{budget.pk}/history/{budget.history.get().pk}/"
+    budget.hard_cap = 6000
+    budget.save()
+    return budget, version
+
+
+def test_whoever_may_only_look_sees_an_old_version_and_cannot_go_back_to_it(two_versions: tuple[TokenBudget, str]):
+    budget, version = two_versions
+    viewer = User.objects.create_user("viewer", is_staff=True)
+    viewer.user_permissions.add(Permission.objects.get(codename="view_tokenbudget"))
+    client = Client()
+    client.force_login(viewer)
+    page = client.get(version).content.decode()
+    assert '<div class="readonly">24000</div>' in page
+    assert 'name="hard_cap"' not in page
+    assert 'type="submit"' not in page.partition('id="content"')[2]
+    assert client.post(version, {"hard_cap": 24000}).status_code == 403
+    budget.refresh_from_db()
+    assert (budget.hard_cap, budget.history.count()) == (6000, 2)
+
+
+def test_whoever_may_change_it_goes_back_to_an_old_version(admin_client: Client, two_versions: tuple[TokenBudget, str]):
+    budget, version = two_versions
+    page = admin_client.get(version).content.decode()
+    assert 'value="24000"' in page
+    assert 'value="Revert"' in page
+    assert admin_client.post(version, {"hard_cap": 24000}).status_code == 302
+    budget.refresh_from_db()
+    assert budget.hard_cap == 24000
+    assert budget.history.first().history_user.username == "admin"
+
+
+def test_a_version_of_a_budget_that_was_deleted_can_only_be_looked_at(
+    admin_client: Client, two_versions: tuple[TokenBudget, str]
+):
+    budget, version = two_versions
+    budget.delete()
+    page = admin_client.get(version).content.decode()
+    assert '<div class="readonly">24000</div>' in page
+    assert 'value="Revert"' not in page
+    admin_client.post(version, {"hard_cap": 24000})
+    assert not TokenBudget.objects.exists()
 
 
 def test_the_ruler_decides_what_a_threshold_is_measured_with(doors: Doors, django_capture_on_commit_callbacks: Any):

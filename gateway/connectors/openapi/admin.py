@@ -12,14 +12,22 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from simple_history.admin import SimpleHistoryAdmin
 
+from context_protection.history import HistoryAdmin
 from gateway.connectors.openapi import learning
 from gateway.connectors.openapi.forms import OptionalJson
 from gateway.connectors.openapi.import_pages import ImportPages
 from gateway.connectors.openapi.models import ImportedApi, ImportedOperation
 from gateway.connectors.openapi.names import tool_name
 
+# An import makes or changes all of these.
+IMPORTING = (
+    "openapi.add_importedapi",
+    "openapi.change_importedapi",
+    "openapi.change_importedoperation",
+    "upstreams.add_upstreamapi",
+    "upstreams.change_upstreamapi",
+)
 NO_SAVING = {"show_save": False, "show_save_and_continue": False, "show_save_and_add_another": False}
 
 
@@ -43,13 +51,14 @@ class ImportedApiAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no generi
         )
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """An import also makes or changes the connection that the API is called by."""
-        return super().has_add_permission(request) and request.user.has_perm("upstreams.change_upstreamapi")
+        return request.user.has_perms(IMPORTING)
 
     def get_urls(self) -> list[URLPattern]:
         return [*ImportPages(self).urls(), *super().get_urls()]
 
     def add_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not self.has_add_permission(request):
+            raise PermissionDenied
         return HttpResponseRedirect(reverse("admin:openapi_import"))
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -72,19 +81,13 @@ class ImportedApiAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no generi
         return api.upstream.base_url
 
     @admin.display(description="Operations")
-    def tools(self, api: Any) -> SafeString:
-        address = reverse("admin:openapi_importedoperation_changelist")
-        return format_html(
-            '{} switched on, about {} tokens of definitions. <a href="{}?api__id__exact={}">Choose and edit them</a>',
-            self.switched_on(api), self.definition_tokens(api), address, api.pk,
-        )  # fmt: skip
+    def tools(self, api: Any) -> str:
+        return f"{self.switched_on(api)} switched on, about {self.definition_tokens(api)} tokens of definitions."
 
     @admin.display(description="Connection")
-    def credentials(self, api: ImportedApi) -> SafeString:
-        address = reverse("admin:upstreams_upstreamapi_change", args=[api.upstream_id])
-        said = api.upstream.get_authentication_display()
+    def credentials(self, api: ImportedApi) -> str:
         state = "" if api.upstream.enabled else "Switched off: none of its tools is there. "
-        return format_html('{}Credentials: {}. <a href="{}">Credentials, times and limits</a>', state, said, address)
+        return f"{state}Credentials: {api.upstream.get_authentication_display()}."
 
     @admin.display(description="Warnings")
     def told(self, api: ImportedApi) -> SafeString | str:
@@ -98,13 +101,15 @@ class OperationRow(ModelForm):  # type: ignore[type-arg]  # no generic at run ti
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if self.instance.pk is None:
+            return  # the empty form of a list without rows
         tool = tool_name(self.instance.api.upstream.name, self.instance.name)
         for name in ImportedOperationAdmin.list_editable:
             self.fields[name].widget.attrs["aria-label"] = f"{tool}: {name}"
 
 
 @admin.register(ImportedOperation)
-class ImportedOperationAdmin(SimpleHistoryAdmin):
+class ImportedOperationAdmin(HistoryAdmin):
     list_display = ("name", "enabled", "pinned", "kind", "tokens", "key", "api", "state")
     list_editable = ("enabled", "pinned")
     list_filter = ("api", "enabled", "pinned", "is_gone")
@@ -154,7 +159,7 @@ class ImportedOperationAdmin(SimpleHistoryAdmin):
         response: HttpResponse = super().change_view(request, object_id, extra_context=context)
         return response
 
-    @admin.action(description="Forget what their answers have told")
+    @admin.action(description="Forget what their answers have told", permissions=["change"])
     def forget_what_was_learned(self, request: HttpRequest, operations: QuerySet[ImportedOperation]) -> None:
         """What rows and previews show, and that answers are lists."""
         count = learning.forget(operations)

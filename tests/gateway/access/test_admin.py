@@ -63,6 +63,25 @@ def test_selected_keys_are_revoked_and_the_others_are_not(admin_client: Client, 
     assert caller_of_key(other).name == "other"
 
 
+def test_going_back_to_a_version_from_before_its_revocation_leaves_a_key_revoked(
+    admin_client: Client, committed: Any, desk: tuple[ApiKey, str]
+):
+    key, secret = desk
+    version = f"{KEYS}{key.pk}/history/{key.history.get().pk}/"
+    with committed():
+        key.name = "front desk"
+        key.save()
+        key.revoke()
+    revoked_at = key.revoked_at
+    assert "Revert" in admin_client.get(version).content.decode()
+    with committed():
+        assert admin_client.post(version, {"name": "desk", "_save": "Revert"}).status_code == 302
+    key.refresh_from_db()
+    assert (key.name, key.revoked_at) == ("desk", revoked_at)
+    with pytest.raises(NotAuthenticated):
+        caller_of_key(secret)
+
+
 def test_a_key_cannot_be_deleted_there(admin_client: Client):
     key, _ = ApiKey.objects.issue("desk")
     assert admin_client.post(f"{KEYS}{key.pk}/delete/", {"post": "yes"}).status_code == 403

@@ -77,7 +77,13 @@ def staff(*codenames: str) -> Client:
     return client
 
 
-IMPORTER = ("add_importedapi", "view_importedapi", "change_upstreamapi")
+IMPORTER = (
+    "add_importedapi",
+    "change_importedapi",
+    "change_importedoperation",
+    "add_upstreamapi",
+    "change_upstreamapi",
+)
 
 
 def test_a_document_is_looked_at_chosen_from_and_its_tools_answer(admin_client: Client, api: Shop, doors: Doors):
@@ -366,7 +372,7 @@ def test_who_may_import_may_do_so_without_being_a_superuser(api: Shop):
     assert ImportedApi.objects.exists()
 
 
-@pytest.mark.parametrize("missing", ["add_importedapi", "change_upstreamapi"])
+@pytest.mark.parametrize("missing", IMPORTER)
 def test_who_may_not_import_is_refused_at_both_pages(api: Shop, admin_client: Client, missing: str):
     client = staff("view_importedapi", *(each for each in IMPORTER if each != missing))
     assert client.get(IMPORT).status_code == 403
@@ -375,6 +381,10 @@ def test_who_may_not_import_is_refused_at_both_pages(api: Shop, admin_client: Cl
     assert client.get(address).status_code == 403
     assert client.post(address, {"base_url": api.url}).status_code == 403
     assert "Import an API" not in page_of(client.get(APIS))
+
+
+def test_a_search_without_a_hit_is_an_empty_list_for_who_may_edit_it(admin_client: Client):
+    assert "0 imported operations" in page_of(admin_client.get(OPERATIONS, {"q": "no such operation"}))
 
 
 def test_strangers_are_sent_to_the_login(client: Client):

@@ -1,0 +1,316 @@
+"""Who may do what in the admin: every address and every action, as everybody who could try."""
+
+import copy
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urljoin
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import Permission, User
+from django.core import signing
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db.models import Model
+from django.http import HttpResponse
+from django.test import Client
+from simple_history.admin import SimpleHistoryAdmin
+
+from context_protection.history import HistoryAdmin
+from context_protection.models import TokenBudget
+from gateway.access.admin import ApiKeyAdmin
+from gateway.access.models import ApiKey
+from gateway.connectors.hostaway.models import SyncState, WebhookEvent
+from gateway.connectors.mcp_servers.models import McpServer
+from gateway.connectors.openapi import import_pages, importing
+from gateway.connectors.openapi.models import ImportDraft, ImportedApi, ImportedOperation
+from gateway.upstreams.models import UpstreamApi
+from tests import admin_walk as walk
+from tests.admin_walk import Page
+from tests.simulators.shop import described
+
+pytestmark = pytest.mark.django_db
+
+OPS_MODELS = (TokenBudget, ImportedOperation, ApiKey)
+PASSWORD, NEW_PASSWORD = "orchard-lantern-52", "cedar-harbour-77"
+DOCUMENT = json.dumps(described("https://shop.example.com")).encode()
+BASE_URL = "https://shop.example.com"
+# What a form needs beside what it shows; `required` fields are filled in by the walk.
+MORE: dict[str, dict[str, Any]] = {
+    "password_change": {"old_password": PASSWORD, "new_password1": NEW_PASSWORD, "new_password2": NEW_PASSWORD},
+    "auth_user_add": {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD},
+    "auth_user_password_change": {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD},
+    "context_protection_tokenbudget_add": {"operation": "get_booking"},
+    "upstreams_upstreamapi_add": {"base_url": "https://api.example.com"},
+    "mcp_servers_mcpserver_add": {"url": "https://mcp.example.com/mcp"},
+    "openapi_importedoperation_changelist": {"form-0-pinned": "on"},
+    "openapi_import": {"file": SimpleUploadedFile("shop.json", DOCUMENT), "name": "another"},
+}
+
+
+LEAD_ELSEWHERE = {"openapi_importedapi_add"}  # to the page of an import
+
+
+@dataclass
+class Walk:
+    """The users, the rows, and what is wrong."""
+
+    people: dict[str, Client]
+    ids: dict[str, int]
+    rows: dict[type[Model], Model]
+    drafts: dict[str, str]
+    before: dict[str, Any] = field(default_factory=dict)
+
+    def path(self, page: Page, who: str) -> str:
+        return walk.address(page, {**self._of_site(), **self._of_row(page), "token": self.drafts[who]})
+
+    def _of_site(self) -> dict[str, Any]:
+        user = self.rows[User]
+        shown = {"content_type_id": Permission.objects.filter(codename="view_user").get().content_type_id}
+        return {**shown, "object_id": user.pk, "app_label": "access", "url": "nowhere/"}
+
+    def _of_row(self, page: Page) -> dict[str, Any]:
+        if page.model is None:
+            return {}
+        pk = self.rows[page.model].pk
+        history = getattr(page.model, "history", None)
+        version = history.filter(**{page.model._meta.pk.attname: pk}).last().pk if history else ""
+        return {"object_id": pk, "id": pk, "version_id": version}
+
+    def changes(self) -> bool:
+        return walk.dump() != self.before
+
+    def sent(self, who: str, path: str, body: Mapping[str, Any]) -> tuple[Any, bool]:
+        """The response to a POST, and whether it has changed anything. It is undone, a logout too."""
+        client = self.people[who]
+        cookies = copy.deepcopy(client.cookies)
+        with walk.undone(), walk.Writes() as writes:
+            response = walk.post(client, path, body)
+            is_changed = bool(writes.found) and self.changes()
+        client.cookies = cookies
+        return response, is_changed
+
+
+def person(name: str, *codenames: str, **more: Any) -> tuple[Client, int]:
+    user = User.objects.create_user(name, password=PASSWORD, is_staff=True, **more)
+    user.user_permissions.set(Permission.objects.filter(codename__in=codenames))
+    client = Client(raise_request_exception=False)
+    client.force_login(user)
+    return client, user.pk
+
+
+@pytest.fixture
+def here(settings: Any) -> Walk:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the others take their time
+    rows = made_rows()
+    viewing = list(Permission.objects.filter(codename__startswith="view_").values_list("codename", flat=True))
+    operating = [f"{verb}_{each._meta.model_name}" for each in OPS_MODELS for verb in ("add", "change", "delete")]
+    known = {
+        "superuser": person("superuser", is_superuser=True),
+        "ops": person("ops", *viewing, *operating),
+        "viewer": person("viewer", *viewing),
+        "staff": person("staff"),
+    }
+    people = {"anonymous": Client(), **{name: client for name, (client, _) in known.items()}}
+    ids = {name: pk for name, (_, pk) in known.items()}
+    drafts = {"anonymous": "x", **{name: draft_of(pk) for name, pk in ids.items()}}
+    found = Walk(people, ids, rows, drafts)
+    found.before = walk.dump()
+    return found
+
+
+def made_rows() -> dict[type[Model], Model]:
+    """A row of every model in the admin, so that each of its pages has something to show and to lose."""
+    plan = importing.plan(DOCUMENT, name="shop", source="shop.json", base_url=BASE_URL)
+    api = importing.store(plan, chosen=[each.key for each in plan.proposals])
+    ImportedOperation.objects.update(learned={"row": ["id"]})
+    walk.sample(McpServer, name="files", url="https://mcp.example.com/mcp")
+    ApiKey.objects.issue("desk")
+    SyncState.objects.create(resource="reservations", attempts=3)
+    walk.sample(WebhookEvent, outcome=WebhookEvent.Outcome.FAILED)
+    rows = {model: walk.sample(model) for model in admin.site._registry}
+    rows[ImportedApi], rows[UpstreamApi] = api, api.upstream
+    for row in rows.values():
+        if hasattr(row, "history"):
+            row.save()  # a version, whatever made the row
+    return rows
+
+
+def draft_of(user: int) -> str:
+    """The token of a document that this user has read and not yet imported."""
+    draft = ImportDraft.objects.create(
+        name="another", base_url=BASE_URL, source="shop.json", document=zlib.compress(DOCUMENT)
+    )
+    return signing.dumps([draft.pk, user], salt=import_pages.SALT)
+
+
+# -- What is wrong ----------------------------------------------------------------------------------
+
+
+def is_allowed(who: str, model: type[Model] | None) -> bool:
+    """Whether the user has the permissions of this model, or it is a page for everybody."""
+    return who == "superuser" or model is None or (who == "ops" and model in OPS_MODELS)
+
+
+def wrong_with_opening(here: Walk, page: Page) -> Iterator[str]:
+    statuses = {}
+    for who, client in here.people.items():
+        response = client.get(here.path(page, who))
+        statuses[who] = response.status_code
+        if who == "anonymous" and page.name not in ("login", "logout") and not walk.is_login(response):
+            yield f"GET {page} answers {response.status_code} to anybody"
+    if page.action in ("login", "logout"):
+        return
+    is_open = (page.model is None and page.name in walk.FOR_ALL_STAFF) or page.action == "redirect"
+    if not is_open and statuses["staff"] != 403:
+        yield f"GET {page} answers {statuses['staff']} to staff without a permission"
+    if is_open:
+        return
+    expected = 200 if page.action in walk.FOR_VIEWERS else 403
+    if statuses["viewer"] != expected:
+        yield f"GET {page} answers {statuses['viewer']} to a viewer instead of {expected}"
+    if is_allowed("ops", page.model) and statuses["ops"] != statuses["superuser"]:
+        yield f"GET {page} answers {statuses['ops']} to ops"
+
+
+def wrong_with_sending(here: Walk, page: Page) -> Iterator[str]:
+    top = here.people["superuser"]
+    with walk.Writes() as writes:
+        opened = top.get(here.path(page, "superuser"))
+    if writes.found:
+        yield f"GET {page} writes: {writes.found}"
+    body = walk.body_of(walk.text_of(opened), MORE.get(page.name, {}))
+    response, is_changed = here.sent("superuser", here.path(page, "superuser"), body)
+    harmless = page.model is None or page.action in walk.POSTS_CHANGE_NOTHING or page.name in LEAD_ELSEWHERE
+    harmless |= page.action == "changelist" and not admin.site._registry[page.model].list_editable
+    if not is_changed and response.status_code != 403 and not harmless:
+        yield f"POST {page} changes nothing for a superuser, so that the walk proves nothing: add what it needs to MORE"
+    for who in here.people:
+        if who != "superuser":
+            yield from wrong_with_sent(here, page, who, body, is_dangerous=is_changed and page.model is not None)
+
+
+def wrong_with_sent(here: Walk, page: Page, who: str, body: Mapping[str, Any], *, is_dangerous: bool) -> Iterator[str]:
+    response, is_changed = here.sent(who, here.path(page, who), body)
+    if who == "anonymous":
+        if is_changed or not (walk.is_login(response) or page.name in ("login", "logout")):
+            yield f"POST {page} answers {response.status_code} to anybody"
+    elif page.name == "password_change":
+        if not is_changed:
+            yield f"POST {page}: {who} cannot change the own password"
+    elif is_dangerous and is_allowed(who, page.model):
+        if not is_changed:
+            yield f"POST {page}: {who} may do it, and it is not done ({response.status_code})"
+    elif is_changed:
+        yield f"POST {page} changes something for {who}"
+    elif is_dangerous and response.status_code != 403:
+        yield f"POST {page} answers {response.status_code} to {who} instead of 403"
+
+
+def wrong_with_actions(here: Walk) -> Iterator[str]:
+    for model_admin, name, function in walk.actions():
+        label = f"the action {name} of {model_admin.opts.label}"
+        if not getattr(function, "allowed_permissions", None):
+            yield f"{label} names no permissions: @admin.action(permissions=[...])"
+        path = f"{walk.ROOT}{model_admin.opts.app_label}/{model_admin.opts.model_name}/"
+        body = {"action": name, "_selected_action": [here.rows[model_admin.model].pk], "post": "yes"}
+        response, is_changed = here.sent("superuser", path, body)
+        if not is_changed and name not in model_admin.get_actions(response.wsgi_request):
+            continue  # not even a superuser is offered it
+        if not is_changed:
+            yield f"{label} changes nothing for a superuser, so that the walk proves nothing: make such a row"
+        for who in here.people:
+            may = is_allowed(who, model_admin.model)
+            _, is_changed = here.sent(who, path, body)
+            if is_changed != may:
+                yield f"{label} is {'not ' if may else ''}done for {who}"
+
+
+def wrong_with_offers(here: Walk, who: str, pages: Iterable[Page]) -> Iterator[str]:
+    """Links that lead to a refusal, and buttons for what is not allowed."""
+    client = here.people[who]
+    seen = {f"/admin/auth/user/{here.rows[User].pk}/password/"}  # which Django's own page offers whoever opens it
+    for page in pages:
+        path = here.path(page, who)
+        html = walk.text_of(client.get(path))
+        shown = walk.Shown(html)
+        for link in {urljoin(path, each.partition("#")[0]) for each in shown.links}:
+            place = link.partition("?")[0]  # one of the filters and orders of a list stands for all
+            if link.startswith("/") and place not in seen:
+                seen.add(place)
+                status = client.get(link).status_code
+                if status >= 400:
+                    yield f"{path} shows {who} a link to {link}, which answers {status}"
+        if page.model and not is_allowed(who, page.model) and any(form.buttons for form in shown.sending):
+            yield f"{path} shows {who} a button to send a form with"
+
+
+def all_wrong(here: Walk, only: str = "") -> list[str]:
+    asked = [each for each in walk.pages() if each.pattern.startswith(f"admin/{only}")]
+    found = [problem for page in asked for problem in wrong_with_opening(here, page)]
+    found += [problem for page in asked for problem in wrong_with_sending(here, page)]
+    assert all(here.people[who].get(walk.ROOT).status_code == 200 for who in here.ids), "somebody was logged out"
+    return found
+
+
+# -- Tests ------------------------------------------------------------------------------------------
+
+
+def none(found: Iterable[str]) -> None:
+    problems = list(found)
+    assert not problems, "\n".join(problems)
+
+
+def test_every_address_asks_for_its_permission(here: Walk):
+    none(all_wrong(here))
+
+
+def test_every_action_asks_for_its_permission(here: Walk):
+    none(wrong_with_actions(here))
+
+
+@pytest.mark.parametrize("who", ["superuser", "ops", "viewer", "staff"])
+def test_nobody_is_shown_a_link_or_a_button_that_is_refused(here: Walk, who: str):
+    none(wrong_with_offers(here, who, walk.pages()))
+
+
+def test_who_may_look_at_one_thing_is_shown_no_link_to_another(here: Walk):
+    for model in here.rows:
+        name = f"only_{model._meta.model_name}"
+        here.people[name], user = person(name, f"view_{model._meta.model_name}")
+        here.drafts[name] = draft_of(user)
+        none(wrong_with_offers(here, name, [each for each in walk.pages() if each.model is model]))
+
+
+# The walk is worth what it finds: each of these forgets a permission, as a new class or action might.
+
+
+def test_the_walk_finds_an_action_without_permissions(here: Walk, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delattr(ApiKeyAdmin.revoke, "allowed_permissions")
+    found = "\n".join(wrong_with_actions(here))
+    assert "the action revoke of access.ApiKey names no permissions" in found
+    assert "the action revoke of access.ApiKey is done for viewer" in found
+
+
+def test_the_walk_finds_a_history_that_whoever_looks_can_write(here: Walk, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(HistoryAdmin, "change_view", lambda self, request, pk: self.history_form_post(request, pk))
+    monkeypatch.setattr(HistoryAdmin, "history_form_post", forgetful, raising=False)
+    found = "\n".join(all_wrong(here, "context_protection/tokenbudget/"))
+    assert "history/([^/]+)/$ changes something for viewer" in found
+
+
+def forgetful(model_admin: Any, request: Any, pk: str) -> HttpResponse:
+    """What SimpleHistoryAdmin does with a POST, whoever sends it."""
+    version = model_admin.model.history.filter(**{model_admin.model._meta.pk.attname: pk}).last()
+    return SimpleHistoryAdmin.history_form_view(model_admin, request, pk, str(version.pk))  # type: ignore[no-any-return]
+
+
+def test_the_walk_finds_a_page_of_its_own_without_a_check(here: Walk, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(import_pages.ImportPages, "_check", lambda pages, request: None)
+    found = all_wrong(here, "openapi/importedapi/import/")
+    page = "admin/openapi/importedapi/import/<str:token>/"
+    assert f"GET {page} answers 200 to staff without a permission" in found
+    assert f"POST {page} changes something for viewer" in found
+    assert f"POST {page} changes something for staff" in found
