@@ -19,9 +19,10 @@ class HistoryAdmin(SimpleHistoryAdmin):
         self, request: HttpRequest, object_id: str, version_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         if request.method == "POST":
-            return self.change_view(request, object_id)
-        response: HttpResponse = super().history_form_view(request, object_id, version_id, extra_context)
-        return response
+            changed: HttpResponse = self.change_view(request, object_id)
+            return changed
+        shown: HttpResponse = super().history_form_view(request, object_id, version_id, extra_context)
+        return shown
 
     def revert_disabled(self, request: HttpRequest, obj: Any = None) -> bool:
         """Also where the object has been deleted: there is nothing left to change."""
