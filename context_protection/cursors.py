@@ -28,6 +28,7 @@ from context_protection.errors import InvalidCursor, InvalidHandle, invalid_curs
 
 TTL = 660  # seconds: the ten minutes that are promised, and a minute of grace
 STAMP = 60  # seconds: cursors of one minute carry one time of issue, at the cost of their grace
+AHEAD = 60  # seconds that the clock of the process which issued a cursor may be ahead of ours
 KEPT = 3600  # seconds that a walk, and with it a handle, lives at least
 REMEMBERED = 7 * 86_400  # seconds after which even the call that made a walk is forgotten
 LONGEST_TOKEN = 2000  # characters; a longer one was never ours
@@ -143,7 +144,10 @@ class Sealer:
             issued = self._opening.extract_timestamp(padded)
         except InvalidToken:
             raise invalid_cursor("cursor_invalid", token, "This is not a cursor of ours, or it was changed.") from None
-        if self.clock() - issued > TTL:
+        age = self.clock() - issued
+        if age < -AHEAD:
+            raise invalid_cursor("cursor_invalid", token, "The cursor was issued in the future, by our clock.")
+        if age > TTL:
             raise invalid_cursor("cursor_expired", token, "The cursor has expired.")
         walk_id, position = orjson.loads(content)
         return walk_id, position

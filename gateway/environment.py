@@ -10,6 +10,8 @@ SWITCHES = {
     **dict.fromkeys(("1", "true", "yes", "on", "y", "t"), True),
     **dict.fromkeys(("0", "false", "no", "off", "n", "f"), False),
 }
+LEAST_SECRET = 32  # characters
+LEAST_DIFFERENT = 16  # of them
 KINDS = {int: "a whole number", float: "a number", bool: "true or false"}
 
 
@@ -30,3 +32,14 @@ class Environment(environ.Env):  # type: ignore[misc]
 
 def _refused(name: str, text: str, kind: Any) -> ImproperlyConfigured:
     return ImproperlyConfigured(f"{name} is {text!r}; expected {KINDS.get(kind, 'a valid value')}.")
+
+
+def check_secret_key(key: str) -> None:
+    """Raises ImproperlyConfigured for a key that could be guessed: with it, sessions and cursors can be forged."""
+    different = len(set(key))
+    if len(key) < LEAST_SECRET or different < LEAST_DIFFERENT:
+        raise ImproperlyConfigured(
+            f"SECRET_KEY has {len(key)} characters, {different} of them different; expected at least {LEAST_SECRET}, "
+            f"{LEAST_DIFFERENT} of them different: put the former key into SECRET_KEY_FALLBACKS and set a new one, "
+            "made with: python3 -c 'import secrets; print(secrets.token_urlsafe(48))'"
+        )

@@ -11,7 +11,7 @@ from pathlib import Path
 from django.core.exceptions import ImproperlyConfigured
 
 from gateway.connectors import with_module
-from gateway.environment import Environment
+from gateway.environment import Environment, check_secret_key
 from gateway.upstreams.addresses import allowed_networks
 
 env = Environment()
@@ -43,11 +43,7 @@ CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 SECRET_KEY = env.str("SECRET_KEY", default="") or _own_secret_key()
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
-if len(SECRET_KEY) < 32:
-    raise ImproperlyConfigured(
-        "SECRET_KEY has fewer than 32 characters: cursors and sessions would be forgeable. "
-        "Leave it unset to have one made, or set: python -c 'import secrets; print(secrets.token_urlsafe(48))'"
-    )
+check_secret_key(SECRET_KEY)
 
 MCP_TRANSPORT = env.str("MCP_TRANSPORT", default="stdio")
 MCP_PORT = env.str("MCP_PORT", default="")

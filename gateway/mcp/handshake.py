@@ -1,4 +1,5 @@
-"""What is checked before a byte of MCP is read, on every HTTP and WebSocket connection: Host, Origin, key."""
+"""What is checked before a byte of MCP is read, on every HTTP and WebSocket connection: Host, Origin, key. The Origin
+of a REST call is checked here too (gateway/process/handler.py)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +28,7 @@ class Handshake:
     async def caller(self) -> Caller:
         """Who may come in. Raises CallError: 400 (Host), 403 (Origin), 401 (key)."""
         self._check_host()
-        self._check_origin()
+        self.check_origin()
         return await identify(self.get("authorization"))
 
     def _check_host(self) -> None:
@@ -43,8 +44,9 @@ class Handshake:
                 suggestion="Add the host to ALLOWED_HOSTS, or connect by a name that is in it.",
             )
 
-    def _check_origin(self) -> None:
-        """Browsers send an Origin, other clients none. One that is there must be ours (DNS rebinding)."""
+    def check_origin(self) -> None:
+        """Browsers send an Origin, other clients none. One that is there must be ours (DNS rebinding). Raises
+        NotAllowed."""
         origin = self.get("origin")
         if not origin:
             return

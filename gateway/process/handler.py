@@ -13,10 +13,10 @@ from asgiref.sync import ThreadSensitiveContext
 from django.core.handlers.asgi import ASGIHandler
 
 from context_protection.errors import CallError
-from gateway.mcp.handshake import refuse
+from gateway.mcp.handshake import Handshake, refuse
 from gateway.process import errors
 from gateway.process.bodies import LARGEST_BODY, ClientGone, Share, read_body, until_gone
-from gateway.process.senders import Sender
+from gateway.process.senders import REST, Sender
 
 MOST_THREADS = 16  # each may hold a database connection: further requests wait here, not for a connection
 SLOT_SECONDS = 10.0  # that a request waits for a thread
@@ -52,6 +52,8 @@ class PooledHandler(ASGIHandler):
 
     async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
         """Raises CallError or ClientGone before anything has been sent."""
+        if scope["path"].startswith(REST):
+            Handshake.of(scope).check_origin()
         sender = await Sender.of(scope)
         with Share(sender.room) as share, SpooledTemporaryFile(max_size=LARGEST_BODY) as body:
             await read_body(receive, body.write, share, sender.most)

@@ -14,7 +14,7 @@ from gateway.process import bodies
 from gateway.process.bodies import LARGEST_BODY, SMALL_BODY, Room
 from gateway.process.bridge import run_sync
 
-NEEDS_KEY = "/api/"
+REST = "/api/"
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Sender:
         length = int(headers.get(b"content-length", b"0"))
         if length == 0 and b"transfer-encoding" not in headers:
             return ANYBODY
-        if scope["path"].startswith(NEEDS_KEY):
+        if scope["path"].startswith(REST):
             await identify(headers.get(b"authorization", b"").decode("latin-1"))
             return cls(bodies.known)
         if length > SMALL_BODY and b"cookie" in headers and await run_sync(_is_staff, headers[b"cookie"]):

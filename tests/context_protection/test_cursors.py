@@ -137,6 +137,21 @@ def test_a_cursor_lives_ten_minutes_and_up_to_a_minute_of_grace(
         assert refused.value.reason == "cursor_expired"
 
 
+@pytest.mark.parametrize(("ahead", "works"), [(0, True), (60, True), (61, False), (3600, False), (10**7, False)])
+def test_a_cursor_may_be_a_minute_ahead_of_the_clock_and_no_more(sealer: Sealer, clock: Clock, ahead: int, works: bool):
+    """Clocks of machines differ a little; a stamp far ahead would make a cursor that lives longer than promised."""
+    stamp = int(clock.now) + ahead
+    issued = sealer._sealing.encrypt_at_time(b'["w1",1]', stamp).rstrip(b"=").decode()
+    if works:
+        assert sealer.open(issued) == ("w1", 1)
+    else:
+        with pytest.raises(InvalidCursor) as refused:
+            sealer.open(issued)
+        assert refused.value.reason == "cursor_invalid"
+        assert "in the future" in refused.value.message
+        assert "without cursor" in refused.value.suggestion
+
+
 def test_a_walk_is_unpacked_as_it_was_packed(walks: Walks):
     walk = begun(walks, (b"\x00\xff[binary]",))
     assert Walk.unpack(walk.pack()) == walk

@@ -1,10 +1,13 @@
 """Variables of the environment: empty is not set, odd values are refused by name."""
 
+import re
+import secrets
+
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from context_protection.checks import environment_makes_sense
-from gateway.environment import Environment
+from gateway.environment import Environment, check_secret_key
 
 env = Environment()
 
@@ -44,3 +47,39 @@ def test_a_policy_of_the_environment_that_makes_no_sense_stops_the_start(
     errors = environment_makes_sense()
     assert bool(errors) == bool(words)
     assert all(words in error.msg for error in errors)
+
+
+# -- SECRET_KEY -------------------------------------------------------------------------------------
+
+SIXTEEN = "0123456789abcdef"
+
+
+@pytest.mark.parametrize(
+    ("key", "numbers"),
+    [
+        ("x" * 64, "64 characters, 1 of them different"),
+        ((SIXTEEN[:15] * 9)[:64], "64 characters, 15 of them different"),
+        (SIXTEEN + "0" * 15, "31 characters, 16 of them different"),
+        ("changeme", "8 characters, 7 of them different"),
+    ],
+)
+def test_a_secret_key_that_could_be_guessed_is_refused_with_the_way_to_a_good_one(key: str, numbers: str):
+    with pytest.raises(ImproperlyConfigured) as refused:
+        check_secret_key(key)
+    sentence = str(refused.value)
+    assert sentence.startswith(f"SECRET_KEY has {numbers};")
+    assert "SECRET_KEY_FALLBACKS" in sentence
+    assert key not in sentence
+    assert "\n" not in sentence
+
+
+def test_a_secret_key_of_sixteen_different_characters_will_do():
+    check_secret_key(SIXTEEN * 2)
+
+
+def test_the_key_that_the_sentence_makes_is_accepted():
+    """64 characters of 64: one with fewer than sixteen different ones does not happen."""
+    with pytest.raises(ImproperlyConfigured, match=re.escape("secrets.token_urlsafe(48)")):
+        check_secret_key("")
+    for _ in range(1000):
+        check_secret_key(secrets.token_urlsafe(48))

@@ -237,3 +237,34 @@ async def test_nothing_of_the_unknown_is_put_on_disk(handler: PooledHandler):
     exchange = Exchange(handler, "/is-on-disk", "POST", content_length=str(LARGEST_BODY))
     await exchange.send(b"x" * LARGEST_BODY)
     assert await exchange.answer() == (200, "False")
+
+
+# -- Pages of other sites ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost:1", "localhost", "file://"])
+async def test_a_rest_call_of_a_foreign_origin_is_refused_before_its_key_and_body_are_read(
+    handler: PooledHandler, method: str, origin: str
+):
+    headers = {"content_length": "9", "authorization": "Bearer nobodys", "origin": origin}
+    exchange = Exchange(handler, "/api/v1/size", method, **headers)
+    status, body = await exchange.answer()  # of the body, nothing has been sent
+    error = json.loads(body)["error"]
+    assert (status, error["reason"], error["data"]["value"]) == (403, "invalid_origin", origin)
+    assert "CSRF_TRUSTED_ORIGINS" in error["data"]["suggestion"]
+
+
+@pytest.mark.parametrize("origin", ["http://localhost", "https://localhost", "https://friend.example", ""])
+async def test_a_rest_call_of_an_own_or_trusted_origin_is_let_in(handler: PooledHandler, api_key: str, origin: str):
+    await identify(f"Bearer {api_key}")
+    with override_settings(CSRF_TRUSTED_ORIGINS=["https://friend.example"]):
+        exchange = Exchange(handler, "/api/v1/size", authorization=f"Bearer {api_key}", origin=origin)
+        await exchange.send()
+        assert await exchange.answer() == (200, "0")
+
+
+async def test_pages_that_are_not_the_api_are_there_for_every_origin(handler: PooledHandler):
+    exchange = Exchange(handler, "/size", origin="https://evil.example")
+    await exchange.send()
+    assert await exchange.answer() == (200, "0")
