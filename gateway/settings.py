@@ -4,13 +4,12 @@ SQLite, in-memory channel layer, Celery worker and beat inside the web process. 
 `REDIS_URL` turn the same code into the production topology. `.env.example` documents each variable.
 """
 
-import os
-import secrets
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
 from gateway.connectors import with_module
+from gateway.data_directory import private_database, private_directory, private_secret
 from gateway.environment import Environment, check_secret_key
 from gateway.upstreams.addresses import allowed_networks
 
@@ -18,20 +17,7 @@ env = Environment()
 BASE_DIR = Path(__file__).resolve().parent.parent
 env.read_env(BASE_DIR / ".env")
 
-DATA_DIR = Path(env.str("DATA_DIR", default=str(BASE_DIR / "var")))
-DATA_DIR.mkdir(parents=True, exist_ok=True)
-
-
-def _own_secret_key() -> str:
-    """A key made at the first start and kept in DATA_DIR, so that no default key exists anywhere."""
-    path = DATA_DIR / "secret_key"
-    try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(secrets.token_urlsafe(48))
-    except FileExistsError:
-        pass
-    return path.read_text().strip()
-
+DATA_DIR = private_directory(Path(env.str("DATA_DIR", default=str(BASE_DIR / "var"))))
 
 # -- Process ----------------------------------------------------------------------------------------
 
@@ -41,7 +27,7 @@ PORT = env.int("PORT", default=8000)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
-SECRET_KEY = env.str("SECRET_KEY", default="") or _own_secret_key()
+SECRET_KEY = env.str("SECRET_KEY", default="") or private_secret(DATA_DIR / "secret_key")
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 check_secret_key(SECRET_KEY)
 
@@ -111,6 +97,8 @@ DATABASE_URL = env.str("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'sluice.s
 DATABASES = {"default": env.db_url_config(DATABASE_URL)}
 EMBEDDED_DATABASE = DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3"
 if EMBEDDED_DATABASE:
+    if DATABASES["default"]["NAME"] != ":memory:":
+        private_database(Path(DATABASES["default"]["NAME"]))
     DATABASES["default"] |= {
         "CONN_MAX_AGE": None,
         "OPTIONS": {

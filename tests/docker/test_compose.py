@@ -63,6 +63,12 @@ def test_the_image_runs_as_an_ordinary_user() -> None:
     assert re.findall(r"^USER (\S+)", DOCKERFILE, re.MULTILINE) == ["sluice"]
 
 
+@pytest.mark.parametrize("name", OURS)
+def test_the_data_directory_is_that_users_alone(name: str) -> None:
+    (uid,) = re.findall(r"useradd .*--uid (\d+)", DOCKERFILE)
+    assert f"/data:mode=0700,uid={uid}" in SERVICES[name]["tmpfs"]
+
+
 def test_the_build_sees_only_what_is_listed() -> None:
     patterns = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line and line[0] not in "#!"]
     assert patterns[0] == "*"
