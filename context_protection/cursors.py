@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import Any, Protocol
 
 import orjson
@@ -24,13 +25,14 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from context_protection.errors import InvalidCursor, InvalidHandle, invalid_cursor
+from context_protection.errors import InvalidCursor, InvalidHandle, StoreUnavailable, invalid_cursor
 
 TTL = 660  # seconds: the ten minutes that are promised, and a minute of grace
 STAMP = 60  # seconds: cursors of one minute carry one time of issue, at the cost of their grace
 AHEAD = 60  # seconds that the clock of the process which issued a cursor may be ahead of ours
 KEPT = 3600  # seconds that a walk, and with it a handle, lives at least
 REMEMBERED = 7 * 86_400  # seconds after which even the call that made a walk is forgotten
+AT_ONCE = 4  # blocks that are read by one question where it is not known how many there are
 LONGEST_TOKEN = 2000  # characters; a longer one was never ours
 _HANDLE = re.compile(r"[\w-]{16}", re.ASCII)
 
@@ -49,6 +51,7 @@ class Walk:
     taken_at: float  # when the snapshot was taken, Unix seconds
     expires_at: float
     snapshot: bytes = field(default=b"", repr=False)
+    in_table: bool = field(default=False, compare=False)  # of a store that has two places: which one keeps it
 
     @property
     def origin(self) -> "Origin":
@@ -93,21 +96,25 @@ class Snapshot:
 
 
 class WalkStore(Protocol):
-    """Where walks are kept, shared by all processes. An expired walk is as good as absent."""
+    """Where walks are kept, shared by all processes. An expired walk is as good as absent; one that cannot be reached
+    is not absent: every method raises StoreUnavailable."""
 
-    def put(self, walk: Walk) -> None:
-        """Keeps the walk until it expires, and its origin for longer."""
+    def put(self, walk: Walk, blocks: Sequence[bytes] = ()) -> Walk:
+        """Keeps the walk until it expires, with its blocks from the first on, and its origin for longer. Returns it as
+        it is kept."""
 
     def get(self, walk_id: str) -> Walk | None: ...
 
     def origin(self, walk_id: str) -> Origin | None: ...
 
-    def put_block(self, walk: Walk, number: int, data: bytes) -> None: ...
-
     def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
         """Keeps the block, unless there is one of that number; returns the one that is there."""
 
-    def block(self, walk_id: str, number: int) -> bytes | None: ...
+    def blocks(self, walk: Walk, numbers: Sequence[int]) -> list[bytes | None]:
+        """All of them by one question."""
+
+    def has_blocks(self, walk: Walk, count: int) -> bool:
+        """Whether blocks 1 to `count` are there."""
 
 
 class Sealer:
@@ -184,8 +191,9 @@ class Walks:
         """Stores a new walk; the first block of its snapshot travels with it, further ones are kept apart. The same
         call on the same content takes up the walk that is there already, if the store has lost nothing of it."""
         walk_id = self._name(snapshot)
-        if (known := self.store.get(walk_id)) is not None and self._is_whole(known):
-            return self._kept(known)
+        with suppress(StoreUnavailable):  # one that cannot be looked for is stored anew
+            if (known := self.store.get(walk_id)) is not None and self._is_whole(known):
+                return self._kept(known)
         packed = [zlib.compress(block, 1) for block in snapshot.blocks]
         origin, now = snapshot.origin, self.sealer.clock()
         walk = Walk(
@@ -198,14 +206,13 @@ class Walks:
             expires_at=now + 2 * KEPT,
             snapshot=packed[0] if packed else b"",
         )
-        for number, block in enumerate(packed[1:], start=1):
-            self.store.put_block(walk, number, block)
-        self.store.put(walk)
-        return walk
+        return self.store.put(walk, packed[1:])
 
     def has_begun(self, snapshot: Snapshot) -> bool:
-        """Whether `begin` with the same has been called, less than a walk's life ago."""
-        return self.store.get(self._name(snapshot)) is not None
+        """Whether `begin` with the same has been called, less than a walk's life ago, as far as can be known."""
+        with suppress(StoreUnavailable):
+            return self.store.get(self._name(snapshot)) is not None
+        return False
 
     def _name(self, snapshot: Snapshot) -> str:
         origin = snapshot.origin
@@ -248,25 +255,29 @@ class Walks:
 
     def block(self, walk: Walk, number: int) -> bytes:
         """A block of the walk's snapshot. Raises InvalidCursor when it is gone."""
-        return zlib.decompress(self._packed(walk, number))
+        return self.blocks(walk, [number])[0]
 
-    def block_if_any(self, walk: Walk, number: int) -> bytes | None:
-        """A block that may have been added since the walk began."""
-        packed = walk.snapshot if number == 0 else self.store.block(walk.id, number)
-        return None if packed is None else zlib.decompress(packed)
+    def blocks(self, walk: Walk, numbers: Sequence[int]) -> list[bytes]:
+        """Blocks of the walk's snapshot, at the cost of one. Raises InvalidCursor when one of them is gone."""
+        return [zlib.decompress(_there(block)) for block in self._packed(walk, numbers)]
+
+    def blocks_from(self, walk: Walk, first: int) -> list[bytes]:
+        """Up to AT_ONCE blocks from the first-th on; fewer where there are no more. Some may have been added since the
+        walk began."""
+        return [zlib.decompress(block) for block in self._packed_from(walk, first)]
 
     def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
         """Goes on with what the walk keeps: the block, or the one of that number that another call has added."""
         return zlib.decompress(self.store.add_block(walk, number, zlib.compress(data, 1)))
 
     def _is_whole(self, walk: Walk) -> bool:
-        return all(self.store.block(walk.id, number) is not None for number in range(1, walk.plan["blocks"]))
+        further = walk.plan["blocks"] - 1
+        return further < 1 or self.store.has_blocks(walk, further)
 
-    def _packed(self, walk: Walk, number: int) -> bytes:
-        block = walk.snapshot if number == 0 else self.store.block(walk.id, number)
-        if block is None:
-            raise invalid_cursor("cursor_expired", "", "The cursor has expired.")
-        return block
+    def _packed(self, walk: Walk, numbers: Sequence[int]) -> list[bytes | None]:
+        apart = [number for number in numbers if number != 0]
+        found = dict(zip(apart, self.store.blocks(walk, apart), strict=True)) if apart else {}
+        return [walk.snapshot if number == 0 else found[number] for number in numbers]
 
     def _kept(self, walk: Walk) -> Walk:
         """The walk, kept alive for as long as the cursors that this page will issue: a write once in a while."""
@@ -274,14 +285,25 @@ class Walks:
         if walk.expires_at - now > KEPT:
             return walk
         longer = replace(walk, expires_at=now + 2 * KEPT)
-        self.store.put(longer)
-        for number in range(1, walk.plan["blocks"]):
-            self.store.put_block(longer, number, self._packed(walk, number))
-        number = max(1, walk.plan["blocks"])
-        while (added := self.store.block(walk.id, number)) is not None:
-            self.store.put_block(longer, number, added)
-            number += 1
-        return longer
+        blocks = [_there(block) for block in self._packed(walk, range(1, walk.plan["blocks"]))]
+        more = True
+        while more:
+            added = self._packed_from(walk, len(blocks) + 1)
+            blocks += added
+            more = len(added) == AT_ONCE
+        with suppress(StoreUnavailable):  # it is there for a while yet
+            return self.store.put(longer, blocks)
+        return walk
+
+    def _packed_from(self, walk: Walk, first: int) -> list[bytes]:
+        found = self.store.blocks(walk, range(first, first + AT_ONCE))
+        return [block for block in takewhile(lambda block: block is not None, found) if block is not None]
+
+
+def _there(block: bytes | None) -> bytes:
+    if block is None:
+        raise invalid_cursor("cursor_expired", "", "The cursor has expired.")
+    return block
 
 
 def invalid_handle(handle: str, origin: Origin | None) -> InvalidHandle:

@@ -6,6 +6,7 @@ One hierarchy; the doors turn it into an answer in one place each (REST: status 
 
 import difflib
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -143,6 +144,13 @@ class EmptyPages(CallError):
     status = 502
 
 
+class StoreUnavailable(CallError):
+    """A store that the call needs is away, frozen, locked or full: the same call is worth making a little later."""
+
+    code = UPSTREAM
+    status = 503
+
+
 class InternalError(CallError):
     """Ours. The details are in the log under the request id; none of them leave."""
 
@@ -155,4 +163,16 @@ def invalid_cursor(reason: str, token: str, message: str) -> InvalidCursor:
         value=token,
         expected="the nextCursor of an answer to this same operation, with the same filters, order and key",
         suggestion="Start again without cursor; use each nextCursor within 10 minutes.",
+    )
+
+
+def store_unavailable(seconds: float) -> StoreUnavailable:
+    """`seconds`: until it is worth asking again."""
+    wait = max(1, math.ceil(seconds))
+    return StoreUnavailable(
+        "What this call needs from a store of this server cannot be had just now; nothing is lost.",
+        reason="store_unavailable",
+        suggestion=f"Send the same call again in {wait} second{'s' if wait > 1 else ''}, with the same cursor or "
+        "handle if it has one.",
+        retry_after=wait,
     )

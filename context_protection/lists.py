@@ -133,7 +133,7 @@ def _position_after(rows: Rows, opening: Opening, count: int, pages: tuple[int, 
 def _next_place(rows: Rows, ask: Ask, walk: Walk, policy: Policy, walks: Walks) -> _Place:
     now = {name: value for name, value in _form_asked(ask).items() if value is not None}
     form, size = {**walk.plan["form"], **now}, size_of_next(ask, walk, policy)
-    page = rows.page(walk.plan["source"], lambda number: walks.block(walk, number), ask.position, size)
+    page = rows.page(walk.plan["source"], lambda numbers: walks.blocks(walk, numbers), ask.position, size)
     budget = policy.token_budget_threshold
     return _Place(page, size, budget, Opening(walk.plan["total"]), rows.manner, walk, form)
 

@@ -82,7 +82,7 @@ class MemoryRows:
 
 def _rows(block: BlockReader, start: int, end: int) -> list[dict[str, Any]]:
     first, last = start // BLOCK_ROWS, (end - 1) // BLOCK_ROWS
-    rows = [row for number in range(first, last + 1) for row in orjson.loads(block(number))]
+    rows = [row for data in block(range(first, last + 1)) for row in orjson.loads(data)]
     offset = first * BLOCK_ROWS
     return rows[start - offset : end - offset]
 

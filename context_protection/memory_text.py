@@ -105,7 +105,7 @@ class KeptText:
         self._first, self.name, self.media_type, self.version, self.chars, self.lines = walk.plan["text"]
 
     def blocks(self) -> list[bytes]:
-        return [self._block(number) for number in range(-(-self.chars // BLOCK))]
+        return self._blocks(range(-(-self.chars // BLOCK)))
 
     def told(self, first: int) -> list[Any]:
         return [first, *self._walk.plan["text"][1:]]
@@ -117,7 +117,7 @@ class KeptText:
         if version != self.version:
             return None
         first = start // BLOCK
-        data = b"".join(self._block(number) for number in range(first, -(-min(end, self.chars) // BLOCK)))
+        data = b"".join(self._blocks(range(first, -(-min(end, self.chars) // BLOCK))))
         return data.decode()[start - first * BLOCK : end - first * BLOCK]
 
     def line_start(self, version: str, line: int) -> int:
@@ -129,8 +129,8 @@ class KeptText:
     def plan(self, version: str, cutting: Cutting) -> "MemoryPlan":
         return _planned(self, cutting)
 
-    def _block(self, number: int) -> bytes:
-        return self._walks.block(self._walk, self._first + number)
+    def _blocks(self, numbers: range) -> list[bytes]:
+        return self._walks.blocks(self._walk, [self._first + number for number in numbers])
 
     @cached_property
     def _whole(self) -> MemoryText:

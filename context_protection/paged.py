@@ -18,7 +18,7 @@ from context_protection.asking.aggregates import Aggregation, Groups
 from context_protection.asking.columns import AskedColumns
 from context_protection.asking.conditions import Conditions
 from context_protection.budget import dumps
-from context_protection.cursors import Walk, Walks
+from context_protection.cursors import AT_ONCE, Walk, Walks
 from context_protection.errors import EmptyPages, InvalidArgument
 from context_protection.memory import Loaded, MemoryPage, MemoryRows
 from context_protection.payloads import AS_ITEMS, Ask, BlockReader, Manner, Opening
@@ -215,10 +215,10 @@ def stored_pages(walk: Walk, walks: Walks, first: int = 0, size: float = math.in
     """The stored pages from the first-th on, until they have so many rows. Raises InvalidCursor where that is gone."""
     pages = [SourcePage.unpack(walks.block(walk, first))]
     while sum(len(page.rows) for page in pages) <= size:
-        following = walks.block_if_any(walk, first + len(pages))
-        if following is None:
+        following = walks.blocks_from(walk, first + len(pages))
+        pages += map(SourcePage.unpack, following)
+        if len(following) < AT_ONCE:
             break
-        pages.append(SourcePage.unpack(following))
     return pages
 
 

@@ -87,7 +87,8 @@ class Kept(Protocol):
 
 
 class BlockReader(Protocol):
-    def __call__(self, number: int) -> bytes: ...
+    def __call__(self, numbers: Sequence[int], /) -> Sequence[bytes]:
+        """Those blocks, by one question to where they are kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -243,8 +243,8 @@ def _keys(block: BlockReader, start: int, end: int) -> "array[int]":
     """Keys `start` to `end` (not empty) of a snapshot."""
     first, last = start // SNAPSHOT_ROWS, (end - 1) // SNAPSHOT_ROWS
     keys = array("q")
-    for number in range(first, last + 1):
-        keys.frombytes(block(number))
+    for data in block(range(first, last + 1)):
+        keys.frombytes(data)
     offset = first * SNAPSHOT_ROWS
     return keys[start - offset : end - offset]
 

@@ -24,9 +24,11 @@ from django.db.models import Model
 from django.db.models.signals import post_delete, post_save
 
 from context_protection.models import Revision
+from context_protection.redis_client import connect
 
 logger = logging.getLogger(__name__)
 ANNOUNCE_SECONDS = 0.3
+REDIS_SECONDS = 1.0  # for one answer of Redis
 POLL_SECONDS = 1.0
 LOOK_SECONDS = 0.001  # less than another process needs from a change to its next call
 
@@ -145,7 +147,7 @@ class SharedRevisions:
 
     @cached_property
     def _redis(self) -> redis.Redis:
-        return redis.Redis.from_url(self.redis_url, socket_timeout=5, socket_connect_timeout=2)
+        return connect(self.redis_url, REDIS_SECONDS)
 
     @cached_property
     def channel(self) -> str:

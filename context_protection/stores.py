@@ -1,19 +1,23 @@
 """Where walks are kept: Redis, or a table that beat purges. Both are shared by all processes."""
 
-import logging
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import redis
 from django.conf import settings
 from django.db import connection
 
 from context_protection.cursors import REMEMBERED, Origin, Sealer, Walk, Walks, WalkStore
+from context_protection.errors import StoreUnavailable
+from context_protection.guards import Guard
+from context_protection.redis_client import connect
 
-logger = logging.getLogger(__name__)
-AWAY_SECONDS = 5.0
-READ = "SELECT data FROM context_protection_storedwalk WHERE id = %s AND expires_at > %s"
+T = TypeVar("T")
+REDIS_SECONDS = 1.0  # for one answer of Redis
+READ = "SELECT id, data FROM context_protection_storedwalk WHERE id IN ({}) AND expires_at > %s"
 WRITE = (
     "INSERT INTO context_protection_storedwalk (id, data, expires_at) VALUES {} "
     "ON CONFLICT (id) DO UPDATE SET data = excluded.data, expires_at = excluded.expires_at"
@@ -23,27 +27,33 @@ ADD = (
     "ON CONFLICT (id) DO UPDATE SET data = excluded.data, expires_at = excluded.expires_at "
     "WHERE context_protection_storedwalk.expires_at <= %s"
 )
+COUNT = "SELECT count(*) FROM context_protection_storedwalk WHERE id IN ({}) AND expires_at > %s"
 PREFIX = "walk:2:"  # of Redis' keys; the number changes with what is packed
 Entry = tuple[str, bytes, float]  # a key, what it holds, and until when, in Unix seconds
 
 
+def _entries(walk: Walk, blocks: Sequence[bytes]) -> list[Entry]:
+    """What is kept of a walk. The walk itself comes last: where it is, all of it is."""
+    further = [(_block_key(walk.id, number), data, walk.expires_at) for number, data in enumerate(blocks, start=1)]
+    origin = (_origin_key(walk.id), walk.origin.pack(), walk.expires_at + REMEMBERED)
+    return [*further, origin, (walk.id, walk.pack(), walk.expires_at)]
+
+
 class TableWalks:
-    def put(self, walk: Walk) -> None:
-        self._write(
-            (walk.id, walk.pack(), walk.expires_at),
-            (_origin_key(walk.id), walk.origin.pack(), walk.expires_at + REMEMBERED),
-        )
+    def put(self, walk: Walk, blocks: Sequence[bytes] = ()) -> Walk:
+        entries = _entries(walk, blocks)
+        rows = ", ".join(["(%s, %s, %s)"] * len(entries))
+        with connection.cursor() as cursor:
+            cursor.execute(WRITE.format(rows), [value for entry in entries for value in entry])
+        return replace(walk, in_table=True)
 
     def get(self, walk_id: str) -> Walk | None:
         data = self._read(walk_id)
-        return Walk.unpack(data) if data is not None else None
+        return replace(Walk.unpack(data), in_table=True) if data is not None else None
 
     def origin(self, walk_id: str) -> Origin | None:
         data = self._read(_origin_key(walk_id))
         return Origin.unpack(data) if data is not None else None
-
-    def put_block(self, walk: Walk, number: int, data: bytes) -> None:
-        self._write((_block_key(walk.id, number), data, walk.expires_at))
 
     def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
         key = _block_key(walk.id, number)
@@ -51,8 +61,16 @@ class TableWalks:
             cursor.execute(ADD, [key, data, walk.expires_at, time.time()])
         return self._read(key) or data
 
-    def block(self, walk_id: str, number: int) -> bytes | None:
-        return self._read(_block_key(walk_id, number))
+    def blocks(self, walk: Walk, numbers: Sequence[int]) -> list[bytes | None]:
+        keys = _block_keys(walk, numbers)
+        found = self._read_all(keys)
+        return [found.get(key) for key in keys]
+
+    def has_blocks(self, walk: Walk, count: int) -> bool:
+        keys = _block_keys(walk, range(1, count + 1))
+        with connection.cursor() as cursor:
+            cursor.execute(COUNT.format(_places(keys)), [*keys, time.time()])
+            return bool(cursor.fetchone()[0] == count)
 
     def purge(self) -> int:
         """Removes what has expired; returns how many rows."""
@@ -62,78 +80,113 @@ class TableWalks:
 
     # Each list reads here once, and a new walk writes: statements of one's own take half of what the ORM's take.
 
-    @staticmethod
-    def _write(*entries: Entry) -> None:
-        rows = ", ".join(["(%s, %s, %s)"] * len(entries))
-        with connection.cursor() as cursor:
-            cursor.execute(WRITE.format(rows), [value for entry in entries for value in entry])
+    def _read(self, key: str) -> bytes | None:
+        return self._read_all([key]).get(key)
 
     @staticmethod
-    def _read(key: str) -> bytes | None:
+    def _read_all(keys: Sequence[str]) -> dict[str, bytes]:
         with connection.cursor() as cursor:
-            cursor.execute(READ, [key, time.time()])
-            row = cursor.fetchone()
-        return bytes(row[0]) if row else None
+            cursor.execute(READ.format(_places(keys)), [*keys, time.time()])
+            return {key: bytes(data) for key, data in cursor.fetchall()}
+
+
+def _places(keys: Sequence[str]) -> str:
+    return ", ".join(["%s"] * len(keys))
 
 
 class RedisWalks:
-    """Redis, which forgets by itself; while it is away, the table (law 5)."""
+    """Redis, which forgets by itself. While it is away or full, new walks go to the table (law 5) and stay there; those
+    that it holds cannot be reached while it is away, which is not the same as expired. A page costs it one question for
+    the walk, and one more where its rows are kept apart."""
 
-    def __init__(self, redis_url: str, table: TableWalks) -> None:
-        self.redis = redis.Redis.from_url(redis_url, socket_timeout=1, socket_connect_timeout=1)
+    def __init__(self, redis_url: str, table: WalkStore) -> None:
+        self.redis = connect(redis_url, REDIS_SECONDS)
         self.table = table
-        self._away_until = 0.0
+        self._reach = Guard("Redis", (redis.RedisError, OSError))
+        self._room = Guard("Redis, for writing", (redis.ResponseError,))  # full, it refuses writes and goes on reading
 
-    def put(self, walk: Walk) -> None:
-        origin = (_origin_key(walk.id), walk.origin.pack(), walk.expires_at + REMEMBERED)
-        if not self._write((walk.id, walk.pack(), walk.expires_at), origin):
-            self.table.put(walk)
+    def put(self, walk: Walk, blocks: Sequence[bytes] = ()) -> Walk:
+        if not walk.in_table:
+            with suppress(StoreUnavailable):
+                self._written(lambda: self._put(_entries(walk, blocks)))
+                return walk
+        return self.table.put(walk, blocks)
 
     def get(self, walk_id: str) -> Walk | None:
-        data = self._read(walk_id)
-        return Walk.unpack(data) if data is not None else self.table.get(walk_id)
+        return self._found(walk_id, Walk.unpack, self.table.get)
 
     def origin(self, walk_id: str) -> Origin | None:
-        data = self._read(_origin_key(walk_id))
-        return Origin.unpack(data) if data is not None else self.table.origin(walk_id)
-
-    def put_block(self, walk: Walk, number: int, data: bytes) -> None:
-        if not self._write((_block_key(walk.id, number), data, walk.expires_at)):
-            self.table.put_block(walk, number, data)
+        return self._found(_origin_key(walk_id), Origin.unpack, lambda _: self.table.origin(walk_id))
 
     def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
-        key = f"{PREFIX}{_block_key(walk.id, number)}"
-        seconds = max(1, int(walk.expires_at - time.time()))
-        there = self._asked(lambda: (self.redis.set(key, data, ex=seconds, nx=True), self.redis.get(key))[1])
-        return bytes(there) if there is not None else self.table.add_block(walk, number, data)
-
-    def block(self, walk_id: str, number: int) -> bytes | None:
-        data = self._read(_block_key(walk_id, number))
-        return data if data is not None else self.table.block(walk_id, number)
-
-    def _write(self, *entries: Entry) -> bool:
-        def written() -> list[Any]:
-            with self.redis.pipeline(transaction=False) as pipeline:
-                for key, data, expires_at in entries:
-                    pipeline.set(f"{PREFIX}{key}", data, ex=max(1, int(expires_at - time.time())))
-                return pipeline.execute()
-
-        return bool(self._asked(written))
-
-    def _read(self, key: str) -> bytes | None:
-        data: bytes | None = self._asked(lambda: self.redis.get(f"{PREFIX}{key}"))
-        return data
-
-    def _asked(self, command: Callable[[], Any]) -> Any:
-        """The command's answer, or None while Redis is away; after a failure it is left alone for a while."""
-        if time.monotonic() < self._away_until:
-            return None
+        if walk.in_table:
+            return self.table.add_block(walk, number, data)
         try:
-            return command()
-        except (redis.RedisError, OSError) as error:
-            self._away_until = time.monotonic() + AWAY_SECONDS
-            logger.warning("walks are kept in the table: Redis is away", extra={"error": str(error)})
-            return None
+            return self._written(lambda: self._added(_block_key(walk.id, number), data, walk.expires_at))
+        except StoreUnavailable:
+            return self.table.add_block(self._moved(walk, number), number, data)
+
+    def blocks(self, walk: Walk, numbers: Sequence[int]) -> list[bytes | None]:
+        if walk.in_table:
+            return self.table.blocks(walk, numbers)
+        return self._reach.ask(lambda: self._blocks(_block_keys(walk, numbers)))
+
+    def has_blocks(self, walk: Walk, count: int) -> bool:
+        if walk.in_table:
+            return self.table.has_blocks(walk, count)
+        keys = _redis_keys(_block_keys(walk, range(1, count + 1)))
+        return self._reach.ask(lambda: self.redis.exists(*keys) == count)
+
+    def _moved(self, walk: Walk, next_block: int) -> Walk:
+        """All of a walk to the table, where Redis has no room for more of it. Raises StoreUnavailable."""
+        numbers = range(1, next_block)
+        blocks = [block for block in self.blocks(walk, numbers) if block is not None] if numbers else []
+        moved = self.table.put(walk, blocks)
+        keys = _redis_keys([walk.id, *_block_keys(walk, numbers)])
+        self._reach.ask(lambda: self.redis.delete(*keys))
+        return moved
+
+    def _found(self, key: str, unpack: Callable[[bytes], T], in_table: Callable[[str], T | None]) -> T | None:
+        """What Redis has, or else the table: it may have been put there while Redis was away. Raises StoreUnavailable
+        where it may be in Redis, which does not answer."""
+        try:
+            data: Any = self._reach.ask(lambda: self.redis.get(PREFIX + key))
+        except StoreUnavailable:
+            found = in_table(key)
+            if found is None:
+                raise
+            return found
+        return unpack(data) if data is not None else in_table(key)
+
+    # -- What Redis is asked ------------------------------------------------------------------------
+
+    def _put(self, entries: Sequence[Entry]) -> None:
+        with self.redis.pipeline(transaction=False) as pipeline:
+            for key, data, expires_at in entries:
+                pipeline.set(PREFIX + key, data, ex=_seconds_until(expires_at))
+            pipeline.execute()
+
+    def _added(self, key: str, data: bytes, expires_at: float) -> bytes:
+        with self.redis.pipeline(transaction=False) as pipeline:
+            pipeline.set(PREFIX + key, data, ex=_seconds_until(expires_at), nx=True)
+            pipeline.get(PREFIX + key)
+            there: bytes | None = pipeline.execute()[1]
+        return data if there is None else there
+
+    def _blocks(self, keys: Sequence[str]) -> list[bytes | None]:
+        found: Any = self.redis.mget(_redis_keys(keys))
+        return list(found)
+
+    def _written(self, command: Callable[[], T]) -> T:
+        return self._room.ask(lambda: self._reach.ask(command, refusals=(redis.ResponseError,)))
+
+
+def _redis_keys(keys: Sequence[str]) -> list[str]:
+    return [PREFIX + key for key in keys]
+
+
+def _seconds_until(moment: float) -> int:
+    return max(1, int(moment - time.time()))
 
 
 def _origin_key(walk_id: str) -> str:
@@ -142,6 +195,10 @@ def _origin_key(walk_id: str) -> str:
 
 def _block_key(walk_id: str, number: int) -> str:
     return f"{walk_id}.{number}"
+
+
+def _block_keys(walk: Walk, numbers: Sequence[int]) -> list[str]:
+    return [_block_key(walk.id, number) for number in numbers]
 
 
 def _chosen() -> WalkStore:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from weakref import WeakKeyDictionary
 
-from gateway.upstreams import breaker, kept
+from context_protection.breaker import Breaker, State
+from gateway.upstreams import kept
 from gateway.upstreams.errors import (
     UpstreamError,
     UpstreamGarbled,
@@ -54,7 +55,7 @@ class UpstreamState:
     for want of one, by what it said last. `hit_rate`: of calls whose answer may be kept, 0 to 1."""
 
     name: str
-    breaker: breaker.State
+    breaker: State
     last_success_at: float | None
     last_failure_at: float | None
     last_failure: str
@@ -95,7 +96,7 @@ class Upstream:
         self._timing = timing
         self._failures = Failures(name, authentication)
         self._exchanger = Exchanger(name, authentication, limits, tuple(trusted), self._failures)
-        self._breaker = breaker.Breaker(timing.clock)
+        self._breaker = Breaker(timing.clock)
         self._retries = Retries(limits.attempts, timing.clock, timing.chance)
         self._rates = Rates(name, rates, timing.clock, timing.sleep)
         self._kept = kept.Kept(timing.clock)

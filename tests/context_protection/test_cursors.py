@@ -1,6 +1,7 @@
 """Cursors: sealed, bound, alive for ten minutes from their issue (FR-003, FR-007, FR-008, rulings 8 to 12)."""
 
 import base64
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -42,19 +43,18 @@ class ForgetfulWalks(DictWalks):
         self.clock = clock
         self.until: dict[str, float] = {}
 
-    def put(self, walk: Walk) -> None:
-        super().put(walk)
-        self.until[walk.id] = walk.expires_at
+    def put(self, walk: Walk, blocks: Sequence[bytes] = ()) -> Walk:
+        names = [walk.id, *(f"{walk.id}.{number}" for number in range(1, len(blocks) + 1))]
+        self.until.update(dict.fromkeys(names, walk.expires_at))
+        return super().put(walk, blocks)
 
     def get(self, walk_id: str) -> Walk | None:
         return super().get(walk_id) if self.until.get(walk_id, 0) > self.clock() else None
 
-    def put_block(self, walk: Walk, number: int, data: bytes) -> None:
-        super().put_block(walk, number, data)
-        self.until[f"{walk.id}.{number}"] = walk.expires_at
-
-    def block(self, walk_id: str, number: int) -> bytes | None:
-        return super().block(walk_id, number) if self.until.get(f"{walk_id}.{number}", 0) > self.clock() else None
+    def blocks(self, walk: Walk, numbers: Sequence[int]) -> list[bytes | None]:
+        found = super().blocks(walk, numbers)
+        kept = [self.until.get(f"{walk.id}.{number}", 0) > self.clock() for number in numbers]
+        return [data if there else None for data, there in zip(found, kept, strict=True)]
 
 
 @pytest.fixture

@@ -1,15 +1,21 @@
 """A list that is in memory: its walk keeps the rows themselves (ruling 10)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from context_protection import memory
 from context_protection.memory import BLOCK_ROWS, MemoryRows
+from context_protection.payloads import BlockReader
 from tests import crawler
 from tests.properties.desk import Desk
 
 
 def numbered(count: int) -> list[dict[str, Any]]:
     return [{"id": n, "name": f"row {n}"} for n in range(count)]
+
+
+def reader(blocks: Sequence[bytes]) -> BlockReader:
+    return lambda numbers: [blocks[number] for number in numbers]
 
 
 def test_pages_come_from_the_snapshot_whatever_upstream_answers_later():
@@ -25,7 +31,7 @@ def test_a_page_across_two_blocks_is_whole():
     rows = MemoryRows(numbered(3 * BLOCK_ROWS))
     blocks = rows.open().blocks()
     assert len(blocks) == 3
-    page = MemoryRows([]).page({"rows": 3 * BLOCK_ROWS}, lambda number: blocks[number], BLOCK_ROWS - 5, 10)
+    page = MemoryRows([]).page({"rows": 3 * BLOCK_ROWS}, reader(blocks), BLOCK_ROWS - 5, 10)
     assert [row["id"] for row in page.rows] == list(range(BLOCK_ROWS - 5, BLOCK_ROWS + 5))
     assert page.positions[-1] == BLOCK_ROWS + 5
 
@@ -34,9 +40,9 @@ def test_only_the_blocks_of_a_page_are_read():
     blocks = MemoryRows(numbered(5 * BLOCK_ROWS)).open().blocks()
     read: list[int] = []
 
-    def block(number: int) -> bytes:
-        read.append(number)
-        return blocks[number]
+    def block(numbers: Sequence[int]) -> list[bytes]:
+        read.extend(numbers)
+        return [blocks[number] for number in numbers]
 
     MemoryRows([]).page({"rows": 5 * BLOCK_ROWS}, block, 2 * BLOCK_ROWS, BLOCK_ROWS)
     assert read == [2]
@@ -46,7 +52,7 @@ def test_all_of_a_walk_is_every_row_of_its_blocks():
     count = 2 * BLOCK_ROWS + 50
     opening = MemoryRows(numbered(count)).open()
     blocks = opening.blocks()
-    assert list(MemoryRows([]).everything(opening.plan, lambda number: blocks[number])) == numbered(count)
+    assert list(MemoryRows([]).everything(opening.plan, reader(blocks))) == numbered(count)
 
 
 def test_the_last_page_is_the_last_also_where_it_is_full():

@@ -1,6 +1,6 @@
 """A database list as the rows of a walk: by the keys of a snapshot, or by key below a watermark (law 7)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -48,9 +48,9 @@ class Walk:
         self.blocks = self.opening.blocks()
         self.read: list[int] = []
 
-    def block(self, number: int) -> bytes:
-        self.read.append(number)
-        return self.blocks[number]
+    def block(self, numbers: Sequence[int]) -> list[bytes]:
+        self.read.extend(numbers)
+        return [self.blocks[number] for number in numbers]
 
     def page(self, position: Any, size: int) -> Any:
         return rows(self.order).page(self.opening.plan, self.block, position, size)

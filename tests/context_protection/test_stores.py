@@ -4,15 +4,18 @@ import socket
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 import redis
 
 from context_protection.cursors import Origin, Sealer, Snapshot, Walk, Walks, WalkStore
+from context_protection.errors import InvalidCursor, StoreUnavailable
 from context_protection.models import StoredWalk
 from context_protection.stores import PREFIX, RedisWalks, TableWalks
 from context_protection.tasks import purge_expired_walks
+from tests.servers import Server, redis_server, until
 
 pytestmark = pytest.mark.django_db
 
@@ -44,6 +47,12 @@ def real_redis() -> Iterator[redis.Redis]:
     client.close()
 
 
+@pytest.fixture
+def own_redis(tmp_path: Path) -> Iterator[Server]:
+    with redis_server(tmp_path) as server:
+        yield server
+
+
 @pytest.fixture(params=["table", pytest.param("redis", marks=pytest.mark.cluster), "redis away"])
 def store(request: pytest.FixtureRequest) -> Iterator[WalkStore]:
     if request.param == "table":
@@ -59,17 +68,26 @@ def store(request: pytest.FixtureRequest) -> Iterator[WalkStore]:
 
 def test_what_is_put_is_got(store: WalkStore):
     kept = walk()
-    store.put(kept)
-    store.put_block(kept, 1, b"\x00second\xff")
+    kept = store.put(kept, [b"\x00second\xff"])
     assert store.get(kept.id) == kept
     assert store.origin(kept.id) == kept.origin
-    assert store.block(kept.id, 1) == b"\x00second\xff"
+    assert store.blocks(kept, [1, 2]) == [b"\x00second\xff", None]
+    assert store.has_blocks(kept, 1)
+    assert not store.has_blocks(kept, 2)
 
 
-def test_what_was_never_put_is_absent(store: WalkStore):
+def test_what_was_never_put_is_absent_unless_it_may_be_in_a_redis_that_is_away(
+    store: WalkStore, request: pytest.FixtureRequest
+):
+    if "redis away" in request.node.name:
+        for look in (store.get, store.origin):
+            with pytest.raises(StoreUnavailable) as refused:
+                look("nothing")
+            assert refused.value.retry_after == 1
+        return
     assert store.get("nothing") is None
     assert store.origin("nothing") is None
-    assert store.block("nothing", 1) is None
+    assert store.blocks(walk(), [1]) == [None]
 
 
 def test_putting_again_replaces(store: WalkStore):
@@ -89,18 +107,16 @@ def test_a_whole_walk_goes_on_from_any_store(store: WalkStore):
 
 def test_an_expired_walk_of_the_table_is_as_good_as_absent():
     table, old = TableWalks(), walk(expires_in=-1)
-    table.put(old)
-    table.put_block(old, 1, b"x")
+    table.put(old, [b"x"])
     assert StoredWalk.objects.filter(id=old.id).exists()
     assert table.get(old.id) is None
-    assert table.block(old.id, 1) is None
+    assert table.blocks(old, [1]) == [None]
 
 
 def test_the_purge_removes_what_has_expired_and_nothing_else():
     table, old, young = TableWalks(), walk(expires_in=-1), walk()
     for each in (old, young):
-        table.put(each)
-        table.put_block(each, 1, b"x")
+        table.put(each, [b"x"])
     assert purge_expired_walks() == 2
     left = {young.id, f"{young.id}.1", f"{young.id}.origin", f"{old.id}.origin"}
     assert set(StoredWalk.objects.values_list("id", flat=True)) == left
@@ -110,8 +126,7 @@ def test_the_purge_removes_what_has_expired_and_nothing_else():
 @pytest.mark.cluster
 def test_redis_forgets_a_walk_by_itself_and_keeps_no_copy_in_the_table(real_redis: redis.Redis):
     store, kept = RedisWalks(REDIS_URL, TableWalks()), walk(expires_in=600)
-    store.put(kept)
-    store.put_block(kept, 1, b"x")
+    store.put(kept, [b"x"])
     store.redis.close()
     for key in (f"{PREFIX}{kept.id}", f"{PREFIX}{kept.id}.1"):
         assert 590 <= real_redis.ttl(key) <= 600
@@ -132,4 +147,48 @@ def test_a_redis_that_is_away_is_not_asked_for_every_page(caplog: pytest.LogCapt
     store.put(kept)
     for _ in range(20):
         assert store.get(kept.id) == kept
-    assert [record.message for record in caplog.records] == ["walks are kept in the table: Redis is away"]
+    assert [record.message for record in caplog.records] == ["a store is away"]
+
+
+@pytest.mark.cluster
+def test_a_walk_of_redis_is_unavailable_while_redis_is_away_and_goes_on_afterwards(own_redis: Server):
+    walks = Walks(RedisWalks(own_redis.url, TableWalks()), Sealer(["k" * 40]))
+    begun = walks.begin(Snapshot(Origin("list", "key:1", {}), {}, [b"first", b"second"]))
+    cursor = walks.cursor(begun, 7)
+    own_redis.freeze()
+    started = time.monotonic()
+    for read in (lambda: walks.resume(cursor, "list", "key:1", {}), lambda: walks.block(begun, 1)):
+        with pytest.raises(StoreUnavailable) as refused:
+            read()
+        assert refused.value.retry_after in (1, 2)
+    assert time.monotonic() - started < 5, "the second was not asked of Redis"
+    own_redis.thaw()
+    until(lambda: walks.resume(cursor, "list", "key:1", {}))
+    assert walks.block(begun, 1) == b"second"
+    with redis.Redis.from_url(own_redis.url) as client:
+        client.flushall()
+    with pytest.raises(InvalidCursor) as expired:
+        walks.resume(cursor, "list", "key:1", {})
+    assert expired.value.reason == "cursor_expired"
+    again = walks.begin(Snapshot(Origin("list", "key:1", {}), {}, [b"first", b"second"]))
+    assert walks.block(again, 1) == b"second"
+
+
+@pytest.mark.cluster
+def test_a_full_redis_is_read_and_what_it_has_no_room_for_goes_to_the_table(own_redis: Server):
+    store = RedisWalks(own_redis.url, TableWalks())
+    old = store.put(walk(), [b"one", b"two"])
+    with redis.Redis.from_url(own_redis.url) as client:
+        client.config_set("maxmemory", 1)
+        before = client.info("commandstats").get("cmdstat_set", {}).get("calls", 0)
+        new = [store.put(walk(snapshot=b"x" * 1000)) for _ in range(20)]
+        refused = client.info("commandstats")["cmdstat_set"]["calls"] - before
+    assert refused <= 4, "full, it is not tried for every walk"
+    assert all(each.in_table and store.get(each.id) == each for each in new)
+    assert store.get(old.id) == old
+    assert store.add_block(old, 3, b"three") == b"three"
+    moved = store.get(old.id)
+    assert moved is not None
+    assert moved.in_table
+    assert store.blocks(moved, [1, 2, 3, 4]) == [b"one", b"two", b"three", None]
+    store.redis.close()

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
@@ -27,9 +27,12 @@ class DictWalks:
     def __init__(self) -> None:
         self.kept: dict[str, bytes] = {}
 
-    def put(self, walk: Walk) -> None:
+    def put(self, walk: Walk, blocks: Sequence[bytes] = ()) -> Walk:
         self.kept[walk.id] = walk.pack()
         self.kept[f"{walk.id}.origin"] = walk.origin.pack()
+        for number, data in enumerate(blocks, start=1):
+            self.kept[f"{walk.id}.{number}"] = data
+        return walk
 
     def get(self, walk_id: str) -> Walk | None:
         data = self.kept.get(walk_id)
@@ -39,11 +42,14 @@ class DictWalks:
         data = self.kept.get(f"{walk_id}.origin")
         return Origin.unpack(data) if data is not None else None
 
-    def put_block(self, walk: Walk, number: int, data: bytes) -> None:
-        self.kept[f"{walk.id}.{number}"] = data
+    def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
+        return self.kept.setdefault(f"{walk.id}.{number}", data)
 
-    def block(self, walk_id: str, number: int) -> bytes | None:
-        return self.kept.get(f"{walk_id}.{number}")
+    def blocks(self, walk: Walk, numbers: Sequence[int]) -> list[bytes | None]:
+        return [self.kept.get(f"{walk.id}.{number}") for number in numbers]
+
+    def has_blocks(self, walk: Walk, count: int) -> bool:
+        return None not in self.blocks(walk, range(1, count + 1))
 
 
 class MemoryPlan:

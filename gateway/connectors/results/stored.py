@@ -116,7 +116,7 @@ def _every_row(rows: Rows, walk: Walk, withheld: dict[str, None]) -> Iterator[di
     if (walk.plan["total"] or 0) > MOST_ROWS:
         raise _too_long(walk)
     size = 0
-    for row in rows.everything(walk.plan["source"], partial(walks.block, walk)):
+    for row in rows.everything(walk.plan["source"], partial(walks.blocks, walk)):
         kept, paths = rows.shape.without_withheld(row, in_list=True)
         withheld.update(dict.fromkeys(paths))
         size += len(dumps(kept))

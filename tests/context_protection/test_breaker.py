@@ -2,8 +2,13 @@
 
 import pytest
 
-from gateway.upstreams.breaker import FIRST_REST, LONGEST_REST, OPENS_AFTER, Breaker
+from context_protection.breaker import FIRST_REST, LONGEST_REST, OPENS_AFTER, Breaker
 from tests.gateway.upstreams.conftest import Time
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
 
 
 @pytest.fixture

@@ -1,0 +1,73 @@
+"""A breaker: an upstream or a store that fails again and again is left alone for a while, then asked once."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Literal
+
+OPENS_AFTER = 5  # failures in a row
+FIRST_REST = 5.0  # seconds; each further failure doubles it
+LONGEST_REST = 60.0
+
+State = Literal["closed", "open", "half-open"]
+
+
+class Breaker:
+    """Each exchange enters, and then succeeds, fails, or is abandoned (it was not seen how it ended). Threads may share
+    one."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        opens_after: int = OPENS_AFTER,
+        first_rest: float = FIRST_REST,
+        longest_rest: float = LONGEST_REST,
+    ) -> None:
+        self._clock = clock
+        self._opens_after, self._first_rest, self._longest_rest = opens_after, first_rest, longest_rest
+        self._lock = threading.Lock()
+        self._failures = 0
+        self._rest = first_rest
+        self._open_until: float | None = None
+        self._probing = False
+
+    @property
+    def state(self) -> State:
+        open_until = self._open_until
+        if open_until is None:
+            return "closed"
+        return "open" if self._clock() < open_until else "half-open"
+
+    def enter(self) -> float:
+        """0.0: go on. Else the seconds until it is worth asking again."""
+        if self._open_until is None:
+            return 0.0
+        with self._lock:
+            if self._open_until is None:
+                return 0.0
+            seconds = self._open_until - self._clock()
+            if seconds > 0:
+                return seconds
+            if self._probing:
+                return 1.0
+            self._probing = True
+            return 0.0
+
+    def succeeded(self) -> None:
+        if self._failures == 0 and self._open_until is None:
+            return
+        with self._lock:
+            self._failures, self._rest = 0, self._first_rest
+            self._open_until, self._probing = None, False
+
+    def failed(self) -> None:
+        with self._lock:
+            self._failures += 1
+            if self._probing:
+                self._rest = min(self._longest_rest, 2 * self._rest)
+            if self._probing or (self._open_until is None and self._failures >= self._opens_after):
+                self._open_until, self._probing = self._clock() + self._rest, False
+
+    def abandoned(self) -> None:
+        self._probing = False

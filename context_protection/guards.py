@@ -1,0 +1,62 @@
+"""A store that may be away, as whoever needs it sees it: asked through a breaker, so that nobody waits for it again and
+again."""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from context_protection.breaker import Breaker
+from context_protection.errors import StoreUnavailable, store_unavailable
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+FIRST_REST, LONGEST_REST = 1.0, 5.0  # seconds
+
+
+class Guard:
+    """`failures` are what the store's driver raises when it cannot be used. The first one opens the breaker; after a
+    rest one caller tries again, and closes it."""
+
+    def __init__(
+        self, store: str, failures: tuple[type[Exception], ...], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._store, self._failures = store, failures
+        self._breaker = Breaker(clock, opens_after=1, first_rest=FIRST_REST, longest_rest=LONGEST_REST)
+        self._is_away = False
+
+    @property
+    def works(self) -> bool:
+        return not self._is_away
+
+    def ask(self, command: Callable[[], T], refusals: tuple[type[Exception], ...] = ()) -> T:
+        """What `command` gives. Raises StoreUnavailable, at once while the store is known to be away; and `refusals`,
+        by which a store that works says no."""
+        seconds = self._breaker.enter()
+        if seconds > 0:
+            raise store_unavailable(seconds)
+        try:
+            answer = command()
+        except refusals:
+            self._works_again()
+            raise
+        except self._failures as error:
+            raise self._failed(error) from None
+        except BaseException:
+            self._breaker.abandoned()
+            raise
+        self._works_again()
+        return answer
+
+    def _failed(self, error: Exception) -> StoreUnavailable:
+        self._breaker.failed()
+        if not self._is_away:
+            self._is_away = True
+            logger.warning("a store is away", extra={"store": self._store, "error": type(error).__name__})
+        return store_unavailable(FIRST_REST)
+
+    def _works_again(self) -> None:
+        self._breaker.succeeded()
+        if self._is_away:
+            self._is_away = False
+            logger.warning("a store is back", extra={"store": self._store})
