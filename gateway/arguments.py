@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema_rs
 import orjson
 
+from context_protection import incoming
 from context_protection.errors import CallError, InvalidArgument, nearest, shown
 from context_protection.policy import DEFAULTS
 from gateway.operations import Operation
@@ -46,7 +47,9 @@ def validated(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, A
     InvalidArgument for the first that is wrong."""
     structured = _structured(operation)
     given = {
-        name: _parsed(value) if name in structured else value for name, value in arguments.items() if value is not None
+        name: _parsed(name, value) if name in structured else value
+        for name, value in arguments.items()
+        if value is not None
     }
     for name, value in given.items():
         _check_storable(name, value)
@@ -74,11 +77,11 @@ def _is_structure(schema: Mapping[str, Any]) -> bool:
     return "string" not in types and not {"object", "array"}.isdisjoint(types)
 
 
-def _parsed(value: Any) -> Any:
+def _parsed(name: str, value: Any) -> Any:
     """An object whose JSON some clients send as a text."""
     try:
-        return orjson.loads(value) if isinstance(value, str) else value
-    except orjson.JSONDecodeError:
+        return incoming.loads(value, name) if isinstance(value, str) else value
+    except ValueError:
         return value
 
 

@@ -2,18 +2,19 @@
 
 from typing import IO, Any
 
-import orjson
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
+from context_protection import incoming
+
 
 class StrictJSONParser(BaseParser):
-    """JSON by the letter: no NaN, no lone surrogates, no nesting without end, which the stock parser lets in."""
+    """JSON by the letter: no NaN, no lone surrogates, not too many values or levels, which the stock parser lets in."""
 
     media_type = "application/json"
 
     def parse(self, stream: IO[bytes], media_type: str | None = None, parser_context: Any = None) -> Any:
         try:
-            return orjson.loads(stream.read())
-        except orjson.JSONDecodeError as error:
+            return incoming.loads(stream.read())
+        except ValueError as error:
             raise ParseError(str(error)) from None

@@ -4,8 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
-
+from context_protection import incoming
 from context_protection.policy import DEFAULTS
 from gateway.operations import Operation
 
@@ -13,25 +12,26 @@ _INTEGER = re.compile(r"-?\d{1,18}")
 
 
 def from_query(operation: Operation, query: Mapping[str, str]) -> dict[str, Any]:
-    """Arguments by name. What cannot be read as its schema's type stays text, for validation to refuse."""
+    """Arguments by name. What cannot be read as its schema's type stays text, for validation to refuse. Raises
+    InvalidArgument for JSON that is too large."""
     schemas = operation.schema(DEFAULTS)["properties"]
-    return {name: _value(query[name], schemas.get(name, {}).get("type")) for name in query}
+    return {name: _value(name, query[name], schemas.get(name, {}).get("type")) for name in query}
 
 
-def _value(text: str, kind: str | None) -> Any:
+def _value(name: str, text: str, kind: str | None) -> Any:
     if kind == "integer":
-        return int(text) if _INTEGER.fullmatch(text) else _json(text)
+        return int(text) if _INTEGER.fullmatch(text) else _json(name, text)
     if kind == "number":
-        return _json(text)
+        return _json(name, text)
     if kind == "boolean":
         return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
     if kind in {"object", "array"}:
-        return _json(text)
+        return _json(name, text)
     return text
 
 
-def _json(text: str) -> Any:
+def _json(name: str, text: str) -> Any:
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
+        return incoming.loads(text, name)
+    except ValueError:
         return text

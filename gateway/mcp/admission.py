@@ -8,12 +8,14 @@ from typing import Any
 import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
+from mcp.types import JSONRPCError
 
 from context_protection.errors import CallError
 from gateway.access.callers import Caller
 from gateway.mcp.handshake import Handshake, refuse
 from gateway.mcp.peers import SCOPE_KEY, Peer
 from gateway.mcp.sessions import Ending, Sessions
+from gateway.mcp.unread import refusal_of
 from gateway.process.bodies import ClientGone, Share, known, read_body, replaying
 
 Endpoint = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
@@ -40,6 +42,9 @@ async def admit(
         except CallError as error:
             await refuse(send, error)
             return
+        except _Unread as unread:
+            await _answer_unread(send, unread.refusal)
+            return
         if sessions.draining:
             await response.finish()
             return
@@ -56,13 +61,30 @@ async def admit(
 
 async def _arrival(scope: dict[str, Any], receive: Any, share: Share) -> tuple[Caller, Any]:
     """Who calls, and a `receive` whose first message is the whole body, which nobody without a key gets read. Raises
-    CallError, or ClientGone."""
+    CallError, ClientGone, or _Unread."""
     caller = await Handshake.of(scope).caller()
     if scope["method"] == "GET":
         return caller, receive
     pieces: list[bytes] = []
     await read_body(receive, pieces.append, share)
-    return caller, replaying({"type": "http.request", "body": b"".join(pieces), "more_body": False}, receive)
+    body = b"".join(pieces)
+    if (refusal := refusal_of(body)) is not None:
+        raise _Unread(refusal)
+    return caller, replaying({"type": "http.request", "body": body, "more_body": False}, receive)
+
+
+class _Unread(Exception):
+    """A message that is not to be parsed."""
+
+    def __init__(self, refusal: JSONRPCError) -> None:
+        self.refusal = refusal
+
+
+async def _answer_unread(send: Any, refusal: JSONRPCError) -> None:
+    body = refusal.model_dump_json(by_alias=True, exclude_unset=True).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": 400, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 def _admitted(scope: dict[str, Any], caller: Caller, door: str) -> tuple[dict[str, Any], Peer]:

@@ -1,6 +1,12 @@
 """MCP over stdio: one client, whose key comes from the environment (SLUICE_API_KEY)."""
 
+import os
+from typing import Any, BinaryIO, Self
+
+from anyio import to_thread
+from django.conf import settings
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
 
 from gateway.access.callers import Caller
 from gateway.connectors import connectors
@@ -9,6 +15,8 @@ from gateway.mcp.peers import Peer
 from gateway.mcp.server import build_server
 from gateway.mcp.sessions import Sessions
 from gateway.mcp.tools import fingerprint
+from gateway.mcp.unread import refusal_of, refused
+from gateway.process import errors
 from gateway.upstreams.clients import close
 
 
@@ -21,11 +29,51 @@ async def serve_stdio(caller: Caller) -> None:
     for start in (each.start for each in every if each.start):
         await start()
     await changes.start()
+    messages: Any = Messages(_own_stdin(), settings.LARGEST_BODY)
     try:
-        async with stdio_server() as (incoming, outgoing):
+        async with stdio_server(messages) as (incoming, outgoing):
+            messages.outgoing = outgoing  # nothing has been read yet
             await server.run(incoming, outgoing, server.create_initialization_options())
     finally:
         await changes.stop()
         for stop in (each.stop for each in every if each.stop):
             await stop()
         await close()
+
+
+def _own_stdin() -> BinaryIO:
+    """Standard input, for nobody else: what is started from here reads nothing of it."""
+    own = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return os.fdopen(own, "rb", closefd=False)  # a thread may wait for it until the process ends
+
+
+class Messages:
+    """The lines that the SDK reads, as it wants them. One that is too large is answered here."""
+
+    outgoing: Any
+
+    def __init__(self, stream: BinaryIO, most: int) -> None:
+        self._stream, self._most = stream, most
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        while line := await self._line(self._most + 1):
+            refusal = refusal_of(line) if len(line) <= self._most else await self._too_long(line)
+            if refusal is None:
+                return line.decode("utf-8", "replace")
+            await self.outgoing.send(SessionMessage(refusal))
+        raise StopAsyncIteration
+
+    async def _line(self, most: int) -> bytes:
+        return await to_thread.run_sync(self._stream.readline, most)
+
+    async def _too_long(self, beginning: bytes) -> Any:
+        piece = beginning
+        while piece and not piece.endswith(b"\n"):
+            piece = await self._line(self._most)
+        return refused(beginning, errors.body_too_large(self._most))

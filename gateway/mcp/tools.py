@@ -12,10 +12,10 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import mcp.types as types
-import orjson
 from django.conf import settings
 from mcp.server import ServerRequestContext
 
+from context_protection import incoming
 from context_protection.budget import MOST_CHARS, dumps, most_chars
 from context_protection.errors import CallError, InvalidArgument, NotAuthenticated
 from context_protection.policies import policy_for
@@ -220,8 +220,8 @@ def asked_for(params: types.CallToolRequestParams) -> Asked:
 def _own_arguments(name: str, arguments: Any) -> Mapping[str, Any]:
     """An object; some clients send its JSON as a text."""
     try:
-        own = orjson.loads(arguments) if isinstance(arguments, str) else arguments
-    except orjson.JSONDecodeError:
+        own = incoming.loads(arguments, "arguments") if isinstance(arguments, str) else arguments
+    except ValueError:
         own = arguments
     if own is None:
         return {}

@@ -33,6 +33,7 @@ from gateway.mcp.handshake import Handshake, refusal
 from gateway.mcp.in_flight import InFlight
 from gateway.mcp.peers import Peer
 from gateway.mcp.sessions import Ending, Sessions
+from gateway.mcp.unread import refusal_of
 
 logger = logging.getLogger(__name__)
 
@@ -173,6 +174,9 @@ class Socket:
         text = event.get("text")
         if text is None:
             await self.end(NOT_TEXT)
+            return None
+        if (unread := refusal_of(text)) is not None:
+            await self._write(unread)
             return None
         try:
             message: JSONRPCMessage = jsonrpc_message_adapter.validate_json(text, by_name=False)

@@ -194,12 +194,13 @@ class WebSocket(_Stream):
     def _open(self) -> None:
         headers = {"Authorization": f"Bearer {self.sluice.key}"}
         # websockets' type of a subprotocol is a NewType of str.
-        self.socket: ClientConnection = connect(
+        opening = connect(
             self.sluice.websocket,
             subprotocols=["mcp"],
             additional_headers=headers,
             open_timeout=SECONDS,  # type: ignore[list-item]
         )
+        self.socket: ClientConnection = opening.__enter__()
         self.initialize()
 
     def _put(self, body: bytes) -> None:

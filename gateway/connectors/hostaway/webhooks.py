@@ -18,6 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
+from context_protection import incoming
 from context_protection.budget import dumps
 from context_protection.errors import CallError, InvalidArgument, NotAllowed, NotAuthenticated, UnknownOperation
 from gateway.connectors.hostaway import values
@@ -61,8 +62,8 @@ def _is_hostaway(authorization: str, secret: str) -> bool:
 def _parsed(body: bytes) -> Mapping[str, Any]:
     """Raises InvalidArgument."""
     try:
-        event = orjson.loads(body)
-    except orjson.JSONDecodeError:
+        event = incoming.loads(body)
+    except ValueError:
         event = None
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):
         raise InvalidArgument(
