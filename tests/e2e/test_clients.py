@@ -1,7 +1,6 @@
 """Real clients against `manage.py serve` in an empty environment: the official SDKs over every transport, and HTTP."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -29,9 +28,8 @@ from tests.crawler import Call
 from tests.doors import ADDRESSES
 from tests.e2e.clusters import seconds_until
 from tests.e2e.serving import ROOT, Serving, serving
+from tests.needs import CLIENTS, NODE
 from tests.properties.desk import real_tokens
-
-NODE_CLIENT = ROOT / "tests/e2e/typescript"
 
 
 @pytest.fixture(scope="module")
@@ -159,11 +157,9 @@ def stateful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
 @contextmanager
 def node(script: str, *arguments: str) -> Iterator[Callable[[], str]]:
     """The next line that a script of the TypeScript clients says. It must end well."""
-    if not (NODE_CLIENT / "node_modules/@modelcontextprotocol/client").exists() or shutil.which("node") is None:
-        reason = "Node.js or its packages are missing: install node, then npm ci in tests/e2e/typescript"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    NODE.or_skip()
     with subprocess.Popen(
-        ["node", script, *arguments], cwd=NODE_CLIENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ["node", script, *arguments], cwd=CLIENTS, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
 
         def line() -> str:

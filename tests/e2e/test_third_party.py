@@ -3,7 +3,6 @@ answers, and put together again are the files."""
 
 import base64
 import json
-import os
 import random
 import shutil
 from collections.abc import Iterator, Mapping
@@ -16,11 +15,12 @@ from mcp import Client
 
 from context_protection import tokens
 from tests import crawler
-from tests.e2e.serving import ROOT, Serving, serving
+from tests.e2e.serving import Serving, serving
 from tests.e2e.test_clients import TRANSPORTS, said_by_sdk
 from tests.e2e.test_other_servers import until_offered
+from tests.needs import CLIENTS, NODE
 
-SERVER = ROOT / "tests/e2e/typescript/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"
+SERVER = CLIENTS / "node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"
 LARGE = 200_000  # bytes of each file
 HARD_CAP = 12_000
 
@@ -99,13 +99,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def sluice(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    node = shutil.which("node")
-    if node is None or not SERVER.exists():
-        reason = "Node.js or its packages are missing: install node, then npm ci in tests/e2e/typescript"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    NODE.or_skip()
     directory = tmp_path_factory.mktemp("sluice")
     (directory / "servers.json").write_text(
-        json.dumps({"mcpServers": {"files": {"command": node, "args": [str(SERVER), str(files)]}}})
+        json.dumps({"mcpServers": {"files": {"command": shutil.which("node"), "args": [str(SERVER), str(files)]}}})
     )
     with serving(directory, MCP_SERVERS_FILE=str(directory / "servers.json")) as running:
         yield running

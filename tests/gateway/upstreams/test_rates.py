@@ -1,20 +1,17 @@
 """How often an upstream may be called: in this process, over all processes, and while Redis is away."""
 
 import asyncio
-import shutil
-import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import redis
 from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django.fixtures import Settings
 
 from gateway.upstreams.rates import CAUTIOUS_SHARE, Rate, Rates, Window
 from tests.gateway.upstreams.conftest import Time
+from tests.servers import Server, redis_server
 
 
 @given(st.integers(1, 6), st.lists(st.floats(0, 4), max_size=60))
@@ -82,30 +79,14 @@ async def test_without_a_rate_nothing_waits_and_nothing_is_known(time: Time):
 # -- Over all processes -------------------------------------------------------------------------------
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @pytest.fixture
-def redis_server(tmp_path: Path, settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
-    """A Redis of the test's own, which it may stop."""
-    if shutil.which("redis-server") is None:
-        pytest.skip("redis-server is not installed")
-    port = free_port()
-    command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    settings.REDIS_URL = f"redis://127.0.0.1:{port}/0"
-    with redis.Redis(port=port, retry=redis.retry.Retry(redis.backoff.ConstantBackoff(0.02), 500)) as client:
-        client.ping()
-    yield server
-    server.kill()
-    server.wait()
+def own_redis(tmp_path: Path, settings: Settings) -> Iterator[Server]:
+    with redis_server(tmp_path) as server:
+        settings.REDIS_URL = server.url
+        yield server
 
 
-async def test_two_processes_share_a_rate(redis_server: object):
+async def test_two_processes_share_a_rate(own_redis: Server):
     time, rate = Time(), Rate("hour", 3, 3600)
     one, other = rates_of(time, rate), rates_of(time, rate)
     assert [await each.enter(1) for each in (one, other, one)] == [0, 0, 0]
@@ -114,31 +95,30 @@ async def test_two_processes_share_a_rate(redis_server: object):
     assert time.sleeps == []
 
 
-async def test_over_redis_too_places_are_given_in_advance_and_each_once(redis_server: object):
+async def test_over_redis_too_places_are_given_in_advance_and_each_once(own_redis: Server):
     time, rate = Time(), Rate("hour", 2, 100)
     many = [rates_of(time, rate) for _ in range(3)]
     await asyncio.gather(*(rates.enter(1000) for rates in many for _ in range(2)))
     assert [round(seconds / 100) for seconds in sorted(time.sleeps)] == [1, 1, 2, 2]
 
 
-async def test_over_redis_too_who_would_wait_too_long_takes_no_place(redis_server: object):
+async def test_over_redis_too_who_would_wait_too_long_takes_no_place(own_redis: Server):
     rates = rates_of(Time(), Rate("hour", 1, 100))
     await rates.enter(0)
     first, second = await rates.enter(50), await rates.enter(50)
     assert 99 < second <= first <= 100
 
 
-async def test_over_redis_a_place_is_free_again_when_its_window_has_passed(redis_server: object):
+async def test_over_redis_a_place_is_free_again_when_its_window_has_passed(own_redis: Server):
     rates = Rates("Acme", [Rate("fast", 1, 0.05)])
     assert [await rates.enter(1) for _ in range(3)] == [0] * 3
 
 
 async def test_while_redis_is_away_a_process_is_cautious_and_asks_it_no_more_for_a_while(
-    redis_server: subprocess.Popen[bytes], time: Time, caplog: pytest.LogCaptureFixture
+    own_redis: Server, time: Time, caplog: pytest.LogCaptureFixture
 ):
     rates = rates_of(time, Rate("hour", 2 * CAUTIOUS_SHARE, 3600))
     assert await rates.enter(1) == 0
-    redis_server.kill()
-    redis_server.wait()
+    own_redis.stop()
     assert [await rates.enter(1) for _ in range(3)] == [0, 0, 3600]
     assert caplog.text.count("Redis does not answer") == 1

@@ -6,6 +6,7 @@ from functools import cache
 from itertools import islice
 from typing import Any
 
+import ctok
 import pytest
 
 from gateway.connectors.hostaway.sample import documents, listings, reservations, transactions
@@ -439,7 +440,6 @@ def test_the_messages_of_the_log_are_varied() -> None:
 
 
 def test_two_hundred_lines_of_the_log_stay_below_11_000_tokens() -> None:
-    ctok = pytest.importorskip("ctok")
     lines = log_lines()
     windows = [lines[start : start + 200] for start in (0, 250, 4_900, 9_800)]
     windows.append(max((lines[n : n + 200] for n in range(9_801)), key=lambda window: sum(map(len, window))))

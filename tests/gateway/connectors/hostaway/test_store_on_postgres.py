@@ -1,7 +1,6 @@
 """What SQLite lets pass and Postgres does not: objects are loaded into production's database."""
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,15 +8,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.e2e.clusters import Stores, missing, own_stores
+from tests.e2e.clusters import Stores, own_stores
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
 
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
-    if reason := missing():
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
     with own_stores(tmp_path_factory.mktemp("store")) as own:
         with psycopg.connect(own.database_url, dbname="postgres", autocommit=True) as server:
             server.execute(f"DROP DATABASE IF EXISTS {own.database} WITH (FORCE)")
