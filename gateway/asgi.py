@@ -21,7 +21,7 @@ from gateway.mcp.sessions import sessions
 from gateway.mcp.sse import MESSAGES, LegacySSE
 from gateway.mcp.tools import fingerprint
 from gateway.mcp.websocket import WebSocketEndpoint, deny
-from gateway.probes import healthz, readyz
+from gateway.probes import healthz, metrics, readyz
 from gateway.process.bridge import run_sync
 from gateway.process.handler import PooledHandler
 from gateway.process.lifespan import Lifespan
@@ -51,6 +51,7 @@ HTTP: dict[str, Endpoint] = {
     MESSAGES: legacy_sse.messages,
     "/healthz": healthz,
     "/readyz": readyz,
+    "/metrics": metrics(otherwise=rest_of_http),
 }
 WEBSOCKET: dict[str, Endpoint] = {"/mcp/ws": WebSocketEndpoint(server, sessions)}
 

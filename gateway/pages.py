@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from context_protection import tokens
 from context_protection.budget import dumps
 from gateway import audit
+from gateway.access.pages import differs_by_visitor, for_those_known, may_look
 from gateway.connecting import Server, ways
 from gateway.operations import catalogue
 from gateway.upstreams.registry import upstreams
@@ -26,8 +27,11 @@ STATES = {"ok": "Running", "degraded": "Running, with limits", "down": "Not able
 
 
 @require_safe
+@differs_by_visitor
 def home(request: HttpRequest) -> HttpResponse:
-    """What is running, and how to connect; anybody may see it."""
+    """What is running, and how to connect; for those unknown, how to log in and make a key."""
+    if not may_look(request):
+        return render(request, "welcome.html", {"version": VERSION})
     document = _health()
     day = document.get("last24Hours", {})
     context = {
@@ -99,9 +103,11 @@ def _troubles(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"{dropped:,} calls since the start are missing from the figures."
 
 
+@differs_by_visitor
 def health(request: HttpRequest) -> HttpResponse:
-    """Real figures (FR-032): adoption of paging, average size, and what works below its best."""
-    document = _health()
+    """Real figures (FR-032): adoption of paging, average size, and what works below its best. Those unknown are told
+    whether it works, and the version."""
+    document = _health() if may_look(request) else _short_health()
     return _json(document, 200 if document["status"] != "down" else 503)
 
 
@@ -112,6 +118,7 @@ def readiness() -> Mapping[str, Any]:
 
 
 @require_safe
+@for_those_known
 def metrics(request: HttpRequest) -> HttpResponse:
     body, content_type = metrics_text()
     return HttpResponse(body, content_type=content_type)
@@ -119,6 +126,10 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 def _json(document: Any, status: int = 200) -> HttpResponse:
     return HttpResponse(dumps(document), status=status, content_type="application/json")
+
+
+def _short_health() -> dict[str, Any]:
+    return {"status": "ok" if _database_answers() else "down", "version": VERSION}
 
 
 def _health() -> dict[str, Any]:

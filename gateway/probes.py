@@ -1,13 +1,22 @@
-"""/healthz and /readyz, which need none of Django's threads: they answer while all of those are taken."""
+"""What watches a process asks: /healthz, /readyz and, with a key, /metrics. They need none of Django's threads and
+answer while all of those are taken, under whatever Host: who watches knows each process by its address."""
 
 import asyncio
 from typing import Any
 
-from context_protection.budget import dumps
-from gateway import pages
-from gateway.mcp.admission import not_allowed
-from gateway.process.bridge import run_sync
+from django.conf import settings
 
+from context_protection.budget import dumps
+from context_protection.errors import CallError
+from gateway import pages
+from gateway.access.callers import identify
+from gateway.access.pages import has_key
+from gateway.mcp.admission import Endpoint, not_allowed
+from gateway.mcp.handshake import Handshake, refuse
+from gateway.process.bridge import run_sync
+from telemetry.metrics import metrics_text
+
+SAFE = {"GET", "HEAD"}
 READY_SECONDS = 3.0  # for the database to answer; who asks waits for four (docker/compose.yml)
 
 
@@ -26,12 +35,35 @@ async def readyz(scope: dict[str, Any], receive: Any, send: Any) -> None:
     await _answer(scope, send, document)
 
 
+def metrics(otherwise: Endpoint) -> Endpoint:
+    """/metrics for those with a key, or for all where the pages are public; `otherwise` answers all others."""
+
+    async def answered(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        authorization = Handshake.of(scope).get("authorization")
+        is_public = settings.PUBLIC_PAGES
+        if scope["method"] not in SAFE or not (is_public or has_key(authorization)):
+            await otherwise(scope, receive, send)
+            return
+        try:
+            if not is_public:
+                await identify(authorization)
+        except CallError as error:
+            await refuse(send, error)
+            return
+        body, content_type = await run_sync(metrics_text)
+        await _send(send, 200, body, content_type)
+
+    return answered
+
+
 async def _answer(scope: dict[str, Any], send: Any, document: Any) -> None:
-    if scope["method"] not in {"GET", "HEAD"}:
+    if scope["method"] not in SAFE:
         await not_allowed(send, "GET, HEAD")
         return
-    body = dumps(document)
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    status = 200 if document["status"] == "ok" else 503
+    await _send(send, 200 if document["status"] == "ok" else 503, dumps(document), "application/json")
+
+
+async def _send(send: Any, status: int, body: bytes, content_type: str) -> None:
+    headers = [(b"content-type", content_type.encode()), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -249,6 +249,8 @@ SPECTACULAR_SETTINGS = {
 
 # -- Browser ----------------------------------------------------------------------------------------
 
+PUBLIC_PAGES = env.bool("PUBLIC_PAGES", default=False)  # figures and the API's description for everybody
+
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True

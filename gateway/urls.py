@@ -1,17 +1,19 @@
-"""Every address that Django answers; /mcp, /healthz and /readyz are routed before (asgi.py)."""
+"""Every address that Django answers; /mcp, /healthz, /readyz and, with a key, /metrics are routed before
+(asgi.py)."""
 
 from django.contrib import admin
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from gateway import pages
+from gateway.access.pages import for_those_known
 from gateway.connectors import with_module
 
 urlpatterns = [
     path("", pages.home, name="home"),
     path("admin/", admin.site.urls),
-    path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
-    path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
+    path("api/schema/", for_those_known(SpectacularAPIView.as_view()), name="schema"),
+    path("api/docs/", for_those_known(SpectacularSwaggerSplitView.as_view(url_name="schema")), name="docs"),
     path("api/", include("gateway.api.urls")),
     path("health", pages.health, name="health"),
     path("metrics", pages.metrics, name="metrics"),

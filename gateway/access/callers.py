@@ -12,6 +12,8 @@ from gateway.access.keys import digest
 from gateway.access.models import ApiKey
 from gateway.process.bridge import run_sync
 
+CHALLENGE = 'Bearer realm="sluice"'  # WWW-Authenticate
+
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:

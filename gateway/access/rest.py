@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from gateway.access.callers import Caller, caller_of
+from gateway.access.callers import CHALLENGE, Caller, caller_of
 
 
 class ApiKeyAuthentication(BaseAuthentication):
@@ -14,4 +14,4 @@ class ApiKeyAuthentication(BaseAuthentication):
         return caller, None
 
     def authenticate_header(self, request: Request) -> str:
-        return 'Bearer realm="sluice"'
+        return CHALLENGE

@@ -2,6 +2,7 @@
 
 import logging
 from typing import Any
+from urllib.parse import quote
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
@@ -17,6 +18,7 @@ from context_protection.errors import (
     NotAuthenticated,
     UnknownOperation,
 )
+from gateway.access.callers import CHALLENGE
 
 logger = logging.getLogger(__name__)
 LOOK_FIRST = "If it was to change something, look whether it has before you try again."
@@ -26,7 +28,7 @@ def answer_error(exc: Exception, context: dict[str, Any]) -> Response | None:
     """Django REST framework's exception handler."""
     error, headers = _as_call_error(exc), {}
     if isinstance(error, NotAuthenticated):
-        headers["WWW-Authenticate"] = 'Bearer realm="sluice"'
+        headers["WWW-Authenticate"] = CHALLENGE
     if error.retry_after:
         headers["Retry-After"] = str(error.retry_after)
     status = exc.status_code if isinstance(exc, exceptions.APIException) else error.status
@@ -129,15 +131,25 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return _answer(request, error, "Something failed on our side", sentence)
 
 
-def _answer(request: HttpRequest, error: CallError, title: str, sentence: str) -> HttpResponse:
-    """JSON, short; or a page (below 2 KB) for who prefers HTML and does not call the API."""
-    if _wants_page(request):
+def key_needed(request: HttpRequest, error: NotAuthenticated) -> HttpResponse:
+    """401, of a page that is not for everybody."""
+    login = f"{settings.LOGIN_URL}?next={quote(request.path)}"
+    sentence = f'<a href="{login}">Log in as staff</a>, or send a key: Authorization: Bearer &lt;key&gt;.'
+    response = _answer(request, error, "Log in to see this page", sentence, is_page=True)
+    response["WWW-Authenticate"] = CHALLENGE
+    return response
+
+
+def _answer(
+    request: HttpRequest, error: CallError, title: str, sentence: str, *, is_page: bool = False
+) -> HttpResponse:
+    """JSON, short; or a page (below 2 KB) for who prefers HTML and does not call the API. `is_page`: what was asked for
+    is a page, wherever it is."""
+    if _prefers_page(request) and (is_page or not request.path.startswith(("/api/", "/mcp"))):
         page = PAGE.format(title=title, sentence=sentence, static=settings.STATIC_URL)
         return HttpResponse(page, status=error.status)
     return HttpResponse(dumps(error.document()), status=error.status, content_type="application/json")
 
 
-def _wants_page(request: HttpRequest) -> bool:
-    if request.path.startswith(("/api/", "/mcp")):
-        return False
+def _prefers_page(request: HttpRequest) -> bool:
     return request.get_preferred_type(["application/json", "text/html"]) == "text/html"

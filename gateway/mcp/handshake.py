@@ -9,7 +9,7 @@ from django.http.request import split_domain_port, validate_host
 
 from context_protection.budget import dumps
 from context_protection.errors import CallError, InvalidArgument, NotAllowed
-from gateway.access.callers import Caller, identify
+from gateway.access.callers import CHALLENGE, Caller, identify
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def refusal(error: CallError) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
     body = dumps(error.document())
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if error.status == 401:
-        headers.append((b"www-authenticate", b'Bearer realm="sluice"'))
+        headers.append((b"www-authenticate", CHALLENGE.encode()))
     if error.retry_after:
         headers.append((b"retry-after", str(error.retry_after).encode()))
     return error.status, headers, body

@@ -109,12 +109,14 @@ def page_size(page: Page, sluice: Sluice) -> int:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
-@pytest.mark.parametrize("address", ["/", "/api/docs/"])
+@pytest.mark.parametrize(("address", "is_staff"), [("/", True), ("/", False), ("/api/docs/", True)])
 def test_pages_render_without_a_complaint(
-    chromium: Browser, sluice: Sluice, address: str, scheme: str, width: int
+    chromium: Browser, sluice: Sluice, address: str, is_staff: bool, scheme: str, width: int
 ) -> None:
     size = {"width": width, "height": 900}
     with window(chromium, sluice, color_scheme=scheme, viewport=size) as (page, complaints):
+        if is_staff:
+            log_in(page, sluice)
         page.goto(address, wait_until="networkidle")
         expect(page.get_by_role("heading", level=1).or_(page.locator("#swagger-ui h2")).first).to_be_visible()
         shade = page.evaluate("getComputedStyle(document.documentElement).colorScheme")
@@ -123,8 +125,23 @@ def test_pages_render_without_a_complaint(
         assert complaints == []
 
 
+def test_those_unknown_are_led_to_the_login_and_back(chromium: Browser, sluice: Sluice) -> None:
+    with window(chromium, sluice) as (page, complaints):
+        page.goto("/")
+        expect(page.get_by_role("heading", name="Make a key")).to_be_visible()
+        expect(page.get_by_role("heading", name="Operations")).to_have_count(0)
+        page.get_by_role("main").get_by_role("link", name="Log in", exact=True).click()
+        page.get_by_label("Username").fill("admin")
+        page.get_by_label("Password").fill(sluice.password)
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_role("heading", name="Operations")).to_be_visible()
+        assert page.url == f"{sluice.address}/"
+        assert complaints == []
+
+
 def test_api_docs_show_every_resource(chromium: Browser, sluice: Sluice) -> None:
     with window(chromium, sluice) as (page, complaints):
+        log_in(page, sluice)
         page.goto("/api/docs/")
         operation = page.locator(".opblock", has_text="/api/v1/bookings/{").first
         operation.get_by_role("button").first.click()
@@ -134,6 +151,7 @@ def test_api_docs_show_every_resource(chromium: Browser, sluice: Sluice) -> None
 
 def test_a_snippet_is_chosen_and_copied_by_keyboard(chromium: Browser, sluice: Sluice) -> None:
     with window(chromium, sluice, permissions=["clipboard-read", "clipboard-write"]) as (page, complaints):
+        log_in(page, sluice)
         page.goto("/")
         page.get_by_role("tab", name="Claude Code, WebSocket").focus()
         page.keyboard.press("ArrowRight")
@@ -227,6 +245,7 @@ def upper_edge(element: Locator) -> float:
 
 def test_the_theme_that_is_chosen_holds_on_every_page(chromium: Browser, sluice: Sluice) -> None:
     with window(chromium, sluice, color_scheme="light") as (page, complaints):
+        log_in(page, sluice)
         page.goto("/")
         page.get_by_role("button", name="Toggle theme").click()
         expect(page.locator("html")).to_have_attribute("data-theme", "dark")

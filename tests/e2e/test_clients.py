@@ -372,11 +372,12 @@ async def talk_nonsense(sluice: Serving) -> tuple[list[dict[str, Any]], int]:
 
 
 def test_health_shows_real_figures(sluice: Serving):
-    before = httpx2.get(f"{sluice.base}/health").json()["calls"]
+    key = {"Authorization": f"Bearer {sluice.key}"}
+    before = httpx2.get(f"{sluice.base}/health", headers=key).json()["calls"]
     for _ in range(3):
         rest(sluice, "list_bookings", {})
     deadline = time.monotonic() + 10
-    while (health := httpx2.get(f"{sluice.base}/health").json())["calls"] < before + 3:
+    while (health := httpx2.get(f"{sluice.base}/health", headers=key).json())["calls"] < before + 3:
         assert time.monotonic() < deadline, health
     assert health["status"] == "ok"
     assert 0 < health["paginationAdoption"] <= 1

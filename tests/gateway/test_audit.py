@@ -214,13 +214,13 @@ def test_an_answer_of_the_corridor_is_audited_and_its_meta_is_unchanged(doors: D
 
 
 @pytest.mark.django_db
-def test_health_tells_how_the_counts_compare(client, monkeypatch, caplog):
+def test_health_tells_how_the_counts_compare(admin_client, monkeypatch, caplog):
     auditor = on_this_thread()
     monkeypatch.setattr(audit, "_auditor", auditor)
-    before = client.get("/health").json()["tokenAudit"]
+    before = admin_client.get("/health").json()["tokenAudit"]
     assert before == {"n": 0, "withinTwentyPercent": None, "medianRatio": None, "dropped": 0, "providerFailures": 0}
     with caplog.at_level(logging.INFO, logger="telemetry"):
         auditor.consider("id", "list_bookings", envelope(claude_tokens=tokens.exact(BODY.decode())))
         auditor.flush()
-    shown = client.get("/health").json()["tokenAudit"]
+    shown = admin_client.get("/health").json()["tokenAudit"]
     assert (shown["n"], shown["medianRatio"]) == (1, 1.0)

@@ -34,10 +34,10 @@ def directives(policy):
 
 
 @pytest.mark.django_db
-def test_home_shows_what_is_running(client):
+def test_home_shows_what_is_running(admin_client):
     now = timezone.now()
     stored(a_call(at=now), *[a_summary(at=now)] * 2)
-    page = text(client.get("/"))
+    page = text(admin_client.get("/"))
     assert "Running" in page
     assert f"{900 + 2 * 2400:,}" in page
     assert f"{2 * 3600:,}" in page
@@ -45,15 +45,15 @@ def test_home_shows_what_is_running(client):
 
 
 @pytest.mark.django_db
-def test_home_has_nothing_to_divide_before_the_first_call(client):
-    page = text(client.get("/"))
+def test_home_has_nothing_to_divide_before_the_first_call(admin_client):
+    page = text(admin_client.get("/"))
     assert "The first call of a client shows up here." in page
     assert "Tokens saved" not in page
 
 
 @pytest.mark.django_db
-def test_home_lists_every_operation_with_its_address(client):
-    page = text(client.get("/"))
+def test_home_lists_every_operation_with_its_address(admin_client):
+    page = text(admin_client.get("/"))
     for operation in catalogue:
         assert operation.name in page
         assert operation.description in page
@@ -61,8 +61,8 @@ def test_home_lists_every_operation_with_its_address(client):
 
 
 @pytest.mark.django_db
-def test_home_says_how_to_connect_to_this_very_host(client):
-    page = text(client.get("/", headers={"host": "localhost:9000"}))
+def test_home_says_how_to_connect_to_this_very_host(admin_client):
+    page = text(admin_client.get("/", headers={"host": "localhost:9000"}))
     assert '"url":"ws://localhost:9000/mcp/ws"' in page
     assert '"url":"http://localhost:9000/mcp"' in page
     assert "'http://localhost:9000/api/v1/bookings'" in page
@@ -72,15 +72,15 @@ def test_home_says_how_to_connect_to_this_very_host(client):
 
 
 @pytest.mark.django_db
-def test_home_behind_tls_connects_with_tls(client):
-    page = text(client.get("/", secure=True, headers={"host": "localhost"}))
+def test_home_behind_tls_connects_with_tls(admin_client):
+    page = text(admin_client.get("/", secure=True, headers={"host": "localhost"}))
     assert '"url":"wss://localhost/mcp/ws"' in page
     assert '"url":"https://localhost/mcp"' in page
 
 
 @pytest.mark.django_db
-def test_snippets_are_valid_json(client):
-    page = text(client.get("/"))
+def test_snippets_are_valid_json(admin_client):
+    page = text(admin_client.get("/"))
     snippets = re.findall(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)
     assert len(snippets) == 4
     for snippet in snippets[:2]:
@@ -89,23 +89,23 @@ def test_snippets_are_valid_json(client):
 
 
 @pytest.mark.django_db
-def test_home_shows_no_secret(client, api_key):
-    page = text(client.get("/"))
+def test_home_shows_no_secret(admin_client, api_key):
+    page = text(admin_client.get("/"))
     for secret in (api_key, api_key[:10], settings.SECRET_KEY, str(settings.BASE_DIR), str(settings.DATA_DIR)):
         assert secret not in page
 
 
 @pytest.mark.django_db
-def test_home_asks_the_database_no_more_than_health(client, django_assert_max_num_queries):
-    with django_assert_max_num_queries(7) as asked:
-        client.get("/health")
+def test_home_asks_the_database_no_more_than_health(admin_client, django_assert_max_num_queries):
+    with django_assert_max_num_queries(9) as asked:
+        admin_client.get("/health")
     with django_assert_max_num_queries(len(asked)):
-        client.get("/")
+        admin_client.get("/")
 
 
 @pytest.mark.django_db
-def test_home_says_that_an_alert_is_open(client):
-    assert "alert is open" not in text(client.get("/"))
+def test_home_says_that_an_alert_is_open(admin_client):
+    assert "alert is open" not in text(admin_client.get("/"))
     Alert.objects.create(
         kind=Alert.Kind.OVERSIZED_SHARE,
         message="6 of 100 answers would have been too large.",
@@ -116,10 +116,10 @@ def test_home_says_that_an_alert_is_open(client):
         calls=100,
         oversized_calls=6,
     )
-    page = text(client.get("/"))
+    page = text(admin_client.get("/"))
     assert "An alert is open." in page
     assert "6 of 100" not in page
-    assert client.get("/health").json()["openAlerts"] == 1
+    assert admin_client.get("/health").json()["openAlerts"] == 1
 
 
 # -- Content-Security-Policy ------------------------------------------------------------------------
