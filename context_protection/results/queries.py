@@ -12,7 +12,7 @@ import threading
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -25,7 +25,7 @@ import orjson
 from context_protection import asked
 from context_protection.budget import dumps
 from context_protection.errors import InvalidArgument, nearest, shown
-from context_protection.results.tabulation import Column, Tabulated, tabulate
+from context_protection.results.tabulation import MOST_COLUMNS, Column, Tabulated, tabulate
 
 SANDBOX = Path(__file__).with_name("sandbox.py")
 HEADER_BYTES = 4
@@ -37,12 +37,14 @@ _UNKNOWN_COLUMN = re.compile(r'(?:Referenced column|does not have a column named
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one statement may take: seconds of work, MiB of the engine's memory (the table included), rows and bytes of
-    JSON that are given back."""
+    """What one statement may take: seconds of work, MiB of the engine's memory (the table included), columns, and rows,
+    cells and bytes of JSON that are given back."""
 
     seconds: float = 2.0
     memory_mb: int = 256
+    columns: int = MOST_COLUMNS
     rows: int = 10_000
+    cells: int = 500_000
     bytes: int = 8 * 2**20
 
 
@@ -95,6 +97,8 @@ class RowsDatabase:
             "memory_mb": limits.memory_mb,
             "most_rows": limits.rows,
             "most_bytes": limits.bytes,
+            "most_columns": limits.columns,
+            "most_cells": limits.cells,
         }
         size = 0
         try:
@@ -164,9 +168,12 @@ def _end(process: subprocess.Popen[bytes], lock: threading.Lock) -> None:
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:
     found: dict[str, None] = {}
+    numbers: dict[str, Iterator[int]] = {}
     for name in names:
-        candidates = (f"{name}_{number}" for number in count(2))
-        found[name if name not in found else next(each for each in candidates if each not in found)] = None
+        candidate = name
+        while candidate in found:
+            candidate = f"{name}_{next(numbers.setdefault(name, count(2)))}"
+        found[candidate] = None
     return tuple(found)
 
 
@@ -293,6 +300,10 @@ def _refused(
         case "large":
             suggestion = "Select fewer columns, or a part of the value with substr or json_extract."
             return _wrong("One row of the answer is too large.", "sql_too_large", sql, "smaller rows", suggestion)
+        case "wide":
+            expected = f"at most {position:,} columns, those of equal names counted each"
+            suggestion = "Name the columns that you need, or ask in several statements."
+            return _wrong(f"The statement has {said} columns.", "sql_too_wide", sql, expected, suggestion)
         case "time_zone":
             suggestion = "Cast it: CAST(… AS TIMESTAMP), or AS DATE."
             return _wrong("A column has a time zone.", "invalid_sql", sql, "timestamps without time zone", suggestion)

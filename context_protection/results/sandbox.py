@@ -4,7 +4,8 @@ Whatever SQL does to the engine (a crash, endless work inside one function, more
 and nothing else. It is started without environment variables, gives itself hard limits, and speaks in frames over
 stdin and stdout: it imports nothing of the gateway.
 
-    build   {"columns": [[name, type], …], "batches": n, "seconds", "memory_mb", "most_rows", "most_bytes"}, then for
+    build   {"columns": [[name, type], …], "batches": n, "seconds", "memory_mb", "most_rows", "most_bytes",
+            "most_columns", "most_cells"}, then for
             each batch a frame per column: the JSON array of its values           → {"ok": true}
     select  the SQL                            → {"columns": […], "rows": [[…], …], "more": …} or {"error": kind, …}
 """
@@ -32,6 +33,7 @@ BUILD_SECONDS = 30.0
 GRACE_SECONDS = 0.5  # after its time is up, how long the engine has to stop by itself
 BESIDE_MB = 384  # what the process takes beside the engine's own memory: Python, the engine's code, one answer
 FETCHED_ROWS = 200
+DEEPEST_CELL = 200  # levels: what is nested deeper is given as the text of its JSON
 MOST_SAID = 300
 
 # -- What a statement may hold ----------------------------------------------------------------------
@@ -217,6 +219,7 @@ class Engine:
         try:
             result = self.connection.execute(statement)
             described = result.description or []
+            self._check_width(len(described))
             names, types = [str(name) for name, *_ in described], [str(kind) for _, kind, *_ in described]
             if any("WITH TIME ZONE" in kind for kind in types):
                 raise Refused("time_zone")
@@ -238,18 +241,26 @@ class Engine:
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             raise Refused("forbidden")
         Statement(tree, self.system_names).check()
+        self._check_width(max((len(node.get("select_list", ())) for node in _objects(tree)), default=0))
         return statements[0]
+
+    def _check_width(self, columns: int) -> None:
+        if columns > self.plan["most_columns"]:
+            raise Refused("wide", said=f"{columns:,}", position=self.plan["most_columns"])
 
     def _fetched(self, result: Any, columns: list[str], types: list[str]) -> dict[str, Any]:
         """Rows up to the most that an answer may hold. One row more is looked for, to say whether there is one."""
         cells = [_json_cell if kind in ("JSON", "JSON[]") else plain for kind in types]
         rows: list[str] = []
         room = self.plan["most_bytes"]
+        most_rows = min(self.plan["most_rows"], self.plan["most_cells"] // max(len(columns), 1))
+        names = sum(map(len, columns))  # each row of the answer has them
         while found := result.fetchmany(FETCHED_ROWS):
             for row in found:
-                text = json.dumps([cell(value) for cell, value in zip(cells, row, strict=True)], ensure_ascii=False)
-                room -= len(text)
-                if len(rows) == self.plan["most_rows"] or room < 0:
+                told = [_flat(cell(value)) for cell, value in zip(cells, row, strict=True)]
+                text = json.dumps(told, ensure_ascii=False)
+                room -= len(text) + names
+                if len(rows) == most_rows or room < 0:
                     if not rows:
                         raise Refused("large")
                     return {"columns": columns, "rows": rows, "more": True}
@@ -331,6 +342,23 @@ def _json_cell(value: Any) -> Any:
         return None if value is None else plain(json.loads(value))
     except RecursionError:
         return value  # nested deeper than can be read: its text
+
+
+def _flat(cell: Any) -> Any:
+    """The cell, or the text of its JSON where it is nested deeper than answers are."""
+    if not isinstance(cell, (dict, list)):
+        return cell
+    level = [cell]
+    for _ in range(DEEPEST_CELL):
+        level = [
+            below
+            for each in level
+            for below in (each.values() if isinstance(each, dict) else each)
+            if isinstance(below, (dict, list))
+        ]
+        if not level:
+            return cell
+    return json.dumps(cell, ensure_ascii=False)
 
 
 # -- The process ------------------------------------------------------------------------------------

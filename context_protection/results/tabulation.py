@@ -18,7 +18,7 @@ from context_protection.budget import dumps
 Kind = Literal["text", "number", "boolean", "date", "moment"]
 Row = Mapping[str, Any]
 
-MOST_COLUMNS = 600
+MOST_COLUMNS = 500  # of a table, and of what SQL selects: `SELECT *` works
 NAME_CHARS = 120
 REST = "other_fields"  # the values of all further names, as one JSON object a row
 EXACT_DIGITS = 15  # that a float always keeps
@@ -74,6 +74,8 @@ def tabulate(rows: Sequence[Row], columns: Sequence[Column]) -> list[Tabulated]:
         table.append(_tabulated(_free(column.name, taken), typed, column.kind))
     names = [name for name in _names(rows) if name not in said]
     room = max(MOST_COLUMNS - len(table), 0)
+    if room < len(names):
+        room = max(room - 1, 0)  # the last is for the rest
     for name in names[:room]:
         table.append(_tabulated(_free(name, taken), [row.get(name) for row in rows], None))
     if rest := names[room:]:

@@ -163,9 +163,64 @@ def test_names_that_sql_cannot_say_or_tell_apart_are_made_so():
 
 def test_more_names_than_a_table_holds_go_into_one_column():
     many = [{f"name{row * 1000 + number}": number for number in range(1000)} for row in range(3)]
-    assert len(tabulate(many, [])) == MOST_COLUMNS + 1
+    assert len(tabulate(many, [])) == MOST_COLUMNS
+    assert len(select(many, "SELECT * FROM rows").columns) == MOST_COLUMNS
     found = select(many, "SELECT other_fields->>'$.name2999' AS last FROM rows").rows
     assert found == [{"last": None}, {"last": None}, {"last": "999"}]
+
+
+def selecting(column: str, times: int) -> str:
+    return " ".join(["SELECT", ",".join([column] * times), "FROM rows"])
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        selecting("a", 9_900),
+        selecting("*", 501),
+        f"WITH half AS ({selecting('a', 300)}) SELECT * FROM half AS one, half AS two",  # noqa: S608
+        f"WITH wide AS ({selecting('a', 600)}) SELECT 1 FROM wide",  # noqa: S608
+    ],
+)
+def test_more_columns_than_an_answer_holds_are_refused_in_words_whatever_their_names(sql: str):
+    with pytest.raises(InvalidArgument) as refused:
+        select([{"a": 1}], sql)
+    assert refused.value.reason == "sql_too_wide"
+    assert refused.value.expected.startswith("at most 500 columns")
+
+
+def test_as_many_columns_as_are_allowed_are_named_apart():
+    names = select([{"a": 1}], selecting("a", 499).replace("a", "1 AS a_2, a", 1)).columns
+    assert len(set(names)) == len(names) == 500
+    assert names[:4] == ("a_2", "a", "a_3", "a_4")
+
+
+def test_an_answer_has_a_limit_of_cells_and_names_count_for_its_bytes():
+    database = RowsDatabase([{"a": number} for number in range(1_100)], limits=Limits(seconds=60))
+    wide = database.select(selecting("a", 500))
+    assert (len(wide.rows), wide.more) == (1_000, True)
+    named = database.select(selecting(f'a AS "{"n" * 19_000}"', 1))
+    database.close()
+    assert named.more
+    assert len(orjson.dumps(named.rows)) < 9 * 2**20
+
+
+@pytest.mark.parametrize("levels", [150, 199, 250, 300, 900, 1_100])
+@pytest.mark.parametrize("sql", ["SELECT '{}'::JSON AS j", "SELECT ['{}'::JSON] AS j"])
+def test_a_cell_of_many_levels_can_be_told(sql: str, levels: int):
+    document = "[" * levels + "]" * levels
+    (row,) = select([{"a": 1}], sql.format(document)).rows
+    orjson.dumps({"items": [row]})  # knows 254 levels
+    inner = row["j"]
+    if levels < 200:
+        assert orjson.loads(document) in (inner, inner[0])
+    else:
+        assert document in (orjson.dumps(inner) if isinstance(inner, list) else inner.encode()).decode()
+
+
+def test_a_list_of_many_levels_can_be_told():
+    (row,) = select([{"a": 1}], "SELECT " + "{'a':" * 240 + "1" + "}" * 240 + " AS j").rows
+    assert orjson.loads(row["j"]) == orjson.loads('{"a":' * 240 + "1" + "}" * 240)
 
 
 def test_rows_without_fields_or_that_are_none_are_counted_as_well():
