@@ -1,0 +1,11 @@
+"""Keeps secrets in: door codes, Wi-Fi passwords, PINs, keys and tokens, in fields, name/value pairs and texts.
+
+Plain Python. A value that is masked is replaced by what it was: `[withheld: door code]`.
+"""
+
+from context_protection.redaction.findings import Finding, mark
+from context_protection.redaction.names import is_secret, secret_kind
+from context_protection.redaction.prose import REACH, redact_text
+from context_protection.redaction.walk import redact
+
+__all__ = ["REACH", "Finding", "is_secret", "mark", "redact", "redact_text", "secret_kind"]

@@ -1,0 +1,54 @@
+"""Names and texts without case and accents, so that one spelling of a term finds all of them."""
+
+import re
+import unicodedata
+
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NO_WORD = re.compile(r"[\W_]+")
+_COMBINING = re.compile("[\u0300-\u036f]")
+
+
+def _plain_letters() -> dict[int, str]:
+    """One letter for one letter: offsets in the folded text are offsets in the text itself."""
+    table = {}
+    for point in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00)):
+        plain = "".join(each for each in unicodedata.normalize("NFKD", chr(point)) if not unicodedata.combining(each))
+        if len(plain) == 1 and plain.isascii():
+            table[point] = plain.lower()
+    return table
+
+
+_SAME_MEANING = {
+    '"': "„“”‟«»〝〞＂",
+    "'": "‘’‚‛‹›´`′＇",
+    " ": "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u3000",
+    "-": "‐‑‒–—―−",
+    ":": "：",
+    "=": "＝",
+    "0123456789": "０１２３４５６７８９",
+}
+_TABLE = _plain_letters()
+for _plain, _others in _SAME_MEANING.items():
+    _TABLE.update({ord(other): _plain[at % len(_plain)] for at, other in enumerate(_others)})
+_TABLE[ord("`")] = "'"
+
+
+def composed(text: str) -> str:
+    """The text with accents in one character with their letters; the same object where they are."""
+    return text if text.isascii() or not _COMBINING.search(text) else unicodedata.normalize("NFC", text)
+
+
+def folded(text: str) -> str:
+    """In lower case, without accents, with plain quotes, dashes and blanks; as long as the text."""
+    low = text.translate(_TABLE).lower()
+    return low if len(low) == len(text) else text.translate(_TABLE)
+
+
+def spaced(name: str) -> str:
+    """A field's name as folded words: `frontDoor_Code-2` is `front door code 2`."""
+    return _NO_WORD.sub(" ", folded(composed(_HUMP.sub(" ", name)))).strip()
+
+
+def compact(name: str) -> str:
+    """By this, names are compared: `Door code`, `door_code` and `doorCode` are `doorcode`."""
+    return spaced(name).replace(" ", "")

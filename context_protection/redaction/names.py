@@ -1,0 +1,35 @@
+"""Whether the name of a field, of a column or of a custom field tells of a secret."""
+
+import re
+from functools import lru_cache
+
+from context_protection.redaction import terms
+from context_protection.redaction.folding import spaced
+
+LONGEST = 200  # characters of a name that are looked at
+_NUMBERED_CODE = re.compile(r"(?:access )?(?:code|codigo|codice|kode|pin)s? ?\d{1,2}")
+
+
+@lru_cache(maxsize=16384)
+def secret_kind(name: str) -> str | None:
+    """What a field of this name holds: "door code", "Wi-Fi password", "access instructions", "PIN"; None: no secret."""
+    return terms.kind_of_words(spaced(name[:LONGEST]))
+
+
+def is_secret(name: str) -> bool:
+    return secret_kind(name) is not None
+
+
+@lru_cache(maxsize=8192)
+def label_kind(label: str) -> str | None:
+    """As secret_kind, for what people called a custom field: "code_1" is a code there."""
+    kind = secret_kind(label)
+    if kind is None and _NUMBERED_CODE.fullmatch(spaced(label[:LONGEST])):
+        return "access code"
+    return kind
+
+
+@lru_cache(maxsize=8192)
+def place_kind(name: str) -> str | None:
+    """What a code under this name opens, where the name says no more than the place: "Garage", "Front door"."""
+    return terms.place_of_words(spaced(name[:LONGEST]))

@@ -1,0 +1,97 @@
+"""Words of sentences around a value: what joins it to its name, and what shows that it is something else.
+
+Plain data, folded: lower case without accents. Lists divided by `|` are parts of regular expressions.
+"""
+
+from context_protection.proposing.names import word_set
+
+# ---- between a name and its value ----
+
+COPULA = (
+    "is|are|was|will be|be|now|currently|still|always|as follows|following|set to|changed to|set|equals|reads"
+    "|lautet|lauten|ist|sind|heisst|war|aktuell|derzeit|momentan|jetzt"
+    "|est|sont|actuellement|es|son|sera|era|actualmente|ahora"
+    "|e|sono|attualmente|adesso|sao|atualmente|agora"
+)
+WITH = "with|using|via|by entering|entering|mit|avec|con|com"
+OPENS = (
+    "opens?|opened|unlocks?|unlocked|works|offnet|oeffnet|offnen|funktioniert"
+    "|s'ouvre|ouvre|fonctionne|si apre|se abre|apre|abre"
+)
+FILLERS = "number|numbers|the|your|use|type|enter|dial|press|der|die|le|la|el|il|o"
+
+# ---- after a number: what it counts or measures ----
+
+UNITS = (
+    r"km|m|m2|cm|mm|mi|miles?|ft|feet|qm|sqm|sq|kg|g|lbs?|l|liters?|litres?|square|cubic"
+    r"|h|hrs?|hours?|stunden?|heures?|horas?|ore|min|mins|minut\w*|sec|seconds?|sekunden|s|ms"
+    r"|days?|tage?n?|jours?|dias?|giorni|nights?|nachte?n?|nuits?|noches?|notti|noites?"
+    r"|weeks?|wochen?|semaines?|semanas?|settimane|months?|monate?n?|mois|meses|mesi"
+    r"|years?|jahre?n?|ans|anos|anni|times|mal|fois|uhr|am|pm|a\.m|p\.m|o'clock"
+    r"|eur|euros?|usd|dollars?|gbp|pounds?|chf|franken|francs?|cents?|percent|prozent"
+    r"|guests?|people|persons?|personen|gaste|keys?|cards?|rooms?|beds?|floors?|steps?|stars?|points?|items?|copies"
+    r"|characters?|chars|zeichen|digits?|ziffern|stellen|letters?|caracteres|cifras|cifre"
+    r"|bits?|bytes?|[kmgt]i?b|[kmg]bits?|[kmg]bps|[kmg]hz|hz|watts?|w|kw|kwh|volts?|v|mah"
+    r"|requests?|calls|users?|attempts?|tries|versuche?n?|reviews?|street|st\.|road|avenue|place|lane"
+)
+ATTACHED_UNITS = (
+    "st|nd|rd|th|er|eme|e|o|a|x|k|m|km|cm|mm|mi|ft|qm|sqm|sqft|m2|m²|kg|g|mg|l|ml|h|hrs?|min|mins|s|sec|ms|d|days?"
+    "|w|kw|kwh|v|hz|[kmg]b|[kmg]bits?|[kmg]bps|[kmg]hz|[kmg]bit/s|[kmg]b/s|px|pt|bits?|bytes?|star|-?stars?"
+)
+COMPOUND_UNITS = "digit|stellig|character|char|day|night|hour|minute|bit|bed|bedroom|person|star|step|factor|letter"
+# After a bare number these say that it is no count of things.
+GOES_ON = word_set(
+    """
+    and or then to on in into for at when is if it that which will works opens open the a an as with followed plus
+    twice press hash pound star until till from by und oder dann auf an am in im fur zum zur ist wenn bis von mit
+    eingeben et ou puis sur a pour dans est si avec y o u luego en para es si con e ed poi su per nel se em no na
+    depois com please bitte merci thanks danke gracias grazie obrigado ein your you
+    """
+)
+
+# ---- before a number: what it numbers ----
+
+NUMBERED = (
+    "room|rooms|zimmer|chambre|habitacion|camera|quarto|apartment|apt|flat|unit|suite|floor|page|pages|seite|chapter"
+    "|section|step|version|release|building|house|gate|terminal|platform|bus|line|tram|flight|train|bay|spot|row|seat"
+    "|booking|reservation|confirmation|order|invoice|ticket|reference|ref|buchung|reservierung|bestellung|rechnung"
+    "|article|art|item|model|error|status|port|level|rule|call|phone|tel|telephone|mobile|telefon|fax|whatsapp|sms|ring"
+    "|anrufen|street|strasse|rue|calle|via|rua|zip|postcode|plz|top|over|under|about|around|approximately|approx|ca|circa"
+    "|almost|nearly|only|than|every|last|next|first|up to|at least|within|after|before|since|until|till|between|by|from"
+    "|seit|bis|nach|vor|ab|alle|depuis|avant|apres|desde|hasta|antes|dal|fino|entro|ate"
+)
+MONTHS = "jan|feb|mar|apr|may|mai|jun|jul|aug|sep|okt|oct|nov|dez|dec"
+BEFORE_YEARS = (
+    f"in|im|en|em|nel|of|de|du|del|year|jahr|annee|ano|anno|and|summer|winter|spring|autumn|fall|(?:{MONTHS})[a-z]*"
+)
+# In quotes, or after a colon, these are no passwords.
+SAID = word_set(
+    """
+    required optional string number integer null none true false undefined password passwort secret token yes no
+    string123 changeme hidden redacted masked unknown n/a tba tbd value text object array boolean your-password
+    """
+)
+# Before a bare "code": none of these says what it is for.
+DETERMINERS = word_set(
+    """
+    the your our this that new a an its their my same der die das den dein deinen ihr ihren unser unseren dieser
+    neuer le la les votre notre ton ce el su tu nuestro este il lo tuo suo nostro vostro o a seu teu nosso e and und
+    et y is use enter type dial with mit avec con com correct current following right
+    """
+)
+
+# ---- stems: a text with none of them names no secret ----
+
+STEMS = (
+    *("code", "kode", "pin", "passw", "passp", "passc", "pass c", "pass p", "mot de passe", "mots de passe", "mdp"),
+    *("secret", "segret", "segred", "key", "token", "jeton", "wi-fi", "wifi", "wi fi", "wlan", "w-lan", "wpa", "psk"),
+    *("combi", "kombi", "combo", "codig", "codic", "clave", "contras", "senha", "chiav", "chave", "cle ", "clef"),
+    *("palavra", "parola", "lock", "door", "gate", "garag", "garaj", "alarm", "allarm", "cofre", "coffre", "tresor"),
+    *("safe", "tur", "tuer", "tor", "porte", "porto", "portai", "portil", "puert", "schlussel", "schluessel", "tast"),
+    *("cadena", "candad", "lucch", "schloss", "schranke", "elevad", "elevator", "lift", "aufzug", "fahrstuhl"),
+    *("ascens", "cassa", "cassett", "caja", "cajet", "geheim", "ziffer", "zahl", "fechad", "serrat", "serrur"),
+    *("cerrad", "interco", "interfo", "citofo", "antifurto", "verja", "cancel", "cochera", "intercom", "buzzer"),
+    *("entryphone", "call box", "klingel", "sprechanlage", "deadbolt", "strongbox", "kennw", "kennwort", "wort"),
+    *("autorimessa", "box auto", "geldschrank", "telefonillo", "visiophone", "interphone", "guardallaves", "barri"),
+    *("hotspot", "panel", "pave num", "numero", "login", "zugang", "phrase", "wireless", "fritzbox"),
+)

@@ -1,0 +1,270 @@
+"""Codes and passwords in texts: sentences, `key: value` lines, Markdown, HTML, JSON inside of texts."""
+
+import re
+from collections.abc import Iterator
+
+from context_protection.redaction import codes, phrases, terms
+from context_protection.redaction.findings import mark
+from context_protection.redaction.folding import composed, folded
+from context_protection.redaction.terms import Term
+from context_protection.redaction.vocabulary import OTHER_CODES
+
+AWAY = 40  # characters between a name and its value
+SEVERAL = 12  # values after one name
+CONTEXT = 160  # characters around a bare "code" in which the word for its place is looked for
+NEAR = 2000  # characters around a value in which it is masked again
+# A caller that holds parts of a text gives each with this many characters of the text before and behind it.
+REACH = NEAR + 400
+
+_DIGIT_OR_QUOTE = re.compile(r"""[0-9"'`„“”‟«»‘’‚‛‹›´０-９]""")
+_HUMP = re.compile("[a-z0-9][A-Z]")
+
+_COPULA = phrases.COPULA
+_OPENS = rf"(?:{phrases.OPENS})(?: sich)? (?:{phrases.WITH})"
+_JOINS = f"{_COPULA}|{phrases.WITH}|{_OPENS}|{phrases.FILLERS}".replace(" ", r"\ ")
+_GLUE = re.compile(
+    rf"""[ \t_]+ | <[^<>\n]{{0,120}}> | &(?:nbsp|quot|\#\d{{2,5}}|[a-z]{{2,6}}); | \*\*(?!\*) | [:=|>~*?/"'(\[-]+
+    | (?:{_JOINS}|nr\.?|no\.(?=\ )|num\.?)(?![a-z0-9'])
+    | \([^()\n0-9"]{{0,60}}\)""",
+    re.VERBOSE,
+)
+_SAYS_SO = re.compile(rf"[:=|>]|(?<![a-z])(?:{_COPULA}|{_OPENS})(?![a-z])|-(?=\s)|</t[dh]>|\n")
+_SEPARATED = re.compile(rf"[:=|>]|(?<![a-z])(?:{_OPENS})(?![a-z])|</t[dh]>|\n")
+_NUMBERING = re.compile(r"(?:'s)?[ _]?\#?\d{1,2}(?=\s*[:=)])")
+_LINE_BREAK = re.compile(r"[ \t]*\r?\n[ \t]*(?:\r?\n[ \t]*)?(?:[-*•>+][ \t]+|\d{1,2}[.)][ \t]+)?")
+_ALONE = re.compile(r"[*_\"'`).,;! \t|]*(?:<[^<>\n]{0,40}>[ \t]*)*(?:\r?\n|$)")
+_WORD = re.compile(r"[^\s]+")
+_SENTENCE_END = re.compile(r"[.!?;](?=\s|$|<)")
+_CONJUNCTION = r"\b(?:or|and|then|oder|und|ou|et|y|o|e|ed)\b"
+_AND = re.compile(
+    rf"(?:\s*\([^()\n]{{0,24}}\))?"
+    rf"(?:[*_\"'` ]{{0,3}}(?:[,;/|+&]|{_CONJUNCTION})[ ]{{0,2}}|[ \t]*\r?\n[ \t]*(?:[-*•][ \t]+)?){{1,2}}"
+    rf"(?:[a-z]{{2,14}}[ :]{{1,2}}){{0,2}}[*_\"'`#]{{0,2}}(?=[\d#*\"'a-z\[])"
+)
+_PREVIOUS = re.compile(r"([a-z]+)[ _'-]{1,2}$")
+_NAME_AND_PASSWORD = re.compile(r"[ ]?[:=-][ ]?([^\n/|:=]{1,40}?)[ ]?[/|][ ]?(?=[^\s/|])")
+
+Span = tuple[int, int, str]  # start, end, kind
+
+
+def redact_text(text: str) -> tuple[str, tuple[str, ...]]:
+    """The text with `[withheld: door code]` in place of each value, and the kinds masked, in order. The same object
+    where nothing is found.
+
+    What is masked depends on REACH characters on each side and no more: a caller that holds only parts of a text
+    gives each part with that overlap, cut at the ends of lines, and keeps of the result what stands for the part.
+    """
+    kinds: list[str] = []
+    for _ in range(4):  # what is masked may stand nearer to the next; another round finds nothing more, as a rule
+        spans = _spans(text)
+        if not spans:
+            break
+        text = _masked(composed(text), spans)
+        kinds += [kind for _, _, kind in spans]
+    return text, tuple(kinds)
+
+
+def might_hold_secrets(text: str) -> bool:
+    """One quick look: a digit or quotes, and a stem of the vocabulary."""
+    if _DIGIT_OR_QUOTE.search(text) is None:
+        return False
+    low = text.lower() if text.isascii() else folded(composed(text))
+    return any(stem in low for stem in phrases.STEMS)
+
+
+def _spans(text: str) -> list[Span]:
+    if not might_hold_secrets(text):
+        return []
+    text = composed(text)
+    low = folded(text)
+    found: list[Span] = []
+    for term in _terms(text, low):
+        found += ((start, end, term.kind) for start, end in _values_of(low, term))
+    return _apart(found + _repeated(low, found)) if found else []
+
+
+def _terms(text: str, low: str) -> Iterator[Term]:
+    """All terms, each read from where the last one ended."""
+    pattern = terms.IN_HUMPS if _HUMP.search(text) else terms.IN_WORDS
+    at = 0
+    while match := pattern.search(low, at):
+        at = match.end()
+        if pattern is terms.IN_HUMPS and not _is_whole(text, match.start(), match.end()):
+            at = match.start() + 1
+        elif term := terms.term_of(match):
+            yield term
+
+
+def _is_whole(text: str, start: int, end: int) -> bool:
+    """Whether words, or parts of a name in camel case, begin and end there."""
+    before, behind = text[start - 1 : start], text[end : end + 1]
+    begins = not before.isalnum() or (text[start].isupper() and not before.isupper())
+    ends = not behind.isalpha() or (behind.isupper() and not text[end - 1].isupper())
+    return begins and ends
+
+
+def _values_of(low: str, term: Term) -> Iterator[tuple[int, int]]:
+    if _names_another_code(low, term):
+        return
+    if term.strength == "secret":
+        yield from _values_after(low, term.end, loose=True)
+        return
+    if term.strength == "code":
+        if _is_bare(low, term.start) and _has_place_near(low, term):
+            yield from _numbers(low, _values_after(low, term.end, loose=False))
+    elif not terms.opens_with_a_code(term, low[term.start : term.end]):
+        return
+    elif term.strength == "network":
+        yield from _after_network(low, term.end)
+    else:
+        yield from _numbers(low, _values_after(low, term.end, loose=False, says_so=_SEPARATED))
+
+
+def _names_another_code(low: str, term: Term) -> bool:
+    """A booking code, a postcode, a discount code for the garage."""
+    previous = _PREVIOUS.search(low, max(0, term.start - 30), term.start)
+    return term.starts_with_code and previous is not None and previous[1] in OTHER_CODES
+
+
+def _is_bare(low: str, start: int) -> bool:
+    previous = _PREVIOUS.search(low, max(0, start - 30), start)
+    return previous is None or previous[1] in phrases.DETERMINERS
+
+
+def _has_place_near(low: str, term: Term) -> bool:
+    around = terms.IN_WORDS.finditer(low, max(0, term.start - CONTEXT), min(len(low), term.end + CONTEXT // 2))
+    places = (each for each in map(terms.term_of, around) if each and each.strength == "place")
+    return any(terms.opens_with_a_code(each, "") for each in places)
+
+
+def _numbers(low: str, values: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    for start, end in values:
+        if codes.is_number(low, start, end) and not codes.is_count(low, end):
+            yield start, end
+
+
+def _after_network(low: str, at: int) -> Iterator[tuple[int, int]]:
+    """Wi-Fi: NAME / PASSWORD, and Wi-Fi: PASSWORD."""
+    if pair := _NAME_AND_PASSWORD.match(low, at):
+        value = codes.value_at(low, pair.end(), direct=True)
+        if value and codes.is_direct_value(low, *value):
+            yield value
+            return
+    for start, end in _values_after(low, at, loose=False, says_so=_SEPARATED):
+        if not codes.is_count(low, end):
+            yield start, end
+
+
+def _values_after(
+    low: str, at: int, *, loose: bool, says_so: re.Pattern[str] | None = None
+) -> Iterator[tuple[int, int]]:
+    """The value that follows a name, and those that follow it: "codes are 1234 and 5678"."""
+    value = _first_value(low, at, loose=loose, says_so=says_so)
+    for _ in range(SEVERAL):
+        if value is None:
+            return
+        start, end = value
+        if not codes.MASKED.match(low, start):
+            yield value
+        value = _next_value(low, start, end)
+
+
+def _first_value(low: str, at: int, *, loose: bool, says_so: re.Pattern[str] | None) -> tuple[int, int] | None:
+    begin, direct, broken = at, True, False
+    if numbering := _NUMBERING.match(low, at):
+        at = numbering.end()
+    limit = at + AWAY
+    while at < min(limit, len(low)):
+        if masked := codes.MASKED.match(low, at):
+            return masked.span()
+        value = _value_here(low, at, direct=direct)
+        if value and (not broken or (_SAYS_SO.search(low, begin, at) and _stands_alone(low, value, begin))):
+            if says_so is None or says_so.search(low, begin, at):
+                return value
+            return None
+        step = _GLUE.match(low, at) if direct else None
+        if step:
+            limit += len(step[0]) if step[0][0] in "<(&" else 0
+        elif direct and not broken and (step := _LINE_BREAK.match(low, at)):
+            broken = True
+        elif loose and not broken and (step := _WORD.match(low, at)):
+            if _SENTENCE_END.search(low, at, step.end() + 1):
+                return None
+            direct = False
+        elif not direct and low[at] in " \t":
+            step = _WORD.match(low, at + 1)
+            if step is None:
+                return None
+            at += 1
+            continue
+        if step is None:
+            return None
+        at = step.end()
+    return None
+
+
+def _value_here(low: str, at: int, *, direct: bool) -> tuple[int, int] | None:
+    if low[at] in " \t\n":
+        return None
+    value = codes.value_at(low, at, direct=direct)
+    if value is None:
+        return None
+    fits = codes.is_direct_value if direct else codes.is_loose_value
+    return value if fits(low, *value) else None
+
+
+def _stands_alone(low: str, value: tuple[int, int], begin: int) -> bool:
+    return _ALONE.match(low, value[1]) is not None or re.search(_COPULA, low[begin : value[0]]) is not None
+
+
+def _next_value(low: str, start: int, end: int) -> tuple[int, int] | None:
+    between = _AND.match(low, end)
+    if between is None:
+        return None
+    at = between.end()
+    if masked := codes.MASKED.match(low, at):
+        return masked.span()
+    if at and low[at - 1] in "\"'":
+        at -= 1
+    value = codes.value_at(low, at, direct=False)
+    if value is None or not codes.is_loose_value(low, *value):
+        return None
+    alike = codes.is_number(low, start, end) <= codes.is_number(low, *value)
+    alone = "\n" not in between[0] or _ALONE.match(low, value[1])
+    return value if alike and alone else None
+
+
+def _repeated(low: str, found: list[Span]) -> list[Span]:
+    """The same values where they stand again nearby. A year is masked only where it is named."""
+    again: list[Span] = []
+    for start, end, kind in found:
+        value = low[start:end]
+        if end - start < 4 or codes.is_year(value):
+            continue
+        at, last = max(0, start - NEAR), min(len(low), end + NEAR)
+        while (at := low.find(value, at, last)) >= 0:
+            behind = at + len(value)
+            if not low[at - 1 : at].isalnum() and not low[behind : behind + 1].isalnum():
+                again.append((at, behind, kind))
+            at = behind
+    return again
+
+
+def _apart(spans: list[Span]) -> list[Span]:
+    """In order, those that overlap once."""
+    kept: list[Span] = []
+    for start, end, kind in sorted(set(spans), key=lambda span: (span[0], -span[1])):
+        if not kept or start >= kept[-1][1]:
+            kept.append((start, end, kind))
+        elif end > kept[-1][1]:
+            kept[-1] = (kept[-1][0], end, kept[-1][2])
+    return kept
+
+
+def _masked(text: str, spans: list[Span]) -> str:
+    pieces: list[str] = []
+    at = 0
+    for start, end, kind in spans:
+        pieces += [text[at:start], mark(kind)]
+        at = end
+    return "".join([*pieces, text[at:]])

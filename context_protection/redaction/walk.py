@@ -1,0 +1,199 @@
+"""Redaction of JSON values: fields by their names, name/value pairs by their labels, texts by what they say."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from context_protection.proposing.names import word_set
+from context_protection.redaction import pairs
+from context_protection.redaction.codes import is_plain_code
+from context_protection.redaction.findings import MARK, Finding, mark
+from context_protection.redaction.folding import compact, folded
+from context_protection.redaction.names import label_kind, place_kind, secret_kind
+from context_protection.redaction.prose import redact_text
+
+Path = tuple[Any, ...]  # (path to the parent, key), () at the root: built without copying
+_SCHEMA = word_set(
+    """
+    type $ref description format title nullable readOnly writeOnly deprecated minLength maxLength pattern items
+    required properties additionalProperties allOf anyOf oneOf
+    """
+)
+_TYPES = word_set("string number integer boolean array object null")
+LINE = 200  # characters: a longer text under a secret's title is read, not masked whole
+
+
+def redact(value: Any, reveal: frozenset[str] = frozenset()) -> tuple[Any, list[Finding]]:
+    """A JSON value as it may leave, and what was masked in it. The same object where nothing is found; the input is
+    never changed.
+
+    A field with a secret's name, and the value of a pair with such a label, become the text `[withheld: <kind>]`, with
+    all that stands below; null, empty values, true and false stay. Other texts are masked as by redact_text.
+    `reveal`: names, labels or dotted paths (without list positions) of what stays as it is, with all below.
+    """
+    search = _Search(reveal)
+    search.run(value)
+    if not search.changes:
+        return value, []
+    return _changed(value, search.changes), [finding for _, _, finding in search.changes]
+
+
+class _Search:
+    """Walks over a value with a stack of its own: upstreams may nest deeper than Python's."""
+
+    def __init__(self, reveal: Iterable[str]) -> None:
+        self.revealed = frozenset(".".join(map(compact, name.split("."))) for name in reveal)
+        self.changes: list[tuple[tuple[str | int, ...], Any, Finding]] = []
+        self.stack: list[tuple[Any, Path, str, bool]] = []  # value, path, name of the field, under custom fields
+
+    def run(self, value: Any) -> None:
+        self.stack.append((value, (), "", False))
+        while self.stack:
+            node, path, name, custom = self.stack.pop()
+            if isinstance(node, dict):
+                self._object(node, path, custom)
+            elif isinstance(node, list):
+                self._list(node, path, name, custom)
+            elif isinstance(node, str):
+                self._text(node, path, name)
+
+    def _object(self, node: dict[str, Any], path: Path, custom: bool) -> None:
+        masked = self._pair(node, path, custom) | self._table(node, path)
+        for name, below in node.items():
+            if name in masked or below is None or below is True or below is False or below == "":
+                continue
+            if self.revealed and self._is_revealed(name, path):
+                continue
+            kind = label_kind(name) if custom else secret_kind(name)
+            if kind is not None and not _is_schema(below):
+                self._mask(below, (path, name), name, kind, "field")
+            elif isinstance(below, str):
+                self._labelled(below, (path, name), name, "field")
+            elif isinstance(below, (dict, list)):
+                self.stack.append((below, (path, name), name, custom or pairs.holds_custom_fields(name)))
+            elif isinstance(below, int):
+                self._labelled(str(below), (path, name), name, "field")
+
+    def _list(self, node: list[Any], path: Path, name: str, custom: bool) -> None:
+        if (
+            len(node) == 2
+            and isinstance(node[0], str)
+            and isinstance(node[1], (str, int))
+            and not isinstance(node[1], bool)
+        ):
+            label = node[0]
+            is_label = len(label) <= pairs.LONGEST_LABEL and not self._is_revealed(label, path)
+            if is_label and self._labelled(str(node[1]), (path, 1), label, "pair"):
+                return
+        for at, below in enumerate(node):
+            if isinstance(below, (dict, list)) or (isinstance(below, str) and below):
+                self.stack.append((below, (path, at), name, custom))
+
+    def _pair(self, node: dict[str, Any], path: Path, custom: bool) -> set[str]:
+        """The names of fields that belong to the object's label, and are dealt with."""
+        values = [name for name in node if pairs.part_of_pair(name) == "value"]
+        if not values:
+            return set()
+        done: set[str] = set()
+        for label in pairs.labels_of(node):
+            if len(label) > pairs.LONGEST_LABEL:
+                continue
+            if self.revealed and self._is_revealed(label, path):
+                return set(values)
+            kind = label_kind(label)
+            for name in values:
+                below = node[name]
+                if name in done or below is None or isinstance(below, bool) or below in ("", [], {}):
+                    continue
+                if kind is not None and not (isinstance(below, str) and (len(below) > LINE or name == "description")):
+                    self._mask(below, (path, name), label, kind, "pair")
+                    done.add(name)
+                elif isinstance(below, (str, int)) and self._labelled(str(below), (path, name), label, "pair"):
+                    done.add(name)
+        return done
+
+    def _table(self, node: dict[str, Any], path: Path) -> set[str]:
+        """Cells in columns with secrets' names; the rows are walked for what else they hold."""
+        table = pairs.columns_of(node)
+        if table is None:
+            return set()
+        names, rows = table
+        for column, name in enumerate(names):
+            if not name or self._is_revealed(name, path):
+                continue
+            kind = label_kind(name)
+            for at, row in enumerate(node[rows]):
+                if not isinstance(row, list) or column >= len(row):
+                    continue
+                cell, place = row[column], (((path, rows), at), column)
+                if kind is not None:
+                    self._mask(cell, place, name, kind, "pair")
+                elif isinstance(cell, (str, int)) and not isinstance(cell, bool):
+                    self._labelled(str(cell), place, name, "pair")
+        return set()
+
+    def _mask(self, value: Any, path: Path, name: str, kind: str, how: Any) -> None:
+        if value is None or isinstance(value, bool) or value in ("", [], {}):
+            return
+        if isinstance(value, str) and MARK.fullmatch(value):
+            return
+        self._change(path, mark(kind), name, kind, how)
+
+    def _labelled(self, value: str, path: Path, label: str, how: Any) -> bool:
+        """Reads a label and its value as the line `label: value`; True where something was masked."""
+        if (kind := place_kind(label)) and is_plain_code(folded(value.strip())):
+            self._change(path, mark(kind), label, kind, how)
+            return True
+        line = f"{label}: "
+        redacted, kinds = redact_text(line + value)
+        if not kinds or not redacted.startswith(line):
+            return False
+        for kind in kinds:
+            self._change(path, redacted[len(line) :], label, kind, how)
+        return True
+
+    def _text(self, value: str, path: Path, name: str) -> None:
+        redacted, kinds = redact_text(value)
+        for kind in kinds:
+            self._change(path, redacted, name, kind, "text")
+
+    def _change(self, path: Path, new: Any, name: str, kind: str, how: Any) -> None:
+        keys = _keys(path)
+        self.changes.append((keys, new, Finding(keys, name, kind, how)))
+
+    def _is_revealed(self, name: str, path: Path) -> bool:
+        if not self.revealed:
+            return False
+        folded = compact(name)
+        if folded in self.revealed:
+            return True
+        above = [compact(key) for key in _keys(path) if isinstance(key, str)]
+        return ".".join((*above, folded)) in self.revealed
+
+
+def _keys(path: Path) -> tuple[str | int, ...]:
+    keys = []
+    while path:
+        path, key = path
+        keys.append(key)
+    return tuple(reversed(keys))
+
+
+def _is_schema(value: Any) -> bool:
+    """A JSON Schema of the field, as in an OpenAPI document: it describes and holds nothing."""
+    return isinstance(value, dict) and _SCHEMA.issuperset(value) and ("$ref" in value or value.get("type") in _TYPES)
+
+
+def _changed(value: Any, changes: list[tuple[tuple[str | int, ...], Any, Finding]]) -> Any:
+    """A copy with the changes; what has none is shared with the original."""
+    copies: dict[tuple[str | int, ...], Any] = {}
+    root: list[Any] = [value]
+    for keys, new, _ in changes:
+        parent: Any = root
+        at: str | int = 0
+        for depth, key in enumerate(keys):
+            here = keys[:depth]
+            if here not in copies:
+                copies[here] = parent[at] = parent[at].copy()
+            parent, at = copies[here], key
+        parent[at] = new
+    return root[0]

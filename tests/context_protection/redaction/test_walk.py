@@ -1,0 +1,90 @@
+"""No secret of a JSON value is left, wherever it stands, and nothing else is changed."""
+
+import copy
+from typing import Any
+
+import orjson
+import pytest
+
+from context_protection.redaction import Finding, redact
+
+CANARY = "canary-4711"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"doorCode": CANARY},
+        {"guest": {"access": [{"gate_code": CANARY}]}},
+        {"doorCode": [CANARY, {"code": CANARY}]},
+        {"name": "Door code", "value": CANARY},
+        {"key": "Wi-Fi password", "value": CANARY},
+        {"label": "Passwort", "content": CANARY},
+        {"title": "WPA2 key", "text": CANARY},
+        {"customField": {"id": 1, "name": "Keysafe"}, "value": CANARY},
+        {"fieldName": "Entry codes", "answer": CANARY},
+        {"attribute": "PIN", "data": [CANARY]},
+        {"name": "code_1", "value": CANARY},
+        {"customFields": {"Code 2": CANARY, "Garage": CANARY}},
+        {"pairs": [["Door code", CANARY], ["Beds", "2"]]},
+        {"columns": ["guest", "Door code"], "rows": [["Ada", CANARY], ["Bob", CANARY]]},
+        {"columns": [{"name": "guest"}, {"name": "Wi-Fi password"}], "data": [["Ada", CANARY]]},
+        {"notes": ["Beds are made.", {"text": f"The door code is {CANARY}."}]},
+        {"payload": orjson.dumps({"frontDoorCode": CANARY}).decode()},
+    ],
+    ids=str,
+)
+def test_a_secret_is_masked_in_every_shape(value: Any):
+    before = copy.deepcopy(value)
+    redacted, findings = redact(value)
+    assert CANARY.encode() not in orjson.dumps(redacted)
+    assert b"[withheld: " in orjson.dumps(redacted)
+    assert findings
+    assert value == before
+
+
+def test_what_holds_no_secret_is_the_same_object():
+    value = {
+        "id": 1,
+        "hasKeybox": True,
+        "doorCode": None,
+        "pin": "",
+        "note": "Beds for 4.",
+        "code": "E1001",
+        "tags": ["a"],
+    }
+    assert redact(value) == (value, [])
+    assert redact(value)[0] is value
+
+
+def test_a_finding_says_where_a_secret_stood():
+    _, findings = redact({"doorCode": "4711", "fields": [{"name": "PIN", "value": 4711}], "note": "gate code 4711"})
+    assert set(findings) == {
+        Finding(("doorCode",), "doorCode", "door code", "field"),
+        Finding(("fields", 0, "value"), "PIN", "PIN", "pair"),
+        Finding(("note",), "note", "gate code", "field"),
+    }
+
+
+@pytest.mark.parametrize("reveal", ["doorCode", "door_code", "stay.doorCode", "Stay.Door code"])
+def test_a_revealed_field_stays(reveal: str):
+    value = {"stay": {"doorCode": CANARY}, "PIN": CANARY}
+    redacted, _ = redact(value, frozenset({reveal}))
+    assert redacted == {"stay": {"doorCode": CANARY}, "PIN": "[withheld: PIN]"}
+
+
+def test_a_pair_is_revealed_by_its_name():
+    value = [{"name": "Door code", "value": CANARY}, {"name": "PIN", "value": CANARY}]
+    redacted, _ = redact(value, frozenset({"doorCode"}))
+    assert [each["value"] for each in redacted] == [CANARY, "[withheld: PIN]"]
+
+
+def test_what_nests_deeply_is_walked():
+    value: Any = {"doorCode": CANARY}
+    for _ in range(5000):
+        value = {"a": [value]}
+    redacted, findings = redact(value)
+    assert len(findings[0].path) == 10_001
+    for _ in range(5000):
+        redacted = redacted["a"][0]
+    assert redacted == {"doorCode": "[withheld: door code]"}
