@@ -23,6 +23,7 @@ from gateway.mcp.tools import fingerprint
 from gateway.mcp.websocket import WebSocketEndpoint, deny
 from gateway.probes import healthz, metrics, readyz
 from gateway.process.bridge import run_sync
+from gateway.process.gates import Gate, hashing_paths
 from gateway.process.handler import PooledHandler
 from gateway.process.lifespan import Lifespan
 from gateway.process.warmup import warm_up
@@ -44,7 +45,7 @@ lifespan = Lifespan(
     startup=[warm_up, *(each.start for each in every if each.start), streamable_http.start, changes.start],
     shutdown=[changes.stop, streamable_http.stop, *(each.stop for each in every if each.stop), close, flush_telemetry],
 )
-rest_of_http: Endpoint = PooledHandler()
+rest_of_http: Endpoint = PooledHandler(gate=Gate(hashing_paths()))
 HTTP: dict[str, Endpoint] = {
     "/mcp": streamable_http,
     "/mcp/sse": legacy_sse.stream,

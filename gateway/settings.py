@@ -55,6 +55,7 @@ INSTALLED_APPS = [
     "telemetry",
     "gateway",
     "gateway.access",
+    "gateway.logins",
     "gateway.upstreams",
     *with_module("apps"),
 ]
@@ -202,6 +203,7 @@ CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "purge-expired-walks": {"task": "context_protection.tasks.purge_expired_walks", "schedule": 60.0},
     "check-alerts": {"task": "telemetry.tasks.check_alerts", "schedule": 60.0},
+    "purge-logins": {"task": "gateway.logins.tasks.purge", "schedule": 3600.0},
     "purge-old-calls": {"task": "telemetry.tasks.purge_old_calls", "schedule": 3600.0},
 }
 
@@ -259,7 +261,10 @@ STATIC_ROOT = DATA_DIR / "static"
 SERVESTATIC_USE_FINDERS = True
 SERVESTATIC_AUTOREFRESH = DEBUG
 CSRF_FAILURE_VIEW = "gateway.api.errors.csrf_failure"
+
+AUTHENTICATION_BACKENDS = ["gateway.logins.backend.ThrottledBackend"]
 LOGIN_URL = "/admin/login/"
+SESSION_COOKIE_AGE = 12 * 3600  # seconds without a use, after which a session ends (gateway/logins/sessions.py)
 
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"

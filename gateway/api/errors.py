@@ -121,34 +121,38 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """handler404."""
     sentence = "The address may be mistyped, or what was here has been moved."
-    return _answer(request, no_such_address(), "There is nothing at this address", sentence)
+    return answer_page(request, no_such_address(), "There is nothing at this address", sentence)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """handler500."""
     error = InternalError("Something failed on our side.", reason="internal_error", suggestion=LOOK_FIRST)
     sentence = f"{LOOK_FIRST} If it stays, tell the operator when it happened."
-    return _answer(request, error, "Something failed on our side", sentence)
+    return answer_page(request, error, "Something failed on our side", sentence)
 
 
 def key_needed(request: HttpRequest, error: NotAuthenticated) -> HttpResponse:
     """401, of a page that is not for everybody."""
     login = f"{settings.LOGIN_URL}?next={quote(request.path)}"
     sentence = f'<a href="{login}">Log in as staff</a>, or send a key: Authorization: Bearer &lt;key&gt;.'
-    response = _answer(request, error, "Log in to see this page", sentence, is_page=True)
+    response = answer_page(request, error, "Log in to see this page", sentence, is_page=True)
     response["WWW-Authenticate"] = CHALLENGE
     return response
 
 
-def _answer(
+def answer_page(
     request: HttpRequest, error: CallError, title: str, sentence: str, *, is_page: bool = False
 ) -> HttpResponse:
     """JSON, short; or a page (below 2 KB) for who prefers HTML and does not call the API. `is_page`: what was asked for
     is a page, wherever it is."""
     if _prefers_page(request) and (is_page or not request.path.startswith(("/api/", "/mcp"))):
         page = PAGE.format(title=title, sentence=sentence, static=settings.STATIC_URL)
-        return HttpResponse(page, status=error.status)
-    return HttpResponse(dumps(error.document()), status=error.status, content_type="application/json")
+        response = HttpResponse(page, status=error.status)
+    else:
+        response = HttpResponse(dumps(error.document()), status=error.status, content_type="application/json")
+    if error.retry_after:
+        response["Retry-After"] = str(error.retry_after)
+    return response
 
 
 def _prefers_page(request: HttpRequest) -> bool:

@@ -1,14 +1,7 @@
-"""The admin site of Sluice: Django's own, under our name and style (templates/admin/base_site.html)."""
+"""The admin's application, with the site of Sluice (gateway/logins/site.py)."""
 
-from django.contrib.admin import AdminSite
 from django.contrib.admin.apps import AdminConfig as DjangoAdminConfig
 
 
 class AdminConfig(DjangoAdminConfig):
-    default_site = "gateway.process.apps.SluiceAdminSite"
-
-
-class SluiceAdminSite(AdminSite):
-    site_title = "Sluice"
-    site_header = "Sluice"
-    index_title = "Operations"
+    default_site = "gateway.logins.site.SluiceAdminSite"

@@ -14,9 +14,10 @@ from django.core.handlers.asgi import ASGIHandler
 
 from context_protection.errors import CallError
 from gateway.mcp.handshake import Handshake, refuse
-from gateway.process import errors
-from gateway.process.bodies import LARGEST_BODY, ClientGone, Share, read_body, until_gone
+from gateway.process.bodies import LARGEST_BODY, ClientGone, Share, read_body
+from gateway.process.gates import Gate
 from gateway.process.senders import REST, Sender
+from gateway.process.waiting import until_taken
 
 MOST_THREADS = 16  # each may hold a database connection: further requests wait here, not for a connection
 SLOT_SECONDS = 10.0  # that a request waits for a thread
@@ -37,11 +38,14 @@ class PooledHandler(ASGIHandler):
     """The stock handler starts a thread for every request and joins it afterwards, which takes longer than most
     requests do. Here each concurrent request has a thread of its own that is then used again."""
 
-    def __init__(self, threads: int = MOST_THREADS, slot_seconds: float = SLOT_SECONDS) -> None:
+    def __init__(
+        self, threads: int = MOST_THREADS, slot_seconds: float = SLOT_SECONDS, gate: Gate | None = None
+    ) -> None:
         super().__init__()
         self.slot_seconds = slot_seconds
         self._idle: deque[ThreadPoolExecutor] = deque()
         self._free = asyncio.Semaphore(threads)
+        self._gate = gate or Gate()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         with contextlib.suppress(ClientGone):
@@ -58,8 +62,18 @@ class PooledHandler(ASGIHandler):
         with Share(sender.room) as share, SpooledTemporaryFile(max_size=LARGEST_BODY) as body:
             await read_body(receive, body.write, share, sender.most)
             body.seek(0)
-            async with self._slot(receive) as executor, ThreadSensitiveContext(executor=executor):
-                await self.handle(scope, WholeRequest(body, receive), send)
+            if not self._gate.guards(scope):
+                await self._handle(scope, body, receive, send)
+                return
+            async with self._gate.entered(scope, receive):
+                await self._handle(scope, body, receive, send, until_ended=True)
+
+    async def _handle(self, scope: Any, body: Any, receive: Any, send: Any, *, until_ended: bool = False) -> None:
+        """`until_ended`: returns when the thread has ended its work too, where the client went before that."""
+        async with self._slot(receive) as executor, ThreadSensitiveContext(executor=executor):
+            await self.handle(scope, WholeRequest(body, receive), send)
+            if until_ended:
+                await asyncio.wrap_future(executor.submit(_nothing))
 
     async def read_body(self, receive: Any) -> Any:
         return receive.body
@@ -68,7 +82,7 @@ class PooledHandler(ASGIHandler):
     async def _slot(self, receive: Any) -> AsyncIterator[ThreadPoolExecutor]:
         """Raises Busy or ClientGone."""
         if self._free.locked():
-            await self._wait_for_slot(receive)
+            await until_taken(self._free.acquire(), receive, self.slot_seconds)
         else:
             await self._free.acquire()
         executor = self._idle.pop() if self._idle else ThreadPoolExecutor(1, thread_name_prefix="django")
@@ -78,14 +92,6 @@ class PooledHandler(ASGIHandler):
             self._idle.append(executor)
             self._free.release()
 
-    async def _wait_for_slot(self, receive: Any) -> None:
-        free = asyncio.create_task(self._free.acquire())
-        gone = asyncio.create_task(until_gone(receive))
-        try:
-            await asyncio.wait({free, gone}, timeout=self.slot_seconds, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            gone.cancel()
-            has_slot = free.done() and not free.cancelled()
-            free.cancel()
-        if not has_slot:
-            raise ClientGone if gone.done() else errors.no_free_slot()
+
+def _nothing() -> None:
+    """Runs when what a thread was given before has ended."""

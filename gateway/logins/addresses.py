@@ -1,0 +1,26 @@
+"""Where a request comes from. The server has put the address there: the connection's own, or, with BEHIND_PROXY, the
+one that the proxy names in X-Forwarded-For (gateway/process/web.py)."""
+
+import ipaddress
+
+from django.http import HttpRequest
+
+SHOWN_CHARS = 64
+IPV6_PREFIX = 64  # bits that a provider gives one customer: who has one address of it has all
+
+
+def address_of(request: HttpRequest) -> str:
+    return str(request.META.get("REMOTE_ADDR") or "")[:SHOWN_CHARS]
+
+
+def network_of(address: str) -> str:
+    """What failures are counted by: an IPv4 address, or the network of an IPv6 address."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address[:SHOWN_CHARS]
+    if isinstance(parsed, ipaddress.IPv6Address):
+        if parsed.ipv4_mapped is not None:
+            return str(parsed.ipv4_mapped)
+        return str(ipaddress.ip_network((int(parsed), IPV6_PREFIX), strict=False))
+    return str(parsed)

@@ -1,0 +1,30 @@
+"""Security events: a line of the log and a row of the audit trail, of the same facts."""
+
+import logging
+from datetime import timedelta
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils import timezone
+
+from gateway.logins.addresses import address_of
+from gateway.logins.models import SecurityEvent
+
+Kind = SecurityEvent.Kind
+KEPT = timedelta(days=365)
+ALARMING = {Kind.LOGIN_FAILED, Kind.LOCKED_OUT}
+
+logger = logging.getLogger(__name__)
+
+
+def note(kind: SecurityEvent.Kind, user: Any, request: HttpRequest | None = None, by: str = "") -> None:
+    """`user` is None where nobody has the name that was typed, which is not kept: it may be a password."""
+    name = user.get_username() if user is not None else ""
+    address = address_of(request) if request is not None else ""
+    SecurityEvent.objects.create(kind=kind, user=user, name=name, address=address, by=by)
+    level = logging.WARNING if kind in ALARMING else logging.INFO
+    logger.log(level, kind.value, extra={"user": name or None, "address": address or None, "by": by or None})
+
+
+def purge() -> None:
+    SecurityEvent.objects.filter(at__lt=timezone.now() - KEPT).delete()

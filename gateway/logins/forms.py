@@ -1,0 +1,32 @@
+"""Forms that check a password or a code."""
+
+from typing import Any
+
+from django.contrib.admin.forms import AdminPasswordChangeForm
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+
+from gateway.logins import events, throttle
+
+
+class OwnPasswordForm(AdminPasswordChangeForm):
+    """Guesses of the old password count as those of a login. Raises LockedOut."""
+
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.request = request
+
+    def clean_old_password(self) -> str:
+        attempt = throttle.begin(self.user.get_username(), self.request)
+        try:
+            old: str = super().clean_old_password()
+        except ValidationError:
+            attempt.failed()
+            raise
+        attempt.succeeded()
+        return old
+
+    def save(self, commit: bool = True) -> Any:
+        user = super().save(commit)
+        events.note(events.Kind.PASSWORD_CHANGED, user, self.request)
+        return user

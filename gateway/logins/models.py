@@ -1,0 +1,54 @@
+"""What is kept of logins: failures that count against a name at an address, and the audit trail."""
+
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+
+class LoginFailures(models.Model):
+    """Of one name at one address. The name is kept as a digest: what people type there is often their password."""
+
+    name_digest = models.CharField(max_length=64, editable=False)
+    address = models.CharField(max_length=64, editable=False, help_text="Of IPv6, the /64 network.")
+    times: "models.JSONField[list[float]]" = models.JSONField(default=list, editable=False)  # seconds since 1970
+    last_at = models.DateTimeField(default=timezone.now, db_index=True, editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["name_digest", "address"], name="one_row_per_name_and_address")]
+
+    def __str__(self) -> str:
+        return f"{len(self.times)} from {self.address}"
+
+
+class SecurityEvent(models.Model):
+    """One line of the audit trail. Holds no password, no code, and no name that nobody here has."""
+
+    class Kind(models.TextChoices):
+        LOGIN = "login", "Logged in"
+        LOGIN_FAILED = "login_failed", "Login failed"
+        LOCKED_OUT = "locked_out", "Locked out"
+        UNLOCKED = "unlocked", "Unlocked"
+        LOGOUT = "logout", "Logged out"
+        PASSWORD_CHANGED = "password_changed", "Changed the password"
+
+    at = models.DateTimeField(default=timezone.now, db_index=True)
+    kind = models.CharField(max_length=30, choices=Kind)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    name = models.CharField("user name", max_length=150, blank=True, help_text="Empty: nobody here has the name.")
+    address = models.CharField(max_length=64, blank=True, help_text="Empty: done by a command.")
+    by = models.CharField(max_length=150, blank=True, help_text="Who did it, where it was somebody else.")
+
+    class Meta:
+        ordering = ("-at", "-pk")
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}: {self.name or '(unknown name)'}"
+
+
+def known_user(name: str) -> Any:
+    """The user of that name, or None."""
+    from django.contrib.auth import get_user_model
+
+    return get_user_model()._default_manager.filter(username=name).first()

@@ -1,0 +1,120 @@
+"""Guesses are counted by name and address: after five failures within 15 minutes further ones are refused unseen.
+
+An attempt counts as failed before anything is hashed, and no longer when it has succeeded. So guesses that run in
+parallel, in whatever processes, cannot be more than five either. A name that is locked at one address is open at all
+others.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+from context_protection.errors import INVALID_REQUEST, CallError
+from gateway.logins import events
+from gateway.logins.addresses import address_of, network_of
+from gateway.logins.models import LoginFailures, known_user
+
+MOST_FAILURES = 5
+WINDOW_SECONDS = 15 * 60
+SALT = "gateway.logins.throttle"
+
+
+class LockedOut(CallError):
+    code = INVALID_REQUEST
+    status = 429
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A password or a code that is about to be checked."""
+
+    name: str
+    request: HttpRequest
+    at: float
+    is_last: bool  # if it fails, the name is locked at this address
+
+    def failed(self, kind: events.Kind = events.Kind.LOGIN_FAILED) -> None:
+        user = known_user(self.name)
+        events.note(kind, user, self.request)
+        if self.is_last:
+            events.note(events.Kind.LOCKED_OUT, user, self.request)
+
+    def succeeded(self) -> None:
+        """Takes back this attempt. The failures before it stay, until `forget`."""
+        with transaction.atomic():
+            row = _rows(self.name, self.request).select_for_update().first()
+            if row is not None and self.at in row.times:
+                row.times.remove(self.at)
+                row.save(update_fields=["times"])
+
+
+def begin(name: str, request: HttpRequest, clock: Callable[[], float] = time.time) -> Attempt:
+    """Raises LockedOut. Ends with `failed` or `succeeded`; what is neither has failed."""
+    now = clock()
+    seen = _rows(name, request).values_list("times", flat=True).first()
+    _refuse_if_locked(_recent(seen or [], now), now)  # without a lock or a write, as most guesses of an attack end
+    with transaction.atomic():
+        row, _ = LoginFailures.objects.select_for_update().get_or_create(
+            name_digest=digest(name), address=network_of(address_of(request))
+        )
+        times = _recent(row.times, now)
+        _refuse_if_locked(times, now)
+        row.times, row.last_at = [*times, now], timezone.now()
+        row.save(update_fields=["times", "last_at"])
+    return Attempt(name, request, now, is_last=len(times) + 1 == MOST_FAILURES)
+
+
+def forget(name: str, request: HttpRequest) -> None:
+    """After a whole login: its address begins again with none."""
+    _rows(name, request).delete()
+
+
+def unlock(name: str, address: str = "") -> int:
+    """At one address, or at all. Gives how many had failures."""
+    rows = LoginFailures.objects.filter(name_digest=digest(name))
+    if address:
+        rows = rows.filter(address=network_of(address))
+    deleted, _ = rows.delete()
+    return deleted
+
+
+def purge() -> None:
+    LoginFailures.objects.filter(last_at__lt=timezone.now() - timedelta(seconds=WINDOW_SECONDS)).delete()
+
+
+def digest(name: str) -> str:
+    """Not to be reversed by whoever has the database alone."""
+    return salted_hmac(SALT, name, algorithm="sha256").hexdigest()
+
+
+def _rows(name: str, request: HttpRequest) -> "QuerySet[LoginFailures]":
+    return LoginFailures.objects.filter(name_digest=digest(name), address=network_of(address_of(request)))
+
+
+def _recent(times: list[float], now: float) -> list[float]:
+    return [each for each in times if each > now - WINDOW_SECONDS]
+
+
+def _refuse_if_locked(times: list[float], now: float) -> None:
+    if len(times) >= MOST_FAILURES:
+        raise locked_out(math.ceil(times[-MOST_FAILURES] + WINDOW_SECONDS - now))
+
+
+def locked_out(seconds: int) -> LockedOut:
+    minutes = math.ceil(seconds / 60)
+    return LockedOut(
+        "Too many logins with this name have failed from this address.",
+        reason="locked_out",
+        expected=f"at most {MOST_FAILURES} failed logins within {WINDOW_SECONDS // 60} minutes",
+        suggestion=f"Try again in {minutes} {'minute' if minutes == 1 else 'minutes'}, or ask an operator to unlock "
+        "the name.",
+        retry_after=max(1, seconds),
+    )

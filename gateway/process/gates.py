@@ -1,0 +1,60 @@
+"""Requests that hash passwords: one at a time, so that they leave threads and processors to all others.
+
+A hash takes half a second of a processor. Each address waits in a lane of its own: whoever sends many guesses waits for
+itself, and everybody else for one of them at most.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from django.urls import reverse
+
+from gateway.process.lanes import Lanes
+from gateway.process.waiting import until_taken
+
+AT_ONCE = 1
+WAIT_SECONDS = 15.0
+PAUSE_SECONDS = 0.1  # before the next request of the same address: a refusal without a hash costs its page still
+
+
+def hashing_paths() -> frozenset[str]:
+    return frozenset(map(reverse, ("admin:login", "admin:password_change")))
+
+
+class Gate:
+    def __init__(
+        self,
+        paths: frozenset[str] = frozenset(),
+        at_once: int = AT_ONCE,
+        wait_seconds: float = WAIT_SECONDS,
+        pause_seconds: float = PAUSE_SECONDS,
+    ) -> None:
+        self._paths = paths
+        self.wait_seconds, self.pause_seconds = wait_seconds, pause_seconds
+        self._free = asyncio.Semaphore(at_once)
+        self._lanes = Lanes(width=1)
+
+    def guards(self, scope: dict[str, Any]) -> bool:
+        return scope["method"] == "POST" and scope["path"] in self._paths
+
+    @asynccontextmanager
+    async def entered(self, scope: dict[str, Any], receive: Any) -> AsyncIterator[None]:
+        """Raises Busy or ClientGone."""
+        client = scope.get("client")
+        address = client[0] if client else ""
+        await until_taken(self._enter(address), receive, self.wait_seconds)
+        try:
+            yield
+        finally:
+            self._free.release()
+            asyncio.get_running_loop().call_later(self.pause_seconds, self._lanes.leave, address)
+
+    async def _enter(self, address: str) -> None:
+        await self._lanes.enter(address)
+        try:
+            await self._free.acquire()
+        except asyncio.CancelledError:
+            self._lanes.leave(address)
+            raise
