@@ -15,13 +15,13 @@ FIRST_REST, LONGEST_REST = 1.0, 5.0  # seconds
 
 
 class Guard:
-    """`failures` are what the store's driver raises when it cannot be used. The first one opens the breaker; after a
-    rest one caller tries again, and closes it."""
+    """`is_away` tells what the store's driver raises when it cannot be used. The first such error opens the breaker;
+    after a rest one caller tries again, and closes it."""
 
     def __init__(
-        self, store: str, failures: tuple[type[Exception], ...], clock: Callable[[], float] = time.monotonic
+        self, store: str, is_away: Callable[[Exception], bool], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._store, self._failures = store, failures
+        self._store, self._means_away = store, is_away
         self._breaker = Breaker(clock, opens_after=1, first_rest=FIRST_REST, longest_rest=LONGEST_REST)
         self._is_away = False
 
@@ -40,9 +40,9 @@ class Guard:
         except refusals:
             self._works_again()
             raise
-        except self._failures as error:
-            raise self._failed(error) from None
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, Exception) and self._means_away(error):
+                raise self._failed(error) from None
             self._breaker.abandoned()
             raise
         self._works_again()

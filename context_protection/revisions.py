@@ -80,6 +80,7 @@ class SharedRevisions:
         self.redis_url = redis_url
         self.of = of
         self._number = 0
+        self._is_read = True  # when it was looked at last
         self._listening_in: int | None = None
         self._lock = threading.Lock()
 
@@ -137,8 +138,11 @@ class SharedRevisions:
     def _poll(self) -> None:
         try:
             self._number = self._read()
-        except Exception:  # the database is away: the last known configuration stays
-            logger.warning("revision not read", exc_info=True)
+            self._is_read = True
+        except Exception as error:  # the database is away: the last known configuration stays
+            if self._is_read:
+                logger.warning("revision not read", extra={"error": type(error).__name__})
+            self._is_read = False
         finally:
             close_old_connections()
 

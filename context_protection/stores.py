@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import connection
 
 from context_protection.cursors import REMEMBERED, Origin, Sealer, Walk, Walks, WalkStore
+from context_protection.databases import is_away
 from context_protection.errors import StoreUnavailable
 from context_protection.guards import Guard
 from context_protection.redis_client import connect
@@ -40,11 +41,15 @@ def _entries(walk: Walk, blocks: Sequence[bytes]) -> list[Entry]:
 
 
 class TableWalks:
+    """A table of the database."""
+
+    def __init__(self) -> None:
+        self._guard = Guard("the table of walks", is_away)
+
     def put(self, walk: Walk, blocks: Sequence[bytes] = ()) -> Walk:
         entries = _entries(walk, blocks)
         rows = ", ".join(["(%s, %s, %s)"] * len(entries))
-        with connection.cursor() as cursor:
-            cursor.execute(WRITE.format(rows), [value for entry in entries for value in entry])
+        self._run(WRITE.format(rows), [value for entry in entries for value in entry])
         return replace(walk, in_table=True)
 
     def get(self, walk_id: str) -> Walk | None:
@@ -57,8 +62,7 @@ class TableWalks:
 
     def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
         key = _block_key(walk.id, number)
-        with connection.cursor() as cursor:
-            cursor.execute(ADD, [key, data, walk.expires_at, time.time()])
+        self._run(ADD, [key, data, walk.expires_at, time.time()])
         return self._read(key) or data
 
     def blocks(self, walk: Walk, numbers: Sequence[int]) -> list[bytes | None]:
@@ -68,9 +72,7 @@ class TableWalks:
 
     def has_blocks(self, walk: Walk, count: int) -> bool:
         keys = _block_keys(walk, range(1, count + 1))
-        with connection.cursor() as cursor:
-            cursor.execute(COUNT.format(_places(keys)), [*keys, time.time()])
-            return bool(cursor.fetchone()[0] == count)
+        return self._run(COUNT.format(_places(keys)), [*keys, time.time()]) == [(count,)]
 
     def purge(self) -> int:
         """Removes what has expired; returns how many rows."""
@@ -83,11 +85,19 @@ class TableWalks:
     def _read(self, key: str) -> bytes | None:
         return self._read_all([key]).get(key)
 
-    @staticmethod
-    def _read_all(keys: Sequence[str]) -> dict[str, bytes]:
-        with connection.cursor() as cursor:
-            cursor.execute(READ.format(_places(keys)), [*keys, time.time()])
-            return {key: bytes(data) for key, data in cursor.fetchall()}
+    def _read_all(self, keys: Sequence[str]) -> dict[str, bytes]:
+        rows = self._run(READ.format(_places(keys)), [*keys, time.time()])
+        return {key: bytes(data) for key, data in rows}
+
+    def _run(self, statement: str, values: Sequence[Any]) -> list[Any]:
+        """The rows that it gives, if it gives any. Raises StoreUnavailable."""
+
+        def rows() -> list[Any]:
+            with connection.cursor() as cursor:
+                cursor.execute(statement, values)
+                return cursor.fetchall() if cursor.description else []
+
+        return self._guard.ask(rows)
 
 
 def _places(keys: Sequence[str]) -> str:
@@ -102,8 +112,9 @@ class RedisWalks:
     def __init__(self, redis_url: str, table: WalkStore) -> None:
         self.redis = connect(redis_url, REDIS_SECONDS)
         self.table = table
-        self._reach = Guard("Redis", (redis.RedisError, OSError))
-        self._room = Guard("Redis, for writing", (redis.ResponseError,))  # full, it refuses writes and goes on reading
+        self._reach = Guard("Redis", lambda error: isinstance(error, redis.RedisError | OSError))
+        # Full, it refuses writes and goes on reading.
+        self._room = Guard("Redis, for writing", lambda error: isinstance(error, redis.ResponseError))
 
     def put(self, walk: Walk, blocks: Sequence[bytes] = ()) -> Walk:
         if not walk.in_table:

@@ -89,6 +89,12 @@ class Answers:
             while self._bytes > self.most_bytes:
                 self._drop(next(iter(self._kept)))
 
+    def forget(self, caller: str | None = None) -> None:
+        """Drops the answers to one caller, or all: cursors in them have turned out to be lost."""
+        with self._lock:
+            for key in [key for key in self._kept if caller in (None, key.caller)]:
+                self._drop(key)
+
     def _drop(self, key: Key) -> None:
         kept = self._kept.pop(key, None)
         if kept is not None:

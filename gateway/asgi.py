@@ -26,6 +26,7 @@ from gateway.process.bridge import run_sync
 from gateway.process.gates import Gate, hashing_paths
 from gateway.process.handler import PooledHandler
 from gateway.process.lifespan import Lifespan
+from gateway.process.readiness import readiness
 from gateway.process.warmup import warm_up
 from gateway.upstreams.clients import close
 from telemetry import recorder
@@ -41,9 +42,11 @@ async def flush_telemetry() -> None:
 
 
 every = connectors()
+starts = [each.start for each in every if each.start]
+stops = [each.stop for each in every if each.stop]
 lifespan = Lifespan(
-    startup=[warm_up, *(each.start for each in every if each.start), streamable_http.start, changes.start],
-    shutdown=[changes.stop, streamable_http.stop, *(each.stop for each in every if each.stop), close, flush_telemetry],
+    startup=[readiness.start, warm_up, *starts, streamable_http.start, changes.start],
+    shutdown=[changes.stop, streamable_http.stop, *stops, close, flush_telemetry, readiness.stop],
 )
 rest_of_http: Endpoint = PooledHandler(gate=Gate(hashing_paths()))
 HTTP: dict[str, Endpoint] = {

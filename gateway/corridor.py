@@ -16,7 +16,17 @@ from asgiref.sync import async_to_sync
 
 from context_protection import policies
 from context_protection.budgets import Budgets
-from context_protection.errors import CallError, InternalError, InvalidCursor, InvalidHandle, TooSlow, invalid_cursor
+from context_protection.databases import is_away
+from context_protection.errors import (
+    CallError,
+    InternalError,
+    InvalidCursor,
+    InvalidHandle,
+    StoreUnavailable,
+    TooSlow,
+    invalid_cursor,
+    store_unavailable,
+)
 from context_protection.lists import page_span
 from context_protection.paged import PagedRows
 from context_protection.payloads import Ask, Envelope, Payload
@@ -38,6 +48,7 @@ from telemetry import recorder
 P = ParamSpec("P")
 T = TypeVar("T")
 
+LOST = ("cursor_expired", "handle_expired")
 LONG_ARGUMENTS = 10_000  # characters
 
 lanes = Lanes(LANE_WIDTH)
@@ -260,10 +271,11 @@ def _failures(call: Call) -> Iterator[None]:
         yield
     except CallError as error:
         _record_error(call, error)
+        if error.reason in LOST:  # or a new beginning would be answered with the same cursor
+            answers.forget(call.caller.id)
         raise _advised(call, error) from None
-    except Exception:
-        logger.exception("call failed", extra={"request_id": call.id, "operation": call.operation})
-        failure = _failure(call)
+    except Exception as error:
+        failure = _failure(call, error)
         _record_error(call, failure)
         raise failure from None
 
@@ -330,9 +342,12 @@ def _acts(name: str) -> bool:
     return operation is not None and operation.kind is Kind.ACTION
 
 
-def _failure(call: Call) -> InternalError:
-    operation = catalogue.find(call.operation)
-    if operation is not None and operation.kind is Kind.ACTION:
+def _failure(call: Call, error: Exception) -> CallError:
+    if is_away(error):
+        logger.warning("database away", extra={"request_id": call.id, "error": type(error).__name__})
+        return _advised_of(call, store_unavailable(1))
+    logger.exception("call failed", extra={"request_id": call.id, "operation": call.operation})
+    if _acts(call.operation):
         said, advice = "it may have been done all the same", "Look whether it was done"
     else:
         said, advice = "nothing was changed", "Try again"
@@ -341,6 +356,14 @@ def _failure(call: Call) -> InternalError:
         reason="internal_error",
         suggestion=f"{advice}. If it stays, tell the operator the request id {call.id}.",
     )
+
+
+def _advised_of(call: Call, error: StoreUnavailable) -> StoreUnavailable:
+    """What acts may have been done before the store was needed."""
+    if not _acts(call.operation):
+        return error
+    said = "A store of this server went away during the call; what was called may have been done all the same."
+    return replace(error, message=said, suggestion="Look whether it was done before you call again.")
 
 
 def _too_slow(call: Call, seconds: int) -> TooSlow:

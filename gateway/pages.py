@@ -111,12 +111,6 @@ def health(request: HttpRequest) -> HttpResponse:
     return _json(document, 200 if document["status"] != "down" else 503)
 
 
-def readiness() -> Mapping[str, Any]:
-    """What /readyz answers (gateway/probes.py): whether calls can be answered now. `status` is "ok" if so."""
-    works = _database_answers()
-    return {"status": "ok" if works else "down", "database": works}
-
-
 @require_safe
 @for_those_known
 def metrics(request: HttpRequest) -> HttpResponse:

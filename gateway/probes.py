@@ -1,23 +1,22 @@
 """What watches a process asks: /healthz, /readyz and, with a key, /metrics. They need none of Django's threads and
-answer while all of those are taken, under whatever Host: who watches knows each process by its address."""
+answer while all of those are taken, under whatever Host: who watches knows each process by its address. The first two
+need no thread and no store."""
 
-import asyncio
 from typing import Any
 
 from django.conf import settings
 
 from context_protection.budget import dumps
 from context_protection.errors import CallError
-from gateway import pages
 from gateway.access.callers import identify
 from gateway.access.pages import has_key
 from gateway.mcp.admission import Endpoint, not_allowed
 from gateway.mcp.handshake import Handshake, refuse
 from gateway.process.bridge import run_sync
+from gateway.process.readiness import readiness
 from telemetry.metrics import metrics_text
 
 SAFE = {"GET", "HEAD"}
-READY_SECONDS = 3.0  # for the database to answer; who asks waits for four (docker/compose.yml)
 
 
 async def healthz(scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -27,12 +26,7 @@ async def healthz(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 async def readyz(scope: dict[str, Any], receive: Any, send: Any) -> None:
     """Whether calls can be answered now: 200, or 503."""
-    try:
-        async with asyncio.timeout(READY_SECONDS):
-            document = await run_sync(pages.readiness)
-    except TimeoutError:
-        document = {"status": "down", "database": False}
-    await _answer(scope, send, document)
+    await _answer(scope, send, readiness.document())
 
 
 def metrics(otherwise: Endpoint) -> Endpoint:

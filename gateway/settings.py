@@ -109,9 +109,21 @@ if EMBEDDED_DATABASE:
         },
     }
 else:
+    from gateway.process.postgres import base as postgres
+
     DATABASES["default"] |= {
+        "ENGINE": "gateway.process.postgres",
         "CONN_MAX_AGE": 0,  # the pool keeps the connections
-        "OPTIONS": {"pool": {"min_size": 2, "max_size": env.int("DATABASE_POOL", default=32), "timeout": 10}},
+        "OPTIONS": {
+            "connect_timeout": 2,
+            "pool": {
+                "connection_class": postgres.Connection,
+                "min_size": 2,
+                "max_size": env.int("DATABASE_POOL", default=32),
+                "timeout": postgres.POOL_SLICE,
+                "reconnect_timeout": 2,  # a pool that has given up connects again when somebody asks
+            },
+        },
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

@@ -41,6 +41,11 @@ def _redis() -> bool:
             return False
 
 
+def postgres_programs() -> Path | None:
+    """The folder of initdb and postgres, of the newest version."""
+    return max(Path("/usr/lib/postgresql").glob("*/bin"), default=None)
+
+
 @dataclass(frozen=True)
 class Need:
     """`name` as a subject of "is missing"; `get` what to do about it, commands as on Debian and Ubuntu."""
@@ -67,6 +72,9 @@ POSTGRES = Need(
 REDIS = Need(f"Redis on {HOST}:{REDIS_PORT}", "apt install redis-server", _redis)
 REDIS_SERVER = Need(
     "the program redis-server", "apt install redis-server", lambda: shutil.which("redis-server") is not None
+)
+POSTGRES_SERVER = Need(
+    "Postgres' programs, in /usr/lib/postgresql", "apt install postgresql", lambda: postgres_programs() is not None
 )
 
 

@@ -1,6 +1,8 @@
 """Stores of a test's own, which it may stop, freeze and fill: each a real server on a free port."""
 
 import os
+import pwd
+import random
 import signal
 import socket
 import subprocess
@@ -11,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+import psycopg
 import redis
 
-from tests.needs import REDIS_SERVER
+from tests.needs import POSTGRES_SERVER, REDIS_SERVER, postgres_programs
 
 T = TypeVar("T")
 START_SECONDS = 30
@@ -21,10 +24,13 @@ AGAIN_SECONDS = 0.05
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Not one that the system gives to clients: a client that tries again while the server is away could be given it,
+    and connect to itself."""
+    for port in random.sample(range(20_000, 32_000), 100):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
 
 
 def until(works: Callable[[], T], seconds: float = START_SECONDS) -> T:
@@ -46,13 +52,15 @@ class Server:
     command: list[str]
     url: str
     answers: Callable[[], object]
+    log: Path
     user: str | None = None
     process: "subprocess.Popen[bytes] | None" = None
 
     def start(self) -> None:
-        self.process = subprocess.Popen(
-            self.command, user=self.user, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-        )
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self.command, user=self.user, stdout=log, stderr=log, start_new_session=True
+            )
         until(self.answers)
 
     def stop(self) -> None:
@@ -94,8 +102,42 @@ def redis_server(directory: Path) -> Iterator[Server]:
             client.ping()
 
     server = Server(
-        ["redis-server", *options, "--maxmemory-policy", "noeviction"], f"redis://127.0.0.1:{port}/0", answers
+        ["redis-server", *options, "--maxmemory-policy", "noeviction"],
+        f"redis://127.0.0.1:{port}/0",
+        answers,
+        directory / "redis.log",
     )
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@contextmanager
+def postgres_server(directory: Path) -> Iterator[Server]:
+    """An empty cluster with the superuser postgres, as whom it runs where the tests are root."""
+    POSTGRES_SERVER.or_skip()
+    programs = postgres_programs()
+    user = "postgres" if os.getuid() == 0 else None
+    data = directory / "postgres"
+    data.mkdir(mode=0o700)
+    if user:
+        account = pwd.getpwnam(user)
+        os.chown(data, account.pw_uid, account.pw_gid)
+        for parent in data.parents:
+            if parent.is_relative_to("/tmp/") and parent.owner() == "root":
+                parent.chmod(parent.stat().st_mode | 0o011)
+    port = free_port()
+    initdb = [f"{programs}/initdb", "-D", str(data), "-U", "postgres", "-A", "trust", "--no-sync", "--locale=C.UTF-8"]
+    subprocess.run(initdb, user=user, check=True, capture_output=True, cwd="/")
+    options = [f"-p{port}", "-h127.0.0.1", f"-k{data}", "-cfsync=off", "-cmax_connections=100"]
+    url = f"postgres://postgres@127.0.0.1:{port}/postgres"
+
+    def answers() -> None:
+        psycopg.connect(url, connect_timeout=2).close()
+
+    server = Server([f"{programs}/postgres", "-D", str(data), *options], url, answers, directory / "postgres.log", user)
     server.start()
     try:
         yield server

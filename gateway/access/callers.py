@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from context_protection.errors import NotAuthenticated
+from django.db import DatabaseError
+
+from context_protection.databases import is_away
+from context_protection.errors import NotAuthenticated, store_unavailable
 from context_protection.live import Live
 from gateway.access.keys import digest
 from gateway.access.models import ApiKey
@@ -72,7 +75,7 @@ async def identify(authorization: str) -> Caller:
 
 def caller_of_key(key: str, keys: "Keys | None" = None) -> Caller:
     """Raises NotAuthenticated."""
-    caller = (keys or _live.get()).by_digest.get(digest(key))
+    caller = (keys or _loaded()).by_digest.get(digest(key))
     if caller is None:
         raise _refused("The API key is unknown or was revoked.")
     if caller.has_expired:
@@ -82,7 +85,7 @@ def caller_of_key(key: str, keys: "Keys | None" = None) -> Caller:
 
 def confirm(caller: Caller, keys: "Keys | None" = None) -> Caller:
     """The caller of a connection that is long open, as it is now. Raises NotAuthenticated if it is no longer let in."""
-    now = (keys or _live.get()).by_id.get(caller.id)
+    now = (keys or _loaded()).by_id.get(caller.id)
     if now is None:
         raise _refused("The API key was revoked.")
     if now.has_expired:
@@ -108,6 +111,17 @@ class Keys:
     @cached_property
     def by_id(self) -> Mapping[str, Caller]:
         return {caller.id: caller for caller in self.by_digest.values()}
+
+
+def _loaded() -> Keys:
+    """All keys as they are now, or as they were when they could be read last. Raises StoreUnavailable where they never
+    could."""
+    try:
+        return _live.get()
+    except DatabaseError as error:
+        if is_away(error):
+            raise store_unavailable(1) from None
+        raise
 
 
 def _load() -> Keys:

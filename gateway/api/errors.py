@@ -1,6 +1,7 @@
 """The REST door's errors: one body for all of them (design: shapes on the wire); a short page for browsers."""
 
 import logging
+import sys
 from typing import Any
 from urllib.parse import quote
 
@@ -10,6 +11,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 
 from context_protection.budget import dumps
+from context_protection.databases import is_away
 from context_protection.errors import (
     CallError,
     InternalError,
@@ -17,10 +19,12 @@ from context_protection.errors import (
     NotAllowed,
     NotAuthenticated,
     UnknownOperation,
+    store_unavailable,
 )
 from gateway.access.callers import CHALLENGE
 
 logger = logging.getLogger(__name__)
+STORE_SECONDS = 5  # until a page is worth asking for again
 LOOK_FIRST = "If it was to change something, look whether it has before you try again."
 
 
@@ -57,6 +61,8 @@ def _as_call_error(exc: Exception) -> CallError:
             return InvalidArgument(str(exc.detail), reason=str(exc.default_code), suggestion="See /api/docs/.")
         case Http404():
             return no_such_address()
+    if is_away(exc):
+        return store_unavailable(1)
     logger.exception("request failed", exc_info=exc)
     return InternalError("Something failed on our side.", reason="internal_error", suggestion=LOOK_FIRST)
 
@@ -125,7 +131,11 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """handler500."""
+    """handler500, also where a store is away."""
+    exception = sys.exception()
+    if exception is not None and is_away(exception):
+        sentence = "A store that this page needs is away, or has no room left. Nothing was changed; try again later."
+        return answer_page(request, store_unavailable(STORE_SECONDS), "Not possible just now", sentence)
     error = InternalError("Something failed on our side.", reason="internal_error", suggestion=LOOK_FIRST)
     sentence = f"{LOOK_FIRST} If it stays, tell the operator when it happened."
     return answer_page(request, error, "Something failed on our side", sentence)

@@ -8,7 +8,8 @@ import mcp.types as types
 from mcp import MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from context_protection.errors import CallError, InternalError, NotFound, shown
+from context_protection.databases import is_away
+from context_protection.errors import CallError, InternalError, NotFound, shown, store_unavailable
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +25,9 @@ def refusals(protocol_version: str, *, uri: str | None = None) -> Iterator[None]
         yield
     except CallError as error:
         raise _refusal(error, protocol_version, uri) from None
-    except Exception:
+    except Exception as error:
+        if is_away(error):
+            raise _refusal(store_unavailable(1), protocol_version, uri) from None
         logger.exception("MCP request failed")
         failure = InternalError("Something failed on our side; nothing was changed.", suggestion="Try again.")
         raise _refusal(failure, protocol_version, uri) from None

@@ -1,17 +1,29 @@
-"""What watches a process is answered although all of Django's threads are taken and the database is slow."""
+"""What watches a process is answered although all of Django's threads are taken and the database is away."""
 
 import json
-import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
 
-from gateway import asgi, pages, probes
+from gateway import asgi, probes
 from gateway.access.callers import identify
-from gateway.process import bridge
+from gateway.process import reach, readiness
+from gateway.process.readiness import Readiness
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Readiness]:
+    """A look on the test's own thread, where its database is."""
+    looked = Readiness()
+    monkeypatch.setattr(probes, "readiness", looked)
+    looked.look()
+    yield looked
+    looked.close()
+    reach.database.is_away = False
 
 
 async def ask(address: str, method: str = "GET") -> tuple[int, dict[bytes, bytes], Any]:
@@ -39,36 +51,31 @@ async def test_the_process_lives():
     assert (status, headers[b"content-type"], document) == (200, b"application/json", {"status": "ok"})
 
 
-async def test_calls_can_be_answered():
+async def test_calls_can_be_answered(looked: Readiness):
     status, _, document = await ask("/readyz")
     assert status == 200
     assert document["status"] == "ok"
     assert document["database"] is True
 
 
-async def test_calls_cannot_be_answered_without_the_database(monkeypatch: pytest.MonkeyPatch):
+async def test_calls_cannot_be_answered_without_the_database(monkeypatch: pytest.MonkeyPatch, looked: Readiness):
     def broken(self: Any) -> Any:
         raise DatabaseError
 
-    monkeypatch.setattr(type(pages.connection._connections["default"]), "cursor", broken)
+    monkeypatch.setattr(type(connection._connections["default"]), "cursor", broken)
+    monkeypatch.setattr(Readiness, "_ask_postgres", broken)
+    looked.look()
     status, _, document = await ask("/readyz")
     assert (status, document["status"], document["database"]) == (503, "down", False)
 
 
-async def test_a_database_that_does_not_answer_in_time_is_down(monkeypatch: pytest.MonkeyPatch):
-    answers = threading.Event()
-    monkeypatch.setattr(pages, "readiness", lambda: answers.wait(20))
-    monkeypatch.setattr(probes, "READY_SECONDS", 0.05)
-    token = bridge.on_callers_thread.set(False)
-    try:
-        status, _, document = await ask("/readyz")
-    finally:
-        bridge.on_callers_thread.reset(token)
-        answers.set()
-    assert (status, document) == (503, {"status": "down", "database": False})
+async def test_what_was_seen_long_ago_counts_for_nothing(monkeypatch: pytest.MonkeyPatch, looked: Readiness):
+    monkeypatch.setattr(readiness, "OLD_SECONDS", -1.0)
+    status, _, document = await ask("/readyz")
+    assert (status, document["status"], document["database"]) == (503, "down", True)
 
 
-async def test_probes_need_none_of_djangos_threads(monkeypatch: pytest.MonkeyPatch):
+async def test_probes_need_none_of_djangos_threads(monkeypatch: pytest.MonkeyPatch, looked: Readiness):
     async def stalled(scope: Any, receive: Any, send: Any) -> None:
         raise AssertionError("the request has come to Django")
 

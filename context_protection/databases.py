@@ -1,0 +1,32 @@
+"""What a database's errors mean: that it cannot be used just now, or that a statement is wrong."""
+
+import sqlite3
+
+from django.db import InterfaceError, OperationalError
+
+_SQLITE = frozenset(
+    (
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+    )
+)
+# Of Postgres: the connection, its resources, an operator's doing, its disk; and single ones.
+_POSTGRES_CLASSES = ("08", "53", "57", "58")
+_LOCKED, _READ_ONLY, _STOPPED_BY_US = "55P03", "25006", "57014"
+
+
+def is_away(error: BaseException) -> bool:
+    """Whether the same statement is worth trying a little later: the database is away, locked, read-only or full. Not
+    so of a query that was stopped for its time, or is wrong."""
+    cause = error.__cause__ or error
+    code = getattr(cause, "sqlite_errorcode", None)
+    if code is not None:
+        return code & 0xFF in _SQLITE
+    state = getattr(cause, "sqlstate", None)
+    if state:
+        return state in (_LOCKED, _READ_ONLY) or (state.startswith(_POSTGRES_CLASSES) and state != _STOPPED_BY_US)
+    return isinstance(error, OperationalError | InterfaceError)

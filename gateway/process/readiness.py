@@ -1,0 +1,142 @@
+"""Whether this process can answer calls now: looked at by a thread of its own, every second, and sooner where somebody
+waits for the database. Probes read what was seen last, and never wait for a store."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import redis
+from django.conf import settings
+from django.db import DatabaseError, close_old_connections, connection
+
+from context_protection.redis_client import connect
+from gateway.answers import answers
+from gateway.process.reach import database
+
+LOOK_SECONDS = 1.0  # between two looks
+ANSWER_SECONDS = 1.0  # for a store to answer one
+MARK_SECONDS = 600  # that Redis keeps what this process put there to see whether it loses anything
+OLD_SECONDS = 10.0  # after which what was seen counts for nothing: the thread has died, or hangs
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a look saw. `redis`: None where there is none; without it, calls are answered from the database."""
+
+    database: bool
+    redis: bool | None
+    at: float  # time.monotonic()
+
+    def document(self) -> dict[str, Any]:
+        """What /readyz answers. `status` is "ok" where calls can be answered."""
+        age = time.monotonic() - self.at
+        ready = self.database and age < OLD_SECONDS
+        stores = {"database": self.database} | ({} if self.redis is None else {"redis": self.redis})
+        return {"status": "ok" if ready else "down", **stores, "secondsAgo": round(age, 1)}
+
+
+class Readiness:
+    def __init__(self, redis_lost: Callable[[], None] = lambda: None) -> None:
+        """`redis_lost` is called when Redis turns out to have been emptied, or started anew without its data."""
+        self._redis_lost = redis_lost
+        self._mark, self._is_marked = f"sluice:process:{uuid4().hex}", False
+        self._seen: Seen | None = None
+        self._ended = threading.Event()
+        self._postgres: psycopg.Connection[Any] | None = None
+        self._redis: redis.Redis | None = None
+
+    async def start(self) -> None:
+        self._ended.clear()
+        threading.Thread(target=self._run, name="readiness", daemon=True).start()
+
+    async def stop(self) -> None:
+        self._ended.set()
+        database.suspect()
+
+    def document(self) -> Mapping[str, Any]:
+        """Waits for nothing."""
+        return self._seen.document() if self._seen else {"status": "down", "database": False}
+
+    def look(self) -> None:
+        database.wanted.clear()
+        answers = self._database_answers()
+        database.is_away = not answers
+        self._note(Seen(answers, self._redis_answers(), time.monotonic()))
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            try:
+                self.look()
+            except Exception:
+                logger.exception("stores not looked at")
+            finally:
+                close_old_connections()
+            database.wanted.wait(LOOK_SECONDS)
+        database.is_away = False
+        self.close()
+
+    def _note(self, seen: Seen) -> None:
+        before, self._seen = self._seen, seen
+        if seen.database != (before is None or before.database):
+            logger.warning("the database answers again" if seen.database else "the database does not answer")
+
+    # -- The stores ---------------------------------------------------------------------------------
+
+    def _database_answers(self) -> bool:
+        try:
+            self._ask_postgres() if connection.vendor == "postgresql" else self._ask_sqlite()
+        except (DatabaseError, psycopg.Error, OSError):
+            return False
+        return True
+
+    def _ask_sqlite(self) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+
+    def _ask_postgres(self) -> None:
+        """On a connection beside the pool, whose own may all be in use."""
+        try:
+            if self._postgres is None:
+                parameters = connection.get_connection_params()
+                self._postgres = _Impatient.connect(**{**parameters, "autocommit": True})
+            self._postgres.execute("SELECT 1")
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        if self._postgres is not None:
+            self._postgres.close()
+            self._postgres = None
+
+    def _redis_answers(self) -> bool | None:
+        if not settings.REDIS_URL:
+            return None
+        self._redis = self._redis or connect(settings.REDIS_URL, ANSWER_SECONDS)
+        try:
+            was_there = self._redis.set(self._mark, 1, ex=MARK_SECONDS, get=True)
+        except redis.ResponseError:  # it is full, which is not away
+            return True
+        except (redis.RedisError, OSError):
+            return False
+        if self._is_marked and not was_there:
+            logger.warning("Redis has lost what it held")
+            self._redis_lost()
+        self._is_marked = True
+        return True
+
+
+class _Impatient(psycopg.Connection[Any]):
+    """Every answer has a deadline."""
+
+    def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
+        return super().wait(gen, *args, **{**kwargs, "timeout": ANSWER_SECONDS})
+
+
+readiness = Readiness(redis_lost=answers.forget)
