@@ -29,7 +29,7 @@ from gateway.process.lifespan import Lifespan
 from gateway.process.readiness import readiness
 from gateway.process.warmup import warm_up
 from gateway.upstreams.clients import close
-from telemetry import recorder
+from telemetry import recorder, rejections
 
 changes = Changes(sessions, fingerprint, stdio_peer=None)
 server = build_server(changes=changes)
@@ -39,6 +39,7 @@ legacy_sse = LegacySSE(server, sessions)
 
 async def flush_telemetry() -> None:
     await run_sync(recorder.stop)
+    await run_sync(rejections.stop)
 
 
 every = connectors()

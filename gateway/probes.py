@@ -10,6 +10,7 @@ from context_protection.budget import dumps
 from context_protection.errors import CallError
 from gateway.access.callers import identify
 from gateway.access.pages import has_key
+from gateway.access.visits import PAGE, Visit
 from gateway.mcp.admission import Endpoint, not_allowed
 from gateway.mcp.handshake import Handshake, refuse
 from gateway.process.bridge import run_sync
@@ -40,7 +41,7 @@ def metrics(otherwise: Endpoint) -> Endpoint:
             return
         try:
             if not is_public:
-                await identify(authorization)
+                await identify(authorization, Visit.of(scope, PAGE))
         except CallError as error:
             await refuse(send, error)
             return

@@ -16,8 +16,8 @@ from django.utils.text import capfirst
 from telemetry import queries, wording
 from telemetry.audit_table import audit_table
 from telemetry.dashboard import dashboard
-from telemetry.filters import TimeFilter, chosen_range
-from telemetry.models import Alert, TelemetryRecord, TokenAudit
+from telemetry.filters import MinuteFilter, TimeFilter, chosen_range
+from telemetry.models import Alert, RejectedKey, TelemetryRecord, TokenAudit
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at run time
@@ -179,6 +179,24 @@ class TokenAuditAdmin(ReadOnlyAdmin):
     @admin.display(description="actual", ordering="actual_tokens")
     def actual(self, audit: TokenAudit) -> str:
         return wording.whole(audit.actual_tokens)
+
+
+@admin.register(RejectedKey)
+class RejectedKeyAdmin(ReadOnlyAdmin):
+    list_display = ("time", "address", "attempts", "door", "begins_with")
+    list_display_links = ("time", "address")
+    list_filter = (MinuteFilter, "door")
+    search_fields = ("address__startswith", "hint__startswith")
+    search_help_text = "An address, or how a key begins"
+    fields = ("time", "address", "attempts", "last_at", "door", "begins_with")
+
+    @admin.display(description="time", ordering="minute")
+    def time(self, rejected: RejectedKey) -> str:
+        return f"{timezone.localtime(rejected.minute):%d %b %H:%M}"
+
+    @admin.display(description="key begins with", ordering="hint")
+    def begins_with(self, rejected: RejectedKey) -> str:
+        return f"{rejected.hint}…" if rejected.hint else wording.NOTHING
 
 
 @admin.register(Alert)

@@ -51,6 +51,7 @@ ESTIMATES = Counter(
     ("within_20_percent",),
     registry=REGISTRY,
 )
+REJECTED_KEYS = Counter("sluice_rejected_keys", "Calls whose key was refused.", ("door",), registry=REGISTRY)
 
 _operations: set[str] = set()
 

@@ -6,7 +6,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, Metric, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from telemetry import recorder
+from telemetry import recorder, rejections
 from telemetry.counters import REGISTRY
 
 
@@ -22,6 +22,8 @@ class RecorderCollector(Collector):
         yield CounterMetricFamily("sluice_telemetry_stored", "Calls stored.", state.stored)
         yield CounterMetricFamily("sluice_telemetry_dropped", "Calls lost to telemetry.", state.dropped)
         yield CounterMetricFamily("sluice_telemetry_corrected", "Calls with a figure put right.", state.corrected)
+        dropped = rejections.state().dropped
+        yield CounterMetricFamily("sluice_rejected_keys_dropped", "Refused keys that could not be stored.", dropped)
 
 
 REGISTRY.register(RecorderCollector())

@@ -1,4 +1,4 @@
-"""What is kept: a row per call, one per audited token count, and the alerts that they gave rise to."""
+"""What is kept: a row per call, one per audited token count, the keys that were refused, and alerts."""
 
 from django.db import models
 from django.utils import timezone
@@ -113,6 +113,36 @@ class TokenAudit(models.Model):
 
     def __str__(self) -> str:
         return f"{self.operation} {self.at:%Y-%m-%d %H:%M:%S} ({self.text_class})"
+
+
+class RejectedKey(models.Model):
+    """The keys that were refused to one address in one minute. Counted up by telemetry.rejections."""
+
+    DOORS = [*((door.value, door.label) for door in Door if door != Door.STDIO), ("page", "Page")]
+
+    minute = models.DateTimeField("time", help_text="The minute, by its beginning.")
+    address = models.CharField(
+        max_length=45, help_text='Where the calls came from; "others" are those beyond 1,000 addresses in the minute.'
+    )
+    door = models.CharField(max_length=16, choices=DOORS, help_text="The way the last call came in.")
+    hint = models.CharField(
+        "key begins with",
+        max_length=16,
+        blank=True,
+        help_text="The first characters of the last key that had a key's form. Empty: none had.",
+    )
+    attempts = models.PositiveIntegerField(help_text="Calls whose key was refused.")
+    last_at = models.DateTimeField("last attempt")
+
+    class Meta:
+        verbose_name = "rejected key"
+        ordering = ("-minute", "address")
+        constraints = (
+            models.UniqueConstraint(fields=("minute", "address"), name="telemetry_one_row_per_address_and_minute"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.address} {self.minute:%Y-%m-%d %H:%M} ({self.attempts})"
 
 
 class Alert(models.Model):

@@ -1,4 +1,4 @@
-"""Forgets calls and audits after the retention."""
+"""Forgets calls, audits and refused keys after the retention."""
 
 import logging
 from datetime import datetime, timedelta
@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db.models import Manager
 from django.utils import timezone
 
-from telemetry.models import TelemetryRecord, TokenAudit
+from telemetry.models import RejectedKey, TelemetryRecord, TokenAudit
 
 BATCH = 5_000  # rows: short transactions, so that the writer of calls never waits long
 
@@ -23,6 +23,11 @@ def purge_old_calls(*, now: datetime | None = None, batch: int = BATCH) -> int:
 def purge_old_audits(*, now: datetime | None = None, batch: int = BATCH) -> int:
     """The same for token audits."""
     return _purge(TokenAudit.objects, "at", now or timezone.now(), batch)
+
+
+def purge_old_rejected_keys(*, now: datetime | None = None, batch: int = BATCH) -> int:
+    """The same for keys that were refused."""
+    return _purge(RejectedKey.objects, "minute", now or timezone.now(), batch)
 
 
 def _purge(rows: Manager[Any], time: str, now: datetime, batch: int) -> int:

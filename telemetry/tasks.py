@@ -15,3 +15,4 @@ def check_alerts() -> None:
 def purge_old_calls() -> None:
     retention.purge_old_calls()
     retention.purge_old_audits()
+    retention.purge_old_rejected_keys()

@@ -17,7 +17,7 @@ from gateway.access.models import ApiKey
 from gateway.connectors.hostaway.models import Booking
 from gateway.operations import catalogue
 from gateway.process import bridge
-from telemetry import recorder
+from telemetry import recorder, rejections
 from tests.doors import Doors
 from tests.gateway.connectors.tools import invented
 
@@ -80,7 +80,7 @@ def sample_account_again(request: pytest.FixtureRequest, django_db_blocker: Any)
 @pytest.fixture(autouse=True)
 def on_this_thread() -> Iterator[None]:
     token = bridge.on_callers_thread.set(True)
-    with recorder.on_callers_thread():
+    with recorder.on_callers_thread(), rejections.on_callers_thread():
         yield
     bridge.on_callers_thread.reset(token)
 

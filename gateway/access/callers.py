@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 
 from django.db import DatabaseError
@@ -11,9 +12,12 @@ from django.db import DatabaseError
 from context_protection.databases import is_away
 from context_protection.errors import NotAuthenticated, store_unavailable
 from context_protection.live import Live
-from gateway.access.keys import digest
+from gateway.access.keys import digest, hint
 from gateway.access.models import ApiKey
+from gateway.access.visits import Visit
 from gateway.process.bridge import run_sync
+from telemetry import rejections
+from telemetry.rejections import Rejection
 
 CHALLENGE = 'Bearer realm="sluice"'  # WWW-Authenticate
 
@@ -57,20 +61,27 @@ def current() -> "Keys | None":
     return _live.current()
 
 
-def caller_of(authorization: str, keys: "Keys | None" = None) -> Caller:
-    """The caller of an `Authorization` header. Raises NotAuthenticated."""
-    scheme, _, key = authorization.partition(" ")
-    if not authorization:
+def caller_of(authorization: str, visit: Visit, keys: "Keys | None" = None) -> Caller:
+    """The caller of an `Authorization` header. Raises NotAuthenticated; a key that is refused is recorded."""
+    scheme, _, rest = authorization.partition(" ")
+    key = rest.strip()
+    if not authorization or (scheme.lower() == "bearer" and not key):
         raise _refused("The call has no API key.")
     if scheme.lower() != "bearer":
         raise _refused("The Authorization header is not of the form 'Bearer <key>'.")
-    return caller_of_key(key.strip(), keys)
+    try:
+        return caller_of_key(key, keys)
+    except NotAuthenticated:
+        rejections.record(Rejection(datetime.now(UTC), visit.door, visit.address, hint(key)))
+        raise
 
 
-async def identify(authorization: str) -> Caller:
+async def identify(authorization: str, visit: Visit) -> Caller:
     """`caller_of`, on the event loop: a thread is taken only when keys have to be loaded."""
     keys = current()
-    return caller_of(authorization, keys) if keys is not None else await run_sync(caller_of, authorization)
+    if keys is not None:
+        return caller_of(authorization, visit, keys)
+    return await run_sync(caller_of, authorization, visit)
 
 
 def caller_of_key(key: str, keys: "Keys | None" = None) -> Caller:

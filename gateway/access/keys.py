@@ -1,9 +1,11 @@
 """API keys as texts: how they are made, and what is kept of them."""
 
 import hashlib
+import re
 import secrets
 
 PREFIX = "slc_"
+_FORM = re.compile(rf"{PREFIX}[\w-]{{43}}", re.ASCII)
 SHOWN_CHARS = len(PREFIX) + 6
 
 
@@ -14,6 +16,12 @@ def new_key() -> str:
 def digest(key: str) -> str:
     """What is stored of a key. A key is 256 random bits, so that a plain hash suffices."""
     return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
+
+
+def hint(key: str) -> str:
+    """What may be shown of a key that is not known: its first characters if it has the form of ours. Another
+    secret, sent by mistake, is not shown at all."""
+    return prefix(key) if _FORM.fullmatch(key) else ""
 
 
 def prefix(key: str) -> str:

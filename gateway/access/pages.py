@@ -13,6 +13,7 @@ from django.utils.cache import patch_vary_headers
 
 from context_protection.errors import NotAuthenticated
 from gateway.access.callers import caller_of
+from gateway.access.visits import PAGE, Visit
 from gateway.api.errors import key_needed
 
 View = Callable[..., HttpResponseBase]
@@ -25,7 +26,7 @@ def may_look(request: HttpRequest) -> bool:
         return True
     authorization = request.headers.get("Authorization", "")
     if has_key(authorization):
-        caller_of(authorization)
+        caller_of(authorization, Visit.of_request(request, PAGE))
         return True
     return False
 

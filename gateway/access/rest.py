@@ -6,11 +6,12 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from gateway.access.callers import CHALLENGE, Caller, caller_of
+from gateway.access.visits import Visit
 
 
 class ApiKeyAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[Any, None]:
-        caller: Caller = caller_of(request.headers.get("Authorization", ""))
+        caller: Caller = caller_of(request.headers.get("Authorization", ""), Visit.of_request(request, "rest"))
         return caller, None
 
     def authenticate_header(self, request: Request) -> str:

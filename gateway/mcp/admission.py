@@ -12,6 +12,7 @@ from mcp.types import JSONRPCError
 
 from context_protection.errors import CallError
 from gateway.access.callers import Caller
+from gateway.access.visits import Visit
 from gateway.mcp.handshake import Handshake, refuse
 from gateway.mcp.peers import SCOPE_KEY, Peer
 from gateway.mcp.sessions import Ending, Sessions
@@ -36,7 +37,7 @@ async def admit(
     response = _Response(send)
     with Share(known) as share:
         try:
-            caller, receive = await _arrival(scope, receive, share)
+            caller, receive = await _arrival(scope, receive, share, door)
         except ClientGone:
             return
         except CallError as error:
@@ -59,10 +60,10 @@ async def admit(
             await response.finish()
 
 
-async def _arrival(scope: dict[str, Any], receive: Any, share: Share) -> tuple[Caller, Any]:
+async def _arrival(scope: dict[str, Any], receive: Any, share: Share, door: str) -> tuple[Caller, Any]:
     """Who calls, and a `receive` whose first message is the whole body, which nobody without a key gets read. Raises
     CallError, ClientGone, or _Unread."""
-    caller = await Handshake.of(scope).caller()
+    caller = await Handshake.of(scope).caller(Visit.of(scope, door))
     if scope["method"] == "GET":
         return caller, receive
     pieces: list[bytes] = []

@@ -10,6 +10,7 @@ from django.http.request import split_domain_port, validate_host
 from context_protection.budget import dumps
 from context_protection.errors import CallError, InvalidArgument, NotAllowed
 from gateway.access.callers import CHALLENGE, Caller, identify
+from gateway.access.visits import Visit
 
 
 @dataclass(frozen=True)
@@ -25,11 +26,11 @@ class Handshake:
     def get(self, name: str) -> str:
         return self.headers.get(name.encode(), b"").decode("latin-1").strip()
 
-    async def caller(self) -> Caller:
+    async def caller(self, visit: Visit) -> Caller:
         """Who may come in. Raises CallError: 400 (Host), 403 (Origin), 401 (key)."""
         self._check_host()
         self.check_origin()
-        return await identify(self.get("authorization"))
+        return await identify(self.get("authorization"), visit)
 
     def _check_host(self) -> None:
         host = self.get("host")

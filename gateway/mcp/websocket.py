@@ -29,6 +29,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from context_protection.errors import CallError, InvalidArgument
+from gateway.access.visits import Visit
 from gateway.mcp.handshake import Handshake, refusal
 from gateway.mcp.in_flight import InFlight
 from gateway.mcp.peers import Peer
@@ -58,7 +59,7 @@ class WebSocketEndpoint:
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         await receive()
         try:
-            caller = await Handshake.of(scope).caller()
+            caller = await Handshake.of(scope).caller(Visit.of(scope, "websocket"))
             _check_subprotocol(scope)
         except CallError as error:
             await _refuse(scope, send, error)

@@ -10,6 +10,7 @@ from django.contrib.auth import get_user
 from django.http import HttpRequest, parse_cookie
 
 from gateway.access.callers import identify
+from gateway.access.visits import Visit
 from gateway.process import bodies
 from gateway.process.bodies import LARGEST_BODY, SMALL_BODY, Room
 from gateway.process.bridge import run_sync
@@ -30,7 +31,7 @@ class Sender:
         if length == 0 and b"transfer-encoding" not in headers:
             return ANYBODY
         if scope["path"].startswith(REST):
-            await identify(headers.get(b"authorization", b"").decode("latin-1"))
+            await identify(headers.get(b"authorization", b"").decode("latin-1"), Visit.of(scope, "rest"))
             return cls(bodies.known)
         if length > SMALL_BODY and b"cookie" in headers and await run_sync(_is_staff, headers[b"cookie"]):
             return cls(bodies.known, bodies.large_bodies().get(scope["path"], LARGEST_BODY))

@@ -9,6 +9,7 @@ from django.db import DatabaseError, connection
 
 from gateway import asgi, probes
 from gateway.access.callers import identify
+from gateway.access.visits import Visit
 from gateway.process import reach, readiness
 from gateway.process.readiness import Readiness
 
@@ -109,7 +110,7 @@ def no_django(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 async def test_a_scraper_with_a_key_is_answered_under_any_host_and_without_django(no_django: list[str], api_key: str):
-    await identify(f"Bearer {api_key}")  # loads the keys on this thread
+    await identify(f"Bearer {api_key}", Visit("page", "127.0.0.1"))  # loads the keys on this thread
     status, headers, body = await answered("/metrics", host=BY_ADDRESS, authorization=f"Bearer {api_key}")
     assert status == 200
     assert headers[b"content-type"].startswith(b"text/plain")

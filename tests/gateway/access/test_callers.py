@@ -11,9 +11,12 @@ from context_protection.errors import NotAuthenticated
 from gateway.access.callers import caller_of, caller_of_key
 from gateway.access.keys import digest, new_key
 from gateway.access.models import ApiKey
+from gateway.access.visits import Visit
 from tests.doors import Doors
 
 pytestmark = pytest.mark.django_db
+
+HERE = Visit("rest", "127.0.0.1")
 
 
 @pytest.fixture
@@ -60,9 +63,9 @@ def test_no_two_keys_are_alike_and_each_is_long():
 
 def test_a_key_names_its_caller(issued: tuple[ApiKey, str]):
     key, secret = issued
-    caller = caller_of(f"Bearer {secret}")
+    caller = caller_of(f"Bearer {secret}", HERE)
     assert (caller.id, caller.name) == (f"key:{key.pk}", "desk")
-    assert caller_of(f"bearer   {secret} ") == caller
+    assert caller_of(f"bearer   {secret} ", HERE) == caller
 
 
 def test_who_calls_costs_no_query(issued: tuple[ApiKey, str], django_assert_num_queries: Any):
@@ -75,8 +78,8 @@ def test_who_calls_costs_no_query(issued: tuple[ApiKey, str], django_assert_num_
     ("header", "words"),
     [
         ("", "no API key"),
-        ("Bearer", "unknown"),
-        ("Bearer ", "unknown"),
+        ("Bearer", "no API key"),
+        ("Bearer ", "no API key"),
         ("Bearer slc_wrong", "unknown"),
         ("Bearer \ud800", "unknown"),
         ("Basic dXNlcjpwYXNz", "not of the form"),
@@ -85,7 +88,7 @@ def test_who_calls_costs_no_query(issued: tuple[ApiKey, str], django_assert_num_
 )
 def test_any_other_header_is_refused_and_not_repeated(header: str, words: str):
     with pytest.raises(NotAuthenticated, match=words) as refused:
-        caller_of(header)
+        caller_of(header, HERE)
     assert refused.value.value == "(not shown)"
     assert header not in str(refused.value.document()) or len(header) < 8
 

@@ -14,10 +14,12 @@ from django.test import override_settings
 from django.urls import path
 
 from gateway.access.callers import identify
+from gateway.access.visits import Visit
 from gateway.process import bodies
 from gateway.process.bodies import LARGEST_BODY, SMALL_BODY
 from gateway.process.handler import PooledHandler
 
+HERE = Visit("rest", "127.0.0.1")
 together: threading.Barrier | None = None
 numbers = itertools.count()
 of_this_thread = threading.local()
@@ -205,7 +207,7 @@ async def test_without_a_key_no_body_is_read_for_the_api(handler: PooledHandler)
 
 
 async def test_with_a_key_a_body_is_read_for_the_api(handler: PooledHandler, api_key: str):
-    await identify(f"Bearer {api_key}")  # loads the keys on this thread, whose transaction has them
+    await identify(f"Bearer {api_key}", HERE)  # loads the keys on this thread, whose transaction has them
     headers = {"content_length": "9", "authorization": f"Bearer {api_key}"}
     exchange = Exchange(handler, "/api/v1/size", "POST", **headers)
     await exchange.send(b"begun", more=True)
@@ -221,7 +223,7 @@ async def test_bodies_of_the_unknown_take_no_room_of_the_known(
     unknown = Exchange(handler, "/size", "POST", content_length=str(len(large)))
     await unknown.send(large)
     assert await unknown.reason() == (503, "busy")
-    await identify(f"Bearer {api_key}")
+    await identify(f"Bearer {api_key}", HERE)
     known = Exchange(handler, "/api/v1/size", "POST", content_length=str(len(large)), authorization=f"Bearer {api_key}")
     await known.send(large)
     assert await known.answer() == (200, str(len(large)))
@@ -257,7 +259,7 @@ async def test_a_rest_call_of_a_foreign_origin_is_refused_before_its_key_and_bod
 
 @pytest.mark.parametrize("origin", ["http://localhost", "https://localhost", "https://friend.example", ""])
 async def test_a_rest_call_of_an_own_or_trusted_origin_is_let_in(handler: PooledHandler, api_key: str, origin: str):
-    await identify(f"Bearer {api_key}")
+    await identify(f"Bearer {api_key}", HERE)
     with override_settings(CSRF_TRUSTED_ORIGINS=["https://friend.example"]):
         exchange = Exchange(handler, "/api/v1/size", authorization=f"Bearer {api_key}", origin=origin)
         await exchange.send()

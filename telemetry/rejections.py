@@ -1,0 +1,167 @@
+"""Keys that were refused: one row per address and minute, however many there were.
+
+    record(rejection)  ─►  queue (10,000)  ─►  writer thread  ─►  store(): counts added up
+
+The queue and its writer are those of calls (telemetry/recorder.py): a refusal waits for nothing and writes nothing. A
+flood from one address is one row a minute; a flood from many is at most MOST_ADDRESSES rows, and one for the rest.
+"""
+
+import atexit
+import ipaddress
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, transaction
+
+from telemetry import counters
+from telemetry.models import RejectedKey
+from telemetry.recorder import SHUTDOWN, Recorder, RecorderState
+from telemetry.storage import Stored, release_connection
+
+MOST_ADDRESSES = 1_000  # with a row of their own, a minute
+OTHERS = "others"  # the address of all beyond them
+UNKNOWN = "unknown"
+
+TABLE = RejectedKey._meta.db_table
+ADD = (
+    f"INSERT INTO {TABLE} (minute, address, door, hint, attempts, last_at) VALUES (%s, %s, %s, %s, %s, %s) "  # noqa: S608 (names of our own)
+    f"ON CONFLICT (minute, address) DO UPDATE SET attempts = {TABLE}.attempts + excluded.attempts, "
+    f"door = excluded.door, last_at = excluded.last_at, "
+    f"hint = CASE WHEN excluded.hint = '' THEN {TABLE}.hint ELSE excluded.hint END"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A key that was refused. `hint` is what may be shown of it: never enough to use it."""
+
+    at: datetime  # aware, UTC
+    door: str
+    address: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The rejections of one address in one minute; door and hint are the last one's."""
+
+    minute: datetime
+    address: str
+    last: Rejection
+    attempts: int
+    hint: str
+
+
+def store(rejections: Sequence[Rejection]) -> Stored:
+    """Adds a batch to the rows, in one transaction. Raises DatabaseError, and nothing is stored."""
+    try:
+        with transaction.atomic():
+            rows = list(_within_bounds(_tallies((_minute(each), _address(each.address), each) for each in rejections)))
+            with connection.cursor() as cursor:
+                cursor.executemany(ADD, [_row(tally) for tally in rows])
+    finally:
+        release_connection()
+    for each in rejections:
+        counters.REJECTED_KEYS.labels(each.door).inc()
+    return Stored(stored=len(rejections))
+
+
+def _tallies(rejections: Iterable[tuple[datetime, str, Rejection]]) -> list[Tally]:
+    """In the order of their rows, so that two processes never wait for each other."""
+    found: dict[tuple[datetime, str], Tally] = {}
+    for minute, address, each in rejections:
+        before = found.get((minute, address))
+        found[minute, address] = Tally(
+            minute=minute,
+            address=address,
+            last=each,
+            attempts=1 + (before.attempts if before else 0),
+            hint=each.hint or (before.hint if before else ""),
+        )
+    return [found[key] for key in sorted(found)]
+
+
+def _within_bounds(tallies: Sequence[Tally]) -> Iterator[Tally]:
+    for minute in sorted({tally.minute for tally in tallies}):
+        of_minute = [tally for tally in tallies if tally.minute == minute]
+        rows = RejectedKey.objects.filter(minute=minute)
+        known = set(rows.filter(address__in=[tally.address for tally in of_minute]).values_list("address", flat=True))
+        room = MOST_ADDRESSES - rows.exclude(address=OTHERS).count()
+        new = [tally for tally in of_minute if tally.address not in known]
+        beyond = {tally.address for tally in new[max(0, room) :]}
+        yield from (tally for tally in of_minute if tally.address not in beyond)
+        if rest := [tally for tally in of_minute if tally.address in beyond]:
+            yield replace(rest[-1], address=OTHERS, attempts=sum(tally.attempts for tally in rest))
+
+
+def _minute(rejection: Rejection) -> datetime:
+    return rejection.at.replace(second=0, microsecond=0)
+
+
+def _address(text: str) -> str:
+    """In one spelling; what a proxy hands on need not be an address at all."""
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return UNKNOWN
+    return str(getattr(address, "ipv4_mapped", None) or address).partition("%")[0]
+
+
+def _row(tally: Tally) -> tuple[Any, ...]:
+    moment = connection.ops.adapt_datetimefield_value
+    door, last_at = tally.last.door, tally.last.at
+    return moment(tally.minute), tally.address, door, tally.hint, tally.attempts, moment(last_at)
+
+
+# -- The recorder of this process ---------------------------------------------------------------------
+
+
+def _new(*, threaded: bool = True) -> Recorder[Rejection]:
+    return Recorder(store, name="rejected-keys", threaded=threaded)
+
+
+_recorder = _new()
+
+
+def record(rejection: Rejection) -> None:
+    """Notes one rejection: a few microseconds, no I/O, no error. A full queue drops it and counts that."""
+    _recorder.record(rejection)
+
+
+def flush(timeout: float = SHUTDOWN) -> bool:
+    """Blocks until everything recorded so far is stored or given up; False after `timeout` seconds."""
+    return _recorder.flush(timeout)
+
+
+def stop(timeout: float = SHUTDOWN) -> bool:
+    """For shutdown: flushes for at most `timeout` seconds and ends the writer thread. May be repeated."""
+    return _recorder.stop(timeout)
+
+
+def state() -> RecorderState:
+    return _recorder.state()
+
+
+@contextmanager
+def on_callers_thread() -> Iterator[None]:
+    """For tests: a fresh recorder without a thread; `flush()` writes where it is called."""
+    global _recorder
+    ordinary, _recorder = _recorder, _new(threaded=False)
+    try:
+        yield
+    finally:
+        _recorder = ordinary
+
+
+def _start_afresh() -> None:
+    """A forked process has neither the thread nor its parent's rejections."""
+    global _recorder
+    _recorder = _new()
+
+
+os.register_at_fork(after_in_child=_start_afresh)
+atexit.register(stop)
