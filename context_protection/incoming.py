@@ -36,15 +36,28 @@ def check(data: bytes | str, parameter: str = "body") -> None:
     bare = _without_texts(text, parameter)
     if _values(bare) > MOST_VALUES:
         raise _too_many(parameter)
-    if _is_too_deep(bare):
+    if _is_deeper(bare, DEEPEST):
         raise _too_deep(parameter)
+
+
+def is_deeper(text: bytes, levels: int) -> bool:
+    """Whether a document, or what ought to be one, has more levels than these before it ends or breaks."""
+    return _is_deeper(_between_quotes(_without_escapes(text)), levels)
 
 
 def _without_texts(text: bytes, parameter: str) -> bytes:
     """The document with a quote in the place of each text. Each step is one of C's loops over the bytes."""
-    text = text.replace(rb"\\", b"").replace(rb"\"", b"")
+    text = _without_escapes(text)
     if text.count(b'"') > MOST_QUOTES:  # before there is a piece for each
         raise _too_many(parameter)
+    return _between_quotes(text)
+
+
+def _without_escapes(text: bytes) -> bytes:
+    return text.replace(rb"\\", b"").replace(rb"\"", b"")
+
+
+def _between_quotes(text: bytes) -> bytes:
     return b'"'.join(text.split(b'"')[::2]).translate(None, _WHITESPACE)
 
 
@@ -54,13 +67,12 @@ def _values(bare: bytes) -> int:
     return bare.count(b",") + opened - empty
 
 
-def _is_too_deep(bare: bytes) -> bool:
-    """There are few brackets that open: their number has been checked. Where one closes that none opened, it is no JSON
-    any more."""
+def _is_deeper(bare: bytes, levels: int) -> bool:
+    """Where a bracket closes that none opened, it is no JSON any more."""
     depth = 0
     for bracket in bare.translate(None, _ALL_BUT_BRACKETS):
         depth += 1 if bracket in _OPENING else -1
-        if depth > DEEPEST:
+        if depth > levels:
             return True
         if depth < 0:
             break

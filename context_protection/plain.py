@@ -41,6 +41,21 @@ def loads(data: bytes) -> Any:
     return orjson.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
+def is_within(value: Any, levels: int) -> bool:
+    """Whether its objects and lists are nested no deeper; 0 levels: it is neither. Without recursion."""
+    level = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(levels):
+        if not level:
+            return True
+        level = [
+            below
+            for each in level
+            for below in (each.values() if isinstance(each, dict) else each)
+            if isinstance(below, (dict, list))
+        ]
+    return not level
+
+
 def storable(value: Any) -> Any:
     """JSON with U+FFFD in the place of NUL, which Postgres has none for: what strangers say may hold it anywhere."""
     match value:

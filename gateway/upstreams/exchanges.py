@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-import orjson
+from gateway.upstreams import nesting
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -64,8 +64,8 @@ class Response:
         return {"asOf": as_of, **({"stale": True} if self.stale else {})}
 
     def json(self) -> Any:
-        """Raises orjson.JSONDecodeError."""
-        return orjson.loads(self.body)
+        """Raises orjson.JSONDecodeError, and UpstreamGarbled for what is nested too deeply."""
+        return nesting.loads(self.body)
 
 
 Accept = Callable[[Response], Awaitable[Response]]

@@ -42,6 +42,7 @@ class Shop:
         self.url = ""
         self.calls: list[tuple[str, str, dict[str, str], dict[str, str], bytes]] = []
         self.orders: list[Any] = []
+        self.odd: dict[str, Any] = {}  # answers by path, in the place of those it has
         self.extra: dict[str, Any] = {}  # that each row of /all and /customers has besides
 
     @property
@@ -54,6 +55,8 @@ class Shop:
             self.orders.append(json.loads(body))
             lines = [{"id": n, "item": f"Item {n}", "note": "as it was ordered " * 10} for n in range(80)]
             return 201, {"id": f"o{len(self.orders)}", "placed": self.orders[-1], "lines": lines}, {}
+        if path in self.odd:
+            return 200, self.odd[path], {}
         if path == "/customers":
             return 200, {"customers": [{**each, **self.extra} for each in CUSTOMERS]}, {}
         if path.startswith("/shops/"):
@@ -213,7 +216,8 @@ def shop() -> Iterator[Shop]:
             headers = {name.lower(): value for name, value in self.headers.items()}
             simulated.calls.append((self.command, parts.path, query, headers, body))
             status, answer, more = simulated.answer(self.command, parts.path, query, body)
-            data = answer.encode() if isinstance(answer, str) else json.dumps(answer).encode()
+            text = answer if isinstance(answer, str | bytes) else json.dumps(answer)
+            data = text.encode() if isinstance(text, str) else text
             self.send_response(status)
             for name, value in {"Content-Type": "application/json", **more, "Content-Length": str(len(data))}.items():
                 self.send_header(name, value)

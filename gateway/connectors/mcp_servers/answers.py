@@ -99,7 +99,7 @@ def _says_the_same(texts: Sequence[str], value: Any) -> bool:
 def _told(value: Any) -> Any:
     """The value as it can be told again: numbers that are too long as texts, and what is nested too deeply as its
     JSON."""
-    if not _is_shallow(value):
+    if not plain.is_within(value, DEEPEST):
         return json.dumps(value, ensure_ascii=False)
     try:
         dumps(value)
@@ -133,20 +133,7 @@ def _parsed(text: str, otherwise: Any = None) -> Any:
         document = plain.loads(text.encode())
     except (ValueError, RecursionError):
         return otherwise
-    return document if _is_shallow(document) and _has_no_name_twice(text, document) else otherwise
-
-
-def _is_shallow(document: Any) -> bool:
-    level = [document]
-    for _ in range(DEEPEST):
-        level = [below for each in level if isinstance(each, (dict, list)) for below in _below(each)]
-        if not level:
-            return True
-    return False
-
-
-def _below(value: Value) -> Sequence[Any]:
-    return list(value.values()) if isinstance(value, dict) else value
+    return document if plain.is_within(document, DEEPEST) and _has_no_name_twice(text, document) else otherwise
 
 
 def _has_no_name_twice(text: str, document: Any) -> bool:
@@ -159,7 +146,7 @@ def _has_no_name_twice(text: str, document: Any) -> bool:
         if isinstance(value, str):
             colons += value.count(":")
         elif isinstance(value, (dict, list)):
-            waiting += _below(value)
+            waiting += value.values() if isinstance(value, dict) else value
         if isinstance(value, dict):
             names += len(value)
             colons += sum(name.count(":") for name in value)

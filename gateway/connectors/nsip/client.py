@@ -16,6 +16,7 @@ from nsip_client import NSIPClient
 from nsip_client.models import AnimalDetails, Lineage, Progeny
 
 from gateway.connectors.nsip import answers
+from gateway.upstreams import nesting
 from gateway.upstreams.errors import UpstreamError, UpstreamGarbled
 from gateway.upstreams.exchanges import Accept, Request, Response
 
@@ -184,8 +185,6 @@ def _read(response: Response, method: Callable[Concatenate[NSIPClient, P], T], *
 
 
 def _body(response: Response) -> Any:
-    """Raises ValueError for what is no JSON, or so deep that whoever walks through it would break."""
-    body = response.json()
-    if not answers.is_shallow(body):
-        raise ValueError("nested too deep")
-    return body
+    """Raises ValueError for what is no JSON, UpstreamGarbled for what is so deep that whoever walks through it would
+    break."""
+    return nesting.checked(response.json(), answers.DEEPEST)

@@ -14,6 +14,7 @@ from gateway.connectors.openapi import conventions, markup
 from gateway.connectors.openapi.data import at, has, without
 from gateway.connectors.openapi.described import DocumentedOperation
 from gateway.connectors.openapi.encodings import MARKS
+from gateway.upstreams import nesting
 from gateway.upstreams.errors import UpstreamGarbled
 from gateway.upstreams.exchanges import Response
 
@@ -111,16 +112,16 @@ def _row(value: Any) -> dict[str, Any]:
 def _json(response: Response) -> Any:
     data = response.body
     try:
-        return plain.loads(data if _is_utf8(response) else _decoded(response).encode())
+        return nesting.loads(data if _is_utf8(response) else _decoded(response).encode(), plain.loads)
     except (ValueError, RecursionError):
         is_page = data.lstrip()[:1] == b"<"
         raise _garbled("a page, where JSON was promised" if is_page else "not valid JSON", "invalid_json") from None
 
 
-def _json_lines(response: Response) -> list[Any]:
+def _json_lines(response: Response) -> Any:
     lines = [line.strip("\x1e \t\r") for line in _decoded(response).split("\n")]
     try:
-        return [plain.loads(line.encode()) for line in lines if line]
+        return nesting.checked([nesting.loads(line.encode(), plain.loads) for line in lines if line])
     except (ValueError, RecursionError):
         raise _garbled("not valid JSON in each of its lines", "invalid_json") from None
 

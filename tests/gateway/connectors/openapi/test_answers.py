@@ -142,7 +142,7 @@ def test_a_page_that_was_promised_is_a_text():
     assert read(b"<html>Hello</html>", made, "text/html").text == "<html>Hello</html>"
 
 
-@pytest.mark.parametrize("body", [b'{"a": ', b"[" * 100_000, b'{"a": "\xff"}'])
+@pytest.mark.parametrize("body", [b'{"a": ', b"[" * 200, b'{"a": "\xff"}'])
 def test_broken_json_is_said_to_be_and_not_repeated(body):
     with pytest.raises(UpstreamGarbled, match="not valid JSON") as caught:
         read(body)
