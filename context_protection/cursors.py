@@ -52,6 +52,7 @@ class Walk:
     expires_at: float
     snapshot: bytes = field(default=b"", repr=False)
     in_table: bool = field(default=False, compare=False)  # of a store that has two places: which one keeps it
+    is_kept: bool = field(default=True, compare=False)  # else nothing can be had by its id: the store has no room
 
     @property
     def origin(self) -> "Origin":
@@ -189,7 +190,8 @@ class Walks:
 
     def begin(self, snapshot: Snapshot) -> Walk:
         """Stores a new walk; the first block of its snapshot travels with it, further ones are kept apart. The same
-        call on the same content takes up the walk that is there already, if the store has lost nothing of it."""
+        call on the same content takes up the walk that is there already, if the store has lost nothing of it. What
+        cannot be stored just now `is_kept` by nobody: the answer goes without ways to more of it (law 5)."""
         walk_id = self._name(snapshot)
         with suppress(StoreUnavailable):  # one that cannot be looked for is stored anew
             if (known := self.store.get(walk_id)) is not None and self._is_whole(known):
@@ -206,7 +208,10 @@ class Walks:
             expires_at=now + 2 * KEPT,
             snapshot=packed[0] if packed else b"",
         )
-        return self.store.put(walk, packed[1:])
+        try:
+            return self.store.put(walk, packed[1:])
+        except StoreUnavailable:
+            return replace(walk, is_kept=False)
 
     def has_begun(self, snapshot: Snapshot) -> bool:
         """Whether `begin` with the same has been called, less than a walk's life ago, as far as can be known."""

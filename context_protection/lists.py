@@ -17,7 +17,7 @@ from context_protection.asking import questions
 from context_protection.budget import Body, dumps, render
 from context_protection.cursors import Snapshot, Walk, Walks
 from context_protection.errors import InvalidArgument
-from context_protection.payloads import Ask, Envelope, Manner, Opening, Outcome, Page, Rows
+from context_protection.payloads import Ask, Envelope, Manner, Opening, Outcome, Page, Rows, noting_loss
 from context_protection.policy import Policy, Ruler
 from context_protection.proposing import proposals
 from context_protection.shapes import Shape, withheld_note
@@ -287,7 +287,7 @@ class _Pager:
         is_there = self.ask.record_is_row or not self.ask.result_operation
         if key is not None and is_there and self.place.manner.condensable:  # groups are no records
             row["detailsAvailable"] = self.ask.open_row(key)
-        elif self.ask.result_operation:
+        elif self.ask.result_operation and self.walk.is_kept:
             arguments = {"handle": self.walk.id, "rows": str(self.page.positions[0] - 1), "fields": asked.ALL}
             row["detailsAvailable"] = self.ask.hints(self.ask.result_operation, arguments)
         return replace(form, rows=[row], meta={**form.meta, "kind": "preview"}, table=False, summarized=True)
@@ -304,14 +304,19 @@ class _Pager:
         meta = {**paging, **form.meta, **self.place.opening.note, **self.beside}
         if form.summarized:
             meta["originalTokens"] = self.original_tokens(count)
-            if self.ask.once and "detailsAvailable" in meta:
+            if self.ask.once and not self.walk.is_kept:
+                meta.pop("detailsAvailable", None)
+            elif self.ask.once and "detailsAvailable" in meta:
                 meta["detailsAvailable"] = self.ask.more(self.walk.id, **self.own_rows(count), fields=asked.ALL)
         elif not paging:
             del meta["kind"]  # everything is here, for a caller who pages not: items and budget, nothing else
-        if self.ask.result_operation and self.place.walk is None and (more or form.summarized):
+        gives_handle = self.ask.result_operation and self.place.walk is None and (more or form.summarized)
+        if gives_handle and self.walk.is_kept:
             meta["resultHandle"] = self.walk.id
+        if more and not self.walk.is_kept:
+            meta = noting_loss(meta)
         document: dict[str, Any] = {"meta": meta}
-        if more:
+        if more and self.walk.is_kept:
             document["nextCursor"] = self.walks.cursor(self.walk, self.page.positions[count - 1])
         if form.hoisted and not form.table and count >= HOISTED_ROWS:
             rows = _hoisted(rows, meta, stays=self.ask.record_key[1])
@@ -333,6 +338,8 @@ class _Pager:
         if len(dumps(beside)) <= SHORT_BESIDE or not self.ask.result_operation:
             return {"beside": beside}
         walk = records.kept(dict(beside), self.ask, self.policy, self.walks)
+        if not walk.is_kept:
+            return {}
         return {"beside": self.ask.hints(self.ask.result_operation, {"handle": walk.id, "fields": asked.ALL})}
 
     def paging_meta(self, count: int, more: bool) -> dict[str, Any]:
@@ -347,7 +354,7 @@ class _Pager:
             "pageSize": count if shrunk else self.place.size,
             "hasMore": more,
         }
-        return {**meta, "snapshotAt": _iso(self.walk.taken_at)} if more else meta
+        return {**meta, "snapshotAt": _iso(self.walk.taken_at)} if more and self.walk.is_kept else meta
 
     @cached_property
     def walk(self) -> Walk:
@@ -376,6 +383,7 @@ class _Pager:
             paginated=paginated,
             summarized=summarized,
             oversized=oversized,
+            is_complete="walk" not in self.__dict__ or self.walk.is_kept,
         )
 
 

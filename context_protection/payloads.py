@@ -210,6 +210,17 @@ class Ask:
         return self.once and not self.result_operation
 
 
+REST_NOT_KEPT = (
+    "What comes after this could not be stored just now, so there is no nextCursor. "
+    "Send the same call again in a few seconds to page on."
+)
+
+
+def noting_loss(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """The `meta` of an answer that goes without the way to its rest: the one exception to law 2."""
+    return {**meta, "notes": [*meta.get("notes", ()), REST_NOT_KEPT]}
+
+
 class Outcome:
     PLAIN = "plain"
     PAGINATED = "paginated"
@@ -237,6 +248,7 @@ class Envelope:
     chunked: bool = False
     oversized: bool = False
     missing_fields: tuple[str, ...] = ()  # of the preview: upstream's record does not have them
+    is_complete: bool = True  # else the way to the rest could not be stored, and `meta.notes` says so
 
     @property
     def baseline(self) -> int:

@@ -11,7 +11,7 @@ from context_protection import asked, parts, summaries, tokens
 from context_protection.budget import Body, dumps, length, render
 from context_protection.cursors import Snapshot, Walk, Walks
 from context_protection.errors import InvalidArgument, invalid_cursor
-from context_protection.payloads import Ask, Envelope, Outcome, Record
+from context_protection.payloads import Ask, Envelope, Outcome, Record, noting_loss
 from context_protection.policy import Policy
 from context_protection.proposing import proposals
 from context_protection.shapes import NOTHING, Shape, withheld_note
@@ -109,7 +109,7 @@ class _Answer:
             "projectedFields": list(summary),
             "originalTokens": self.original,
             **self.note,
-            **({"resultHandle": self.whole_walk.id} if self.ask.result_operation else {}),
+            **({"resultHandle": self.whole_walk.id} if self.ask.result_operation and self.whole_walk.is_kept else {}),
         }
         sections = self.sections()
         body = self.preview_body(meta, summary, sections)
@@ -120,7 +120,8 @@ class _Answer:
             body = self.preview_body(meta, summary, sizes if len(sizes) <= MOST_SECTIONS else {})
         body = body if body.fits(self.policy) else self.smallest(meta)
         baseline = 0 if self.record.follow_up else None
-        envelope = _envelope(body, self.original, summarized=True, baseline=baseline)
+        is_complete = self.whole_walk.is_kept
+        envelope = _envelope(body, self.original, summarized=True, baseline=baseline, is_complete=is_complete)
         return replace(envelope, missing_fields=tuple(summaries.missing(self.record.value, self.shape, chosen)))
 
     @cached_property
@@ -129,8 +130,14 @@ class _Answer:
         return self.walks.begin(self.whole_snapshot())
 
     def preview_body(self, meta: dict[str, Any], summary: dict[str, Any], sections: dict[str, Any]) -> Body:
-        details = {**self.ask.more(self.whole_walk.id, fields=asked.ALL), "sections": sections}
-        return render({"meta": {**meta, "detailsAvailable": details}, "summary": summary}, self.policy)
+        meta = {**meta, "detailsAvailable": {**self.more(), "sections": sections}} if self.more() else noting_loss(meta)
+        return render({"meta": meta, "summary": summary}, self.policy)
+
+    def more(self) -> dict[str, Any]:
+        """The hint for all of the record; empty where only its walk could give it, and that is not kept."""
+        if self.ask.once and not self.whole_walk.is_kept:
+            return {}
+        return self.ask.more(self.whole_walk.id, fields=asked.ALL)
 
     def sections(self) -> dict[str, dict[str, Any]]:
         return {
@@ -146,7 +153,7 @@ class _Answer:
     def smallest(self, meta: Mapping[str, Any]) -> Body:
         """What is left when even names are too long: what to call, which gives everything in parts."""
         kept = {name: meta[name] for name in meta if name in SMALLEST_META}
-        more = {"projectedFields": [], "detailsAvailable": self.ask.more(self.whole_walk.id, fields=asked.ALL)}
+        more = {"projectedFields": [], "detailsAvailable": self.more()} if self.more() else noting_loss({})
         return render({"meta": {**kept, **more}, "summary": {}}, self.policy)
 
     # -- Parts --------------------------------------------------------------------------------------
@@ -156,7 +163,9 @@ class _Answer:
         baseline = self.baseline()
         walk = self.walks.begin(self.snapshot(value, self.ask.fields or asked.ALL, note, whole))
         body = _part(value, walk, self.ask, self.policy, self.walks)
-        return _envelope(body, self.original, paginated=True, oversized=True, baseline=baseline)
+        return _envelope(
+            body, self.original, paginated=True, oversized=True, baseline=baseline, is_complete=walk.is_kept
+        )
 
     def whole_snapshot(self) -> Snapshot:
         return self.snapshot(self.value, asked.ALL, self.note, self.whole)
@@ -183,6 +192,7 @@ def _envelope(
     paginated: bool = False,
     oversized: bool = False,
     baseline: int | None = None,
+    is_complete: bool = True,
 ) -> Envelope:
     return Envelope(
         body=body.data,
@@ -194,6 +204,7 @@ def _envelope(
         paginated=paginated,
         summarized=summarized,
         oversized=summarized or oversized,
+        is_complete=is_complete,
     )
 
 
@@ -216,11 +227,13 @@ def _part_body(value: dict[str, Any], part: parts.Part, walk: Walk, ask: Ask, po
     meta: dict[str, Any] = {"kind": "part"}
     if not position:
         meta |= walk.plan["note"]
-        meta |= {"resultHandle": walk.id} if ask.result_operation else {}
+        meta |= {"resultHandle": walk.id} if ask.result_operation and walk.is_kept else {}
     if (continued := parts.continues(value, position)) is not None:
         meta["continues"] = continued
-    cursor = walks.cursor(walk, part.following) if part.following is not None else None
     extra: dict[str, Any] = {}
+    if part.following is not None and not walk.is_kept:
+        return _whole(part.value, noting_loss(meta), policy)
+    cursor = walks.cursor(walk, part.following) if part.following is not None else None
     if "nextCursor" in value:
         meta["nextCursor"] = cursor  # the record has a field of that name: ours stands apart, null at the end
     elif cursor is not None:

@@ -29,6 +29,7 @@ ADD = (
     "WHERE context_protection_storedwalk.expires_at <= %s"
 )
 COUNT = "SELECT count(*) FROM context_protection_storedwalk WHERE id IN ({}) AND expires_at > %s"
+ROOM_KEY, ROOM_BYTES = "room", 64 * 1024
 PREFIX = "walk:2:"  # of Redis' keys; the number changes with what is packed
 Entry = tuple[str, bytes, float]  # a key, what it holds, and until when, in Unix seconds
 
@@ -44,12 +45,18 @@ class TableWalks:
     """A table of the database."""
 
     def __init__(self) -> None:
-        self._guard = Guard("the table of walks", is_away)
+        self._reads = Guard("the table of walks", is_away)
+        self._writes = Guard("the table of walks, for writing", is_away)  # on a full disk it is read
+
+    @property
+    def works(self) -> bool:
+        """Whether what was asked of it last was done."""
+        return self._reads.works and self._writes.works
 
     def put(self, walk: Walk, blocks: Sequence[bytes] = ()) -> Walk:
         entries = _entries(walk, blocks)
         rows = ", ".join(["(%s, %s, %s)"] * len(entries))
-        self._run(WRITE.format(rows), [value for entry in entries for value in entry])
+        self._run(self._writes, WRITE.format(rows), [value for entry in entries for value in entry])
         return replace(walk, in_table=True)
 
     def get(self, walk_id: str) -> Walk | None:
@@ -62,7 +69,7 @@ class TableWalks:
 
     def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
         key = _block_key(walk.id, number)
-        self._run(ADD, [key, data, walk.expires_at, time.time()])
+        self._run(self._writes, ADD, [key, data, walk.expires_at, time.time()])
         return self._read(key) or data
 
     def blocks(self, walk: Walk, numbers: Sequence[int]) -> list[bytes | None]:
@@ -72,7 +79,13 @@ class TableWalks:
 
     def has_blocks(self, walk: Walk, count: int) -> bool:
         keys = _block_keys(walk, range(1, count + 1))
-        return self._run(COUNT.format(_places(keys)), [*keys, time.time()]) == [(count,)]
+        return self._run(self._reads, COUNT.format(_places(keys)), [*keys, time.time()]) == [(count,)]
+
+    def try_room(self) -> None:
+        """Writes as much as a page of a list may need, whether or not the table is known to be away. Raises
+        DatabaseError."""
+        with connection.cursor() as cursor:
+            cursor.execute(WRITE.format("(%s, %s, %s)"), [ROOM_KEY, b"\0" * ROOM_BYTES, 0.0])
 
     def purge(self) -> int:
         """Removes what has expired; returns how many rows."""
@@ -86,10 +99,11 @@ class TableWalks:
         return self._read_all([key]).get(key)
 
     def _read_all(self, keys: Sequence[str]) -> dict[str, bytes]:
-        rows = self._run(READ.format(_places(keys)), [*keys, time.time()])
+        rows = self._run(self._reads, READ.format(_places(keys)), [*keys, time.time()])
         return {key: bytes(data) for key, data in rows}
 
-    def _run(self, statement: str, values: Sequence[Any]) -> list[Any]:
+    @staticmethod
+    def _run(guard: Guard, statement: str, values: Sequence[Any]) -> list[Any]:
         """The rows that it gives, if it gives any. Raises StoreUnavailable."""
 
         def rows() -> list[Any]:
@@ -97,7 +111,7 @@ class TableWalks:
                 cursor.execute(statement, values)
                 return cursor.fetchall() if cursor.description else []
 
-        return self._guard.ask(rows)
+        return guard.ask(rows)
 
 
 def _places(keys: Sequence[str]) -> str:
@@ -212,8 +226,10 @@ def _block_keys(walk: Walk, numbers: Sequence[int]) -> list[str]:
     return [_block_key(walk.id, number) for number in numbers]
 
 
+table = TableWalks()
+
+
 def _chosen() -> WalkStore:
-    table = TableWalks()
     return RedisWalks(settings.REDIS_URL, table) if getattr(settings, "REDIS_URL", "") else table
 
 

@@ -18,7 +18,7 @@ from context_protection.chunks import Chunk, ChunkPlan, RangeError, TextForm
 from context_protection.cursors import Origin, Snapshot, Walk, Walks
 from context_protection.errors import InvalidArgument, invalid_cursor
 from context_protection.memory_text import KeptText, MemoryText
-from context_protection.payloads import Ask, Envelope, Outcome, Record, Text
+from context_protection.payloads import Ask, Envelope, Outcome, Record, Text, noting_loss
 from context_protection.plans import Cutting, Excerpt, KeptPlan, Making, TextGone, chunk_start, indexing
 from context_protection.policy import Policy
 
@@ -207,8 +207,8 @@ def _first_chunk(
         meta = {**_note(text), **_handle_beyond(chunk, text, run, ask, walks)}
         return _envelope(_body(chunk, run, {}, policy, meta), original)
     walk = _begun(text, ask.origin, run.plan(), [plan.to_bytes()], walks)
-    body = _body(chunk, run, _cursor(walk, chunk, walks), policy, {**_note(text), **_handle(walk, ask)})
-    return _first_of_several(body, original, ask)
+    body = _body(chunk, run, _cursor(walk, chunk, walks), policy, _meta(text, walk, ask))
+    return _first_of_several(body, original, ask, walk)
 
 
 def _next_chunk(text: Text, ask: Ask, walk: Walk, policy: Policy, walks: Walks) -> Envelope:
@@ -307,8 +307,8 @@ def _first_kept_chunk(text: Text, plan: KeptPlan, kept: _Kept, ask: Ask, policy:
     walk = _begun(text, ask.origin, kept.plan(), [], walks)
     chunk = kept.chunk(plan, 0, text)
     original = tokens.formula_of_length(kept.excerpt.end - kept.excerpt.start)
-    body = _body(chunk, kept, _cursor(walk, chunk, walks), policy, {**_note(text), **_handle(walk, ask)})
-    return _first_of_several(body, original, ask)
+    body = _body(chunk, kept, _cursor(walk, chunk, walks), policy, _meta(text, walk, ask))
+    return _first_of_several(body, original, ask, walk)
 
 
 def _next_kept_chunk(text: Text, ask: Ask, walk: Walk, policy: Policy, walks: Walks) -> Envelope:
@@ -353,12 +353,14 @@ def _begun(text: Text, origin: Origin, plan: Mapping[str, Any], blocks: Sequence
 
 
 def _cursor(walk: Walk, chunk: Chunk, walks: Walks) -> dict[str, Any]:
-    return {"nextCursor": walks.cursor(walk, chunk.index + 1)} if chunk.index + 1 < chunk.total else {}
+    return {"nextCursor": walks.cursor(walk, chunk.index + 1)} if walk.is_kept and chunk.index + 1 < chunk.total else {}
 
 
-def _handle(walk: Walk, ask: Ask) -> dict[str, str]:
-    """To all of the text, on a walk's first chunk."""
-    return {"resultHandle": walk.id} if ask.result_operation and ask.walk is None else {}
+def _meta(text: Text, walk: Walk, ask: Ask) -> Mapping[str, Any]:
+    """On a walk's first chunk: the handle to all of the text."""
+    if not walk.is_kept:
+        return noting_loss(_note(text))
+    return {**_note(text), **({"resultHandle": walk.id} if ask.result_operation and ask.walk is None else {})}
 
 
 def _note(text: Text) -> Mapping[str, Any]:
@@ -373,7 +375,7 @@ def _handle_beyond(chunk: Chunk, text: Text, run: _Run, ask: Ask, walks: Walks) 
     whole = {name: value for name, value in ask.arguments.items() if name not in ("startLine", "endLine")}
     origin = Origin(ask.operation, ask.caller, whole)
     walk = _begun(text, origin, _Run(run.version, run.looks).plan(), [], walks)
-    return {"resultHandle": walk.id}
+    return {"resultHandle": walk.id} if walk.is_kept else {}
 
 
 def version_of(walk: Walk) -> str:
@@ -407,9 +409,10 @@ def _body(
     return render(document, policy)
 
 
-def _first_of_several(body: Body, original: int, ask: Ask) -> Envelope:
+def _first_of_several(body: Body, original: int, ask: Ask, walk: Walk) -> Envelope:
     """Counted as all that was asked for, once: the chunks that follow cost."""
-    return _envelope(body, original, chunked=True, baseline=None if ask.walk is None else 0)
+    envelope = _envelope(body, original, chunked=True, baseline=None if ask.walk is None else 0)
+    return replace(envelope, is_complete=walk.is_kept)
 
 
 def _envelope(body: Body, original: int, *, chunked: bool = False, baseline: int | None = None) -> Envelope:

@@ -233,7 +233,8 @@ def _end(begun: Begun, payload: Payload | None, fresh_until: float = math.inf, v
     check_wanted()
     until = time.monotonic() + min(KEPT_SECONDS, call.caller.seconds_left)
     kept = Kept(envelope, begun.policy.token_budget_threshold, begun.state, until, fresh_until, version)
-    if call.key is not None and begun.state is not None and (version is not None or fresh_until > time.monotonic()):
+    is_fresh = version is not None or fresh_until > time.monotonic()
+    if call.key is not None and begun.state is not None and is_fresh and envelope.is_complete:
         answers.keep(call.key, kept)
     _record(call, begun.operation, kept)
     audit.consider(call.id, begun.operation.name, envelope)

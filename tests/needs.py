@@ -3,6 +3,8 @@ which and how to get it; under CI, where it can be installed, they fail."""
 
 import os
 import shutil
+import subprocess
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -41,6 +43,14 @@ def _redis() -> bool:
             return False
 
 
+def _tmpfs() -> bool:
+    with tempfile.TemporaryDirectory() as folder:
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], capture_output=True, check=False)
+        if mounted.returncode == 0:
+            subprocess.run(["umount", folder], check=True)
+        return mounted.returncode == 0
+
+
 def postgres_programs() -> Path | None:
     """The folder of initdb and postgres, of the newest version."""
     return max(Path("/usr/lib/postgresql").glob("*/bin"), default=None)
@@ -76,6 +86,7 @@ REDIS_SERVER = Need(
 POSTGRES_SERVER = Need(
     "Postgres' programs, in /usr/lib/postgresql", "apt install postgresql", lambda: postgres_programs() is not None
 )
+TMPFS = Need("the right to mount a tmpfs", "run them as root, where mount is allowed", _tmpfs)
 
 
 # -- As a plugin of pytest --------------------------------------------------------------------------

@@ -2,10 +2,13 @@
 waits for the database. Probes read what was seen last, and never wait for a store."""
 
 import logging
+import shutil
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -14,6 +17,7 @@ import redis
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connection
 
+from context_protection import stores
 from context_protection.redis_client import connect
 from gateway.answers import answers
 from gateway.process.reach import database
@@ -21,23 +25,26 @@ from gateway.process.reach import database
 LOOK_SECONDS = 1.0  # between two looks
 ANSWER_SECONDS = 1.0  # for a store to answer one
 MARK_SECONDS = 600  # that Redis keeps what this process put there to see whether it loses anything
+PLENTY_BYTES = 16 * 2**20  # free on the disk, from which on nothing is tried
 OLD_SECONDS = 10.0  # after which what was seen counts for nothing: the thread has died, or hangs
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a look saw. `redis`: None where there is none; without it, calls are answered from the database."""
+    """What a look saw. `room`: whether the database can be written, as far as this machine's disk goes. `redis`: None
+    where there is none; without it, calls are answered from the database."""
 
     database: bool
+    room: bool
     redis: bool | None
     at: float  # time.monotonic()
 
     def document(self) -> dict[str, Any]:
         """What /readyz answers. `status` is "ok" where calls can be answered."""
         age = time.monotonic() - self.at
-        ready = self.database and age < OLD_SECONDS
-        stores = {"database": self.database} | ({} if self.redis is None else {"redis": self.redis})
+        ready = self.database and self.room and age < OLD_SECONDS
+        stores = {"database": self.database, "room": self.room} | ({} if self.redis is None else {"redis": self.redis})
         return {"status": "ok" if ready else "down", **stores, "secondsAgo": round(age, 1)}
 
 
@@ -67,7 +74,8 @@ class Readiness:
         database.wanted.clear()
         answers = self._database_answers()
         database.is_away = not answers
-        self._note(Seen(answers, self._redis_answers(), time.monotonic()))
+        room = answers and self._has_room()
+        self._note(Seen(answers, room, self._redis_answers(), time.monotonic()))
 
     def _run(self) -> None:
         while not self._ended.is_set():
@@ -85,6 +93,8 @@ class Readiness:
         before, self._seen = self._seen, seen
         if seen.database != (before is None or before.database):
             logger.warning("the database answers again" if seen.database else "the database does not answer")
+        if seen.database and seen.room != (before is None or before.room):
+            logger.warning("the database can be written again" if seen.room else "the database has no room left")
 
     # -- The stores ---------------------------------------------------------------------------------
 
@@ -98,6 +108,24 @@ class Readiness:
     def _ask_sqlite(self) -> None:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
+
+    def _has_room(self) -> bool:
+        """A write tells; one every second would cost each thread what it holds of the database in memory, so that it is
+        tried only where the disk is nearly full, or writes have failed."""
+        if not settings.EMBEDDED_DATABASE:
+            return True
+        had_room = self._seen is None or self._seen.room
+        folder = Path(settings.DATABASES["default"]["NAME"]).parent
+        if had_room and stores.table.works and shutil.disk_usage(folder).free > PLENTY_BYTES:
+            return True
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(f"PRAGMA busy_timeout = {int(ANSWER_SECONDS * 1000)}")
+            stores.table.try_room()
+        except DatabaseError as error:
+            is_busy = getattr(error.__cause__, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
+            return had_room and is_busy
+        return True
 
     def _ask_postgres(self) -> None:
         """On a connection beside the pool, whose own may all be in use."""
