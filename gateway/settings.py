@@ -280,7 +280,12 @@ SESSION_COOKIE_AGE = 12 * 3600  # seconds without a use, after which a session e
 
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.bool("SECURE_COOKIES", default=False)
+# Behind https: browsers keep to it for a year, and plain http is redirected (MCP over it is refused: mcp/handshake.py).
+SECURE_COOKIES = env.bool("SECURE_COOKIES", default=False)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = SECURE_COOKIES
+SECURE_HSTS_SECONDS = 365 * 86_400 if SECURE_COOKIES else 0
+# Sluice is one host of a domain: what holds for its subdomains, and for browsers' preload lists, is not its to say.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_PROXY", default=False) else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"

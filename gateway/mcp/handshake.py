@@ -1,5 +1,5 @@
-"""What is checked before a byte of MCP is read, on every HTTP and WebSocket connection: Host, Origin, key. The Origin
-of a REST call is checked here too (gateway/process/handler.py)."""
+"""What is checked before a byte of MCP is read, on every HTTP and WebSocket connection: Host, encryption, Origin, key.
+The Origin of a REST call is checked here too (gateway/process/handler.py)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,17 +18,19 @@ class Handshake:
     """The headers of a connection that asks to come in."""
 
     headers: dict[bytes, bytes]
+    scheme: str  # of the connection itself: http, https, ws or wss
 
     @classmethod
     def of(cls, scope: dict[str, Any]) -> "Handshake":
-        return cls(dict(scope["headers"]))
+        return cls(dict(scope["headers"]), scope.get("scheme", "http"))
 
     def get(self, name: str) -> str:
         return self.headers.get(name.encode(), b"").decode("latin-1").strip()
 
     async def caller(self, visit: Visit) -> Caller:
-        """Who may come in. Raises CallError: 400 (Host), 403 (Origin), 401 (key)."""
+        """Who may come in. Raises CallError: 400 (Host), 403 (encryption, Origin), 401 (key)."""
         self._check_host()
+        self._check_encryption()
         self.check_origin()
         return await identify(self.get("authorization"), visit)
 
@@ -44,6 +46,22 @@ class Handshake:
                 expected="one of ALLOWED_HOSTS",
                 suggestion="Add the host to ALLOWED_HOSTS, or connect by a name that is in it.",
             )
+
+    def _check_encryption(self) -> None:
+        """Where cookies are for https alone, so are keys. Refused, not redirected: the key would be sent once more."""
+        if settings.SECURE_COOKIES and not self._is_encrypted():
+            raise NotAllowed(
+                "The connection is not encrypted.",
+                reason="https_required",
+                expected="https:// or wss://",
+                suggestion="Connect to the same address with https:// or wss://, and have a key replaced that was sent "
+                "without. A proxy that ends TLS must send X-Forwarded-Proto, and BEHIND_PROXY=true must be set.",
+            )
+
+    def _is_encrypted(self) -> bool:
+        """As Django decides it for pages."""
+        said = self.get("x-forwarded-proto").split(",")[0].strip() if settings.SECURE_PROXY_SSL_HEADER else ""
+        return (said or self.scheme) in {"https", "wss"}
 
     def check_origin(self) -> None:
         """Browsers send an Origin, other clients none. One that is there must be ours (DNS rebinding). Raises

@@ -8,6 +8,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from gateway.process import first_start, web
 from gateway.process.embedded import worker_and_beat
 
+NO_PROXY = (
+    "SECURE_COOKIES is set and BEHIND_PROXY is not: every page is redirected to https://, which this server does not "
+    "speak itself. Put a proxy in front that ends TLS and sets X-Forwarded-Proto, and set BEHIND_PROXY=true."
+)
+
 
 class Command(BaseCommand):
     help = (
@@ -33,6 +38,8 @@ class Command(BaseCommand):
             first_start.migrate()  # the account is not theirs to make: many of them start at once
         elif credentials := first_start.prepare():
             self.stdout.write(first_start.welcome(base, credentials))
+        if settings.SECURE_COOKIES and not settings.SECURE_PROXY_SSL_HEADER:
+            self.stderr.write(NO_PROXY)
         self.stdout.write(f"Sluice listens on {base} (Ctrl-C stops it).")
         self.stdout.flush()
         if options["web_only"] or settings.REDIS_URL:
