@@ -10,7 +10,7 @@ MASKED = re.compile(r"\[withheld: [^\]\n]{1,40}\]")
 QUOTED = re.compile(r"""(["'])(?![\s:=,])([^"'\n]{3,64})(?<!\s)\1(?![a-z0-9])""")
 _SPACED = re.compile(r"[#*]?\d(?:[ .-]\d){2,11}[#*]{0,2}(?![\w])")
 _GROUPED = re.compile(r"[#*]?\d{2,4}(?:[ -]\d{2,4}){1,3}[#*]{0,2}(?![\w.,:/-]*\d)")
-_TOKEN = re.compile(r"""[^\s<>|"'()\[\]{}]{3,90}""")
+_TOKEN = re.compile(r"""(?![=:,;/.-])[^\s<>|"'()\[\]{}]{3,90}""")
 _TRAILING = re.compile(r"(?:&[a-z#0-9]{1,8};.*|[.,;:!?_*)\\/-]+)$")
 
 _DIGITS = re.compile(r"[#*]*\d[\d*#-]*")
@@ -34,12 +34,14 @@ _HARMLESS = re.compile(
     """,
     re.VERBOSE,
 )
-_UNIT = re.compile(rf"[ \u00a0-]?(?:[%€$£¥°²³]|(?:{phrases.UNITS})(?![a-z]))")
+_UNIT = re.compile(rf"[ \u00a0-]?(?:[%€$£¥°²³]|(?:{phrases.UNITS})(?![a-z=:]))")
 _BEFORE = re.compile(
-    rf"(?:\b(?:{phrases.NUMBERED})\.?\ ?(?:no\.?|number|nr\.?|nummer|\#|:)?\ ?|[€$£¥+] ?|\b(?:eur|usd|gbp|chf) )$"
+    rf"(?:\b(?:{phrases.NUMBERED})\.?\ ?(?:no\.?|number|nr\.?|nummer|\#|:)?\ ?|[€$£¥+] ?|\b(?:eur|usd|gbp|chf) "
+    rf"|\d[ ()/.-]{{1,2}})$"
 )
 _TIME_OF_YEARS = re.compile(rf"\b(?:{phrases.BEFORE_YEARS})\.?,? ?$")
 _YEAR = re.compile(r"(?:19[5-9]|20[0-4])\d")
+_MORE_DIGITS = re.compile(r" \(?\d{2,}")
 _NEXT_WORD = re.compile(r" ([a-z]+)")
 _PLAIN_CODE = re.compile(r"(?=.*\d)(?:[#*]*\d{3,10}[#*]*|\S{4,64})")
 
@@ -77,6 +79,8 @@ def is_loose_value(low: str, start: int, end: int) -> bool:
     before = low[max(0, start - 30) : start]
     if not is_direct_value(low, start, end) or _BEFORE.search(before):
         return False
+    if _MORE_DIGITS.match(low, end):
+        return False
     if _DIGITS.fullmatch(value):
         return not is_count(low, end) and not (_YEAR.fullmatch(value) and _TIME_OF_YEARS.search(before))
     mixed = len(value) > SHORTEST and value[0] not in "/@&" and any(char.isalpha() for char in value)
@@ -86,6 +90,11 @@ def is_loose_value(low: str, start: int, end: int) -> bool:
 def is_plain_code(low: str) -> bool:
     """Whether all of a text is one code, as in a field named "Garage"."""
     return bool(_PLAIN_CODE.fullmatch(low)) and not _HARMLESS.fullmatch(low)
+
+
+def is_numbered_or_priced(before: str) -> bool:
+    """Whether the words before a number say what it numbers, or a currency."""
+    return _BEFORE.search(before) is not None
 
 
 def is_number(low: str, start: int, end: int) -> bool:

@@ -27,7 +27,7 @@ UNITS = (
     r"|h|hrs?|hours?|stunden?|heures?|horas?|ore|min|mins|minut\w*|sec|seconds?|sekunden|s|ms"
     r"|days?|tage?n?|jours?|dias?|giorni|nights?|nachte?n?|nuits?|noches?|notti|noites?"
     r"|weeks?|wochen?|semaines?|semanas?|settimane|months?|monate?n?|mois|meses|mesi"
-    r"|years?|jahre?n?|ans|anos|anni|times|mal|fois|uhr|am|pm|a\.m|p\.m|o'clock"
+    r"|years?|jahre?n?|ans|anos|anni|times|mal|fois|uhr|o'clock"
     r"|eur|euros?|usd|dollars?|gbp|pounds?|chf|franken|francs?|cents?|percent|prozent"
     r"|guests?|people|persons?|personen|gaste|keys?|cards?|rooms?|beds?|floors?|steps?|stars?|points?|items?|copies"
     r"|characters?|chars|zeichen|digits?|ziffern|stellen|letters?|caracteres|cifras|cifre"
@@ -80,18 +80,28 @@ DETERMINERS = word_set(
     """
 )
 
-# ---- stems: a text with none of them names no secret ----
+# ---- before a name: "4711 is the gate code", "enter 4711 on the keypad" ----
 
-STEMS = (
-    *("code", "kode", "pin", "passw", "passp", "passc", "pass c", "pass p", "mot de passe", "mots de passe", "mdp"),
-    *("secret", "segret", "segred", "key", "token", "jeton", "wi-fi", "wifi", "wi fi", "wlan", "w-lan", "wpa", "psk"),
-    *("combi", "kombi", "combo", "codig", "codic", "clave", "contras", "senha", "chiav", "chave", "cle ", "clef"),
-    *("palavra", "parola", "lock", "door", "gate", "garag", "garaj", "alarm", "allarm", "cofre", "coffre", "tresor"),
-    *("safe", "tur", "tuer", "tor", "porte", "porto", "portai", "portil", "puert", "schlussel", "schluessel", "tast"),
-    *("cadena", "candad", "lucch", "schloss", "schranke", "elevad", "elevator", "lift", "aufzug", "fahrstuhl"),
-    *("ascens", "cassa", "cassett", "caja", "cajet", "geheim", "ziffer", "zahl", "fechad", "serrat", "serrur"),
-    *("cerrad", "interco", "interfo", "citofo", "antifurto", "verja", "cancel", "cochera", "intercom", "buzzer"),
-    *("entryphone", "call box", "klingel", "sprechanlage", "deadbolt", "strongbox", "kennw", "kennwort", "wort"),
-    *("autorimessa", "box auto", "geldschrank", "telefonillo", "visiophone", "interphone", "guardallaves", "barri"),
-    *("hotspot", "panel", "pave num", "numero", "login", "zugang", "phrase", "wireless", "fritzbox"),
+ARTICLES = "the|your|our|der|die|das|dein|ihr|unser|le|la|les|votre|notre|el|los|su|tu|il|lo|i|gli|o|a|os|as|seu|l'"
+IS = "is|are|was|=|lautet|ist|sind|est|sont|es|son|e|sono|sao"
+OPENING = (
+    "opens?|unlocks?|releases|disarms|disables|offnet|oeffnet|entriegelt|entsperrt|entscharft|ouvre|deverrouille|desactive"
+    "|abre|desbloquea|desactiva|destranca|apre|sblocca|disattiva"
 )
+ENTERING = (
+    "enter|type|dial|press|punch in|punch|key in|use|input|tap in|tap|with|using"
+    "|gib|geben sie|tippe|tippen sie|drucken sie|drucke|mit|nutze|wahlen sie"
+    "|tapez|composez|saisissez|entrez|faites|avec|marca|marque|marcar|teclee|teclea|introduzca|introduce|pulsa|con"
+    "|digita|digitare|digiti|inserisci|inserire|componi|componga|digite|introduza|insira|tecle|com"
+)
+TO_A_KEYPAD = "on|into|at|in|am|an|sulla|ins|auf|sur|dans|en|sul|sulla|nel|nella|no|na"
+# A place after one of these is where something is, and no label.
+PREPOSITIONS = word_set(
+    """
+    at in on from to of by near behind before through via for with without per and or
+    an am im zu zum zur aus von vom mit bei fur hinter vor und oder
+    a au aux dans de du des en par pour avec et al del por para con y
+    alla dal nel da di e ao do na no pela pelo
+    """
+)
+CODE_BEFORE = r"(?<![a-z])(?:codes?|pins?|codigos?|codici|codice|kodes?|combinations?)(?![a-z])[^.\n]{0,60}$"

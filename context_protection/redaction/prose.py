@@ -1,11 +1,12 @@
 """Codes and passwords in texts: sentences, `key: value` lines, Markdown, HTML, JSON inside of texts."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from context_protection.redaction import codes, phrases, terms
 from context_protection.redaction.findings import mark
 from context_protection.redaction.folding import composed, folded
+from context_protection.redaction.preceding import value_entered_after, values_before
 from context_protection.redaction.terms import Term
 from context_protection.redaction.vocabulary import OTHER_CODES
 
@@ -23,13 +24,19 @@ _COPULA = phrases.COPULA
 _OPENS = rf"(?:{phrases.OPENS})(?: sich)? (?:{phrases.WITH})"
 _JOINS = f"{_COPULA}|{phrases.WITH}|{_OPENS}|{phrases.FILLERS}".replace(" ", r"\ ")
 _GLUE = re.compile(
-    rf"""[ \t_]+ | <[^<>\n]{{0,120}}> | &(?:nbsp|quot|\#\d{{2,5}}|[a-z]{{2,6}}); | \*\*(?!\*) | [:=|>~*?/"'(\[-]+
+    rf"""[ \t_]+ | \([^()\n0-9"]{{0,60}}\) | <[^<>\n]{{0,120}}> | &(?:nbsp|quot|\#\d{{2,5}}|[a-z]{{2,6}});
+    | \*\*(?!\*) | [:=|>~*?/"'(\[-]+
     | (?:{_JOINS}|nr\.?|no\.(?=\ )|num\.?)(?![a-z0-9'])
-    | \([^()\n0-9"]{{0,60}}\)""",
+    """,
     re.VERBOSE,
 )
 _SAYS_SO = re.compile(rf"[:=|>]|(?<![a-z])(?:{_COPULA}|{_OPENS})(?![a-z])|-(?=\s)|</t[dh]>|\n")
 _SEPARATED = re.compile(rf"[:=|>]|(?<![a-z])(?:{_OPENS})(?![a-z])|</t[dh]>|\n")
+_OPENED = re.compile(rf"(?<![a-z]){_OPENS}(?![a-z])")
+_DIRECTLY = re.compile("")
+_CODE_BEFORE = re.compile(phrases.CODE_BEFORE)
+_LAW = re.compile(r"(?:1[89]|20)\d\d\b")
+_SEGMENT = re.compile(r"[^.,;:|>\n(*\"\[]*$")
 _NUMBERING = re.compile(r"(?:'s)?[ _]?\#?\d{1,2}(?=\s*[:=)])")
 _LINE_BREAK = re.compile(r"[ \t]*\r?\n[ \t]*(?:\r?\n[ \t]*)?(?:[-*•>+][ \t]+|\d{1,2}[.)][ \t]+)?")
 _ALONE = re.compile(r"[*_\"'`).,;! \t|]*(?:<[^<>\n]{0,40}>[ \t]*)*(?:\r?\n|$)")
@@ -42,8 +49,13 @@ _AND = re.compile(
     rf"(?:[a-z]{{2,14}}[ :]{{1,2}}){{0,2}}[*_\"'`#]{{0,2}}(?=[\d#*\"'a-z\[])"
 )
 _PREVIOUS = re.compile(r"([a-z]+)[ _'-]{1,2}$")
-_NAME_AND_PASSWORD = re.compile(r"[ ]?[:=-][ ]?([^\n/|:=]{1,40}?)[ ]?[/|][ ]?(?=[^\s/|])")
+_NAME_AND_PASSWORD = re.compile(r"(?: ?\([^()\n]{1,40}\))?[ ]?[:=-][ ]?([^\n/|:=]{1,40}?)[ ]?[/|][ ]?(?=[^\s/|])")
 
+# A number in a text of JSON becomes a string, so that the text is JSON still.
+_AFTER_JSON_KEY = re.compile(r'":[ ]?$')
+_END_OF_JSON = re.compile(r"\s*[,}\]]")
+
+Value = tuple[int, int]  # start, end
 Span = tuple[int, int, str]  # start, end, kind
 
 
@@ -64,23 +76,20 @@ def redact_text(text: str) -> tuple[str, tuple[str, ...]]:
     return text, tuple(kinds)
 
 
-def might_hold_secrets(text: str) -> bool:
-    """One quick look: a digit or quotes, and a stem of the vocabulary."""
-    if _DIGIT_OR_QUOTE.search(text) is None:
-        return False
-    low = text.lower() if text.isascii() else folded(composed(text))
-    return any(stem in low for stem in phrases.STEMS)
-
-
 def _spans(text: str) -> list[Span]:
-    if not might_hold_secrets(text):
+    if _DIGIT_OR_QUOTE.search(text) is None:
         return []
     text = composed(text)
     low = folded(text)
-    found: list[Span] = []
+    found: dict[tuple[int, int], str] = {}
     for term in _terms(text, low):
-        found += ((start, end, term.kind) for start, end in _values_of(low, term))
-    return _apart(found + _repeated(low, found)) if found else []
+        for values in _values_of(low, term):
+            for value in values:
+                if value in found:
+                    break  # and so are those that follow it
+                found[value] = term.kind
+    spans = [(start, end, kind) for (start, end), kind in found.items()]
+    return _apart(spans + _repeated(low, spans)) if spans else []
 
 
 def _terms(text: str, low: str) -> Iterator[Term]:
@@ -103,21 +112,38 @@ def _is_whole(text: str, start: int, end: int) -> bool:
     return begins and ends
 
 
-def _values_of(low: str, term: Term) -> Iterator[tuple[int, int]]:
+def _values_of(low: str, term: Term) -> Iterator[Iterable[Value]]:
+    """The values that stand before a name, and those that follow it."""
     if _names_another_code(low, term):
         return
+    yield values_before(low, term)
     if term.strength == "secret":
-        yield from _values_after(low, term.end, loose=True)
-        return
-    if term.strength == "code":
+        values = _values_after(low, term.end, loose=True)
+        yield _without_laws(low, values) if term.kind == "building code" else values
+    elif term.strength == "code":
         if _is_bare(low, term.start) and _has_place_near(low, term):
-            yield from _numbers(low, _values_after(low, term.end, loose=False))
-    elif not terms.opens_with_a_code(term, low[term.start : term.end]):
-        return
-    elif term.strength == "network":
-        yield from _after_network(low, term.end)
-    else:
-        yield from _numbers(low, _values_after(low, term.end, loose=False, says_so=_SEPARATED))
+            yield _numbers(low, _values_after(low, term.end, loose=False))
+    elif term.strength == "place" and terms.may_open_with_a_code(term):
+        yield value_entered_after(low, term)
+        if terms.opens_with_a_code(term, low[term.start : term.end]):
+            yield _numbers(low, _values_after(low, term.end, loose=False, says_so=_separator(low, term)))
+    elif terms.opens_with_a_code(term, low[term.start : term.end]):
+        yield _after_network(low, term.end)
+
+
+def _without_laws(low: str, values: Iterator[Value]) -> Iterator[Value]:
+    """The International Building Code 2021 opens no door."""
+    return (value for value in values if not (_LAW.match(low, value[0]) and low[value[0] - 1] == " "))
+
+
+def _separator(low: str, place: Term) -> re.Pattern[str]:
+    """What has to stand between a place and its code."""
+    before = low[max(0, place.start - 80) : place.start]
+    if place.kind == "lockbox code" or _CODE_BEFORE.search(before):
+        return _DIRECTLY
+    segment = _SEGMENT.search(before)
+    words = segment[0].split() if segment else []
+    return _SEPARATED if len(words) <= 3 and phrases.PREPOSITIONS.isdisjoint(words) else _OPENED
 
 
 def _names_another_code(low: str, term: Term) -> bool:
@@ -134,16 +160,16 @@ def _is_bare(low: str, start: int) -> bool:
 def _has_place_near(low: str, term: Term) -> bool:
     around = terms.IN_WORDS.finditer(low, max(0, term.start - CONTEXT), min(len(low), term.end + CONTEXT // 2))
     places = (each for each in map(terms.term_of, around) if each and each.strength == "place")
-    return any(terms.opens_with_a_code(each, "") for each in places)
+    return any(map(terms.may_open_with_a_code, places))
 
 
-def _numbers(low: str, values: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _numbers(low: str, values: Iterator[Value]) -> Iterator[Value]:
     for start, end in values:
         if codes.is_number(low, start, end) and not codes.is_count(low, end):
             yield start, end
 
 
-def _after_network(low: str, at: int) -> Iterator[tuple[int, int]]:
+def _after_network(low: str, at: int) -> Iterator[Value]:
     """Wi-Fi: NAME / PASSWORD, and Wi-Fi: PASSWORD."""
     if pair := _NAME_AND_PASSWORD.match(low, at):
         value = codes.value_at(low, pair.end(), direct=True)
@@ -155,9 +181,7 @@ def _after_network(low: str, at: int) -> Iterator[tuple[int, int]]:
             yield start, end
 
 
-def _values_after(
-    low: str, at: int, *, loose: bool, says_so: re.Pattern[str] | None = None
-) -> Iterator[tuple[int, int]]:
+def _values_after(low: str, at: int, *, loose: bool, says_so: re.Pattern[str] | None = None) -> Iterator[Value]:
     """The value that follows a name, and those that follow it: "codes are 1234 and 5678"."""
     value = _first_value(low, at, loose=loose, says_so=says_so)
     for _ in range(SEVERAL):
@@ -169,7 +193,7 @@ def _values_after(
         value = _next_value(low, start, end)
 
 
-def _first_value(low: str, at: int, *, loose: bool, says_so: re.Pattern[str] | None) -> tuple[int, int] | None:
+def _first_value(low: str, at: int, *, loose: bool, says_so: re.Pattern[str] | None) -> Value | None:
     begin, direct, broken = at, True, False
     if numbering := _NUMBERING.match(low, at):
         at = numbering.end()
@@ -187,6 +211,8 @@ def _first_value(low: str, at: int, *, loose: bool, says_so: re.Pattern[str] | N
             limit += len(step[0]) if step[0][0] in "<(&" else 0
         elif direct and not broken and (step := _LINE_BREAK.match(low, at)):
             broken = True
+        elif not direct and low[at] == "=" and ":" in low[begin:at]:
+            return None  # source code: `pin: str, code: int = 404`
         elif loose and not broken and (step := _WORD.match(low, at)):
             if _SENTENCE_END.search(low, at, step.end() + 1):
                 return None
@@ -203,7 +229,7 @@ def _first_value(low: str, at: int, *, loose: bool, says_so: re.Pattern[str] | N
     return None
 
 
-def _value_here(low: str, at: int, *, direct: bool) -> tuple[int, int] | None:
+def _value_here(low: str, at: int, *, direct: bool) -> Value | None:
     if low[at] in " \t\n":
         return None
     value = codes.value_at(low, at, direct=direct)
@@ -213,11 +239,11 @@ def _value_here(low: str, at: int, *, direct: bool) -> tuple[int, int] | None:
     return value if fits(low, *value) else None
 
 
-def _stands_alone(low: str, value: tuple[int, int], begin: int) -> bool:
+def _stands_alone(low: str, value: Value, begin: int) -> bool:
     return _ALONE.match(low, value[1]) is not None or re.search(_COPULA, low[begin : value[0]]) is not None
 
 
-def _next_value(low: str, start: int, end: int) -> tuple[int, int] | None:
+def _next_value(low: str, start: int, end: int) -> Value | None:
     between = _AND.match(low, end)
     if between is None:
         return None
@@ -236,24 +262,31 @@ def _next_value(low: str, start: int, end: int) -> tuple[int, int] | None:
 
 def _repeated(low: str, found: list[Span]) -> list[Span]:
     """The same values where they stand again nearby. A year is masked only where it is named."""
-    again: list[Span] = []
-    for start, end, kind in found:
-        value = low[start:end]
-        if end - start < 4 or codes.is_year(value):
-            continue
-        at, last = max(0, start - NEAR), min(len(low), end + NEAR)
-        while (at := low.find(value, at, last)) >= 0:
+    places: dict[str, list[Span]] = {}
+    for span in sorted(set(found)):
+        value = low[span[0] : span[1]]
+        if len(value) >= 4 and not codes.is_year(value):
+            places.setdefault(value, []).append(span)
+    return [again for value, spans in places.items() for again in _near(low, value, spans)]
+
+
+def _near(low: str, value: str, spans: list[Span]) -> Iterator[Span]:
+    """A value where it stands whole around those spans, each place once."""
+    at = 0
+    for start, end, kind in spans:
+        at = max(at, start - NEAR)
+        while (at := low.find(value, at, end + NEAR)) >= 0:
             behind = at + len(value)
             if not low[at - 1 : at].isalnum() and not low[behind : behind + 1].isalnum():
-                again.append((at, behind, kind))
+                yield at, behind, kind
             at = behind
-    return again
+        at = end + NEAR - len(value)
 
 
 def _apart(spans: list[Span]) -> list[Span]:
-    """In order, those that overlap once."""
+    """In order, those that overlap once; of equal ones the first has its kind."""
     kept: list[Span] = []
-    for start, end, kind in sorted(set(spans), key=lambda span: (span[0], -span[1])):
+    for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
         if not kept or start >= kept[-1][1]:
             kept.append((start, end, kind))
         elif end > kept[-1][1]:
@@ -265,6 +298,7 @@ def _masked(text: str, spans: list[Span]) -> str:
     pieces: list[str] = []
     at = 0
     for start, end, kind in spans:
-        pieces += [text[at:start], mark(kind)]
+        is_number_of_json = _AFTER_JSON_KEY.search(text, max(0, start - 4), start) and _END_OF_JSON.match(text, end)
+        pieces += [text[at:start], f'"{mark(kind)}"' if is_number_of_json else mark(kind)]
         at = end
     return "".join([*pieces, text[at:]])

@@ -105,8 +105,21 @@ class Term:
     starts_with_code: bool
 
 
+# The first letters of all terms: a look ahead at them passes over other words at once.
+_BEGINNING = 5
+_beginnings = _alternation(
+    term.partition(_BLANK)[0][:_BEGINNING]
+    for table in (
+        *vocabulary.PLACES.values(),
+        *vocabulary.OF_THEIR_OWN.values(),
+        vocabulary.NETWORKS,
+        vocabulary.CODE_WORDS,
+        vocabulary.NETWORK_KEYS,
+    )
+    for term in _each(table)
+)
 _HALVES = rf"(?P<half_network>{_network})|(?P<half_place>{_place}){_ENDING}|(?P<half_code>{_code})s?"
-_ANY = f"(?:{_without_blanks(_secrets(_own))}|{_HALVES})"
+_ANY = f"(?={_beginnings})(?:{_without_blanks(_secrets(_own))}|{_HALVES})"
 _MARKS = r"\[withheld: [^\]\n]{1,40}\]"
 IN_WORDS = re.compile(rf"{_MARKS}|(?<![a-z0-9]){_ANY}(?![a-z])")
 IN_HUMPS = re.compile(rf"{_MARKS}|{_ANY}")
@@ -155,9 +168,14 @@ _HALF_NAME = re.compile(rf"(?P<half_network>{_network})|(?P<half_place>{_place})
 _WORD = re.compile(r"[^\W_]+")
 
 
+def may_open_with_a_code(term: Term) -> bool:
+    """Whether this is a place that people open with a code."""
+    return term.kind in _OPEN_WITH_A_CODE
+
+
 def opens_with_a_code(term: Term, words: str) -> bool:
     """Whether a number after this place's name alone may be its code."""
-    return words not in _TOO_COMMON and (term.strength == "network" or term.kind in _OPEN_WITH_A_CODE)
+    return words not in _TOO_COMMON and (term.strength == "network" or may_open_with_a_code(term))
 
 
 @lru_cache(maxsize=8192)
