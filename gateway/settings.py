@@ -276,6 +276,7 @@ CSRF_FAILURE_VIEW = "gateway.api.errors.csrf_failure"
 
 AUTHENTICATION_BACKENDS = ["gateway.logins.backend.ThrottledBackend"]
 LOGIN_URL = "/admin/login/"
+REQUIRE_SECOND_FACTOR = env.bool("REQUIRE_SECOND_FACTOR", default=False)
 SESSION_COOKIE_AGE = 12 * 3600  # seconds without a use, after which a session ends (gateway/logins/sessions.py)
 
 SESSION_COOKIE_HTTPONLY = True

@@ -38,7 +38,9 @@ ROOT = "/admin/"
 FOR_ALL_STAFF = {
     "index",
     "login",
+    "login_code",  # for whoever has sent the password
     "logout",
+    "second_factor",  # the own one
     "password_change",
     "password_change_done",
     "jsi18n",

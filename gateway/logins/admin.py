@@ -1,11 +1,13 @@
-"""The audit trail in the admin: everybody with the permission looks, nobody changes it."""
+"""The audit trail in the admin, which nobody changes; and second factors, which a superuser resets by deleting them."""
 
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from gateway.logins.models import SecurityEvent
+from gateway.logins import events
+from gateway.logins.models import SecondFactor, SecurityEvent
 
 
 @admin.register(SecurityEvent)
@@ -27,3 +29,39 @@ class SecurityEventAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+
+@admin.register(SecondFactor)
+class SecondFactorAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("whose", "created_at", "codes_left")
+    fields = ("whose", "created_at", "codes_left")
+    readonly_fields = fields
+    search_fields = ("user__username",)
+    list_select_related = ("user",)
+
+    @admin.display(description="User", ordering="user__username")
+    def whose(self, factor: SecondFactor) -> str:
+        return factor.user.get_username()
+
+    @admin.display(description="Recovery codes left")
+    def codes_left(self, factor: SecondFactor) -> int:
+        return factor.recovery_codes.count()
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Whoever may reset a second factor may become its user, given the password."""
+        return bool(getattr(request.user, "is_superuser", False))
+
+    def delete_model(self, request: HttpRequest, obj: SecondFactor) -> None:
+        user = obj.user
+        super().delete_model(request, obj)
+        events.note(events.Kind.SECOND_FACTOR_RESET, user, request, by=request.user.get_username())
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[SecondFactor]) -> None:
+        for factor in queryset:
+            self.delete_model(request, factor)

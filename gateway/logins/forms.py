@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib.admin.forms import AdminPasswordChangeForm
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
@@ -30,3 +31,18 @@ class OwnPasswordForm(AdminPasswordChangeForm):
         user = super().save(commit)
         events.note(events.Kind.PASSWORD_CHANGED, user, self.request)
         return user
+
+
+class CodeForm(forms.Form):
+    """A code of an app, or a recovery code: both are taken, and a phone offers the fitting keys."""
+
+    code = forms.CharField(max_length=40, strip=True)
+
+    def __init__(self, *args: Any, is_recovery: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix, self.is_recovery = "", is_recovery
+        code = self.fields["code"]
+        code.label = "Recovery code" if is_recovery else "Code from your app"
+        code.widget.attrs |= {"autocomplete": "one-time-code", "spellcheck": "false", "autocapitalize": "characters"}
+        if not is_recovery:
+            code.widget.attrs |= {"inputmode": "numeric"}

@@ -1,4 +1,4 @@
-"""What is kept of logins: failures that count against a name at an address, and the audit trail."""
+"""What is kept of logins: failures that count against a name at an address, second factors, and the audit trail."""
 
 from typing import Any
 
@@ -22,6 +22,41 @@ class LoginFailures(models.Model):
         return f"{len(self.times)} from {self.address}"
 
 
+class SecondFactor(models.Model):
+    """Of a user who has switched it on. The app's secret is sealed as upstreams' credentials are."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="second_factor", editable=False
+    )
+    sealed_secret = models.TextField(editable=False)
+    last_step = models.BigIntegerField(default=0, editable=False)  # of the last code that was used: none is used twice
+    created_at = models.DateTimeField("on since", auto_now_add=True)
+
+    class Meta:
+        ordering = ("user__username",)
+
+    def __str__(self) -> str:
+        return f"Second factor of {self.user.get_username()}"
+
+    @property
+    def name(self) -> str:
+        """What is said to be lost when no key opens the secret."""
+        return f"the second factor of {self.user.get_username()}"
+
+
+class RecoveryCode(models.Model):
+    """One that has not been used. 80 random bits, so that a plain hash suffices."""
+
+    factor = models.ForeignKey(SecondFactor, on_delete=models.CASCADE, related_name="recovery_codes", editable=False)
+    digest = models.CharField(max_length=64, editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["factor", "digest"], name="one_row_per_recovery_code")]
+
+    def __str__(self) -> str:
+        return "Recovery code"
+
+
 class SecurityEvent(models.Model):
     """One line of the audit trail. Holds no password, no code, and no name that nobody here has."""
 
@@ -32,8 +67,14 @@ class SecurityEvent(models.Model):
         UNLOCKED = "unlocked", "Unlocked"
         LOGOUT = "logout", "Logged out"
         PASSWORD_CHANGED = "password_changed", "Changed the password"
+        SECOND_FACTOR_FAILED = "second_factor_failed", "Second factor failed"
+        SECOND_FACTOR_ON = "second_factor_on", "Switched the second factor on"
+        SECOND_FACTOR_OFF = "second_factor_off", "Switched the second factor off"
+        SECOND_FACTOR_RESET = "second_factor_reset", "Second factor was reset"
+        RECOVERY_CODE_USED = "recovery_code_used", "Used a recovery code"
+        RECOVERY_CODES_RENEWED = "recovery_codes_renewed", "Made new recovery codes"
 
-    at = models.DateTimeField(default=timezone.now, db_index=True)
+    at = models.DateTimeField("time", default=timezone.now, db_index=True)
     kind = models.CharField(max_length=30, choices=Kind)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     name = models.CharField("user name", max_length=150, blank=True, help_text="Empty: nobody here has the name.")

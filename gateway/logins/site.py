@@ -1,19 +1,27 @@
 """The admin site of Sluice: Django's own, under our name and style (templates/admin/base_site.html), with logins that
-are throttled and sessions that end."""
+are throttled, second factors, and sessions that end."""
 
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any
 
+from django.conf import settings
 from django.contrib.admin import AdminSite
-from django.contrib.auth.views import PasswordChangeView
-from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.contrib.admin.forms import AdminAuthenticationForm
+from django.contrib.auth.views import PasswordChangeView, redirect_to_login
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import path, reverse
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
 
 from gateway.api.errors import answer_page
-from gateway.logins import sessions
+from gateway.logins import second_factor, sessions
 from gateway.logins.forms import OwnPasswordForm
+from gateway.logins.pages import LoginPage, code_page, second_factor_page
 from gateway.logins.throttle import LockedOut
+
+unreported = method_decorator(sensitive_post_parameters("code", "setup"))  # in reports of errors
 
 
 def tells_lockout(page: Callable[..., Any]) -> Any:
@@ -34,7 +42,25 @@ class SluiceAdminSite(AdminSite):
     site_header = "Sluice"
     index_title = "Operations"
 
+    def has_permission(self, request: HttpRequest) -> bool:
+        """Staff, with the second factor where there is one or has to be."""
+        return super().has_permission(request) and second_factor.is_satisfied(request)
+
+    def is_to_set_up(self, request: HttpRequest) -> bool:
+        """Staff without a second factor, where all have to have one."""
+        is_staff = AdminSite.has_permission(self, request)
+        return is_staff and settings.REQUIRE_SECOND_FACTOR and second_factor.of(request.user) is None
+
+    def get_urls(self) -> list[Any]:
+        return [
+            path("login/code/", self.login_code, name="login_code"),
+            path("second-factor/", self.second_factor, name="second_factor"),
+            *super().get_urls(),
+        ]
+
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
+        if view == self.logout:
+            return view  # also without the second factor
         inner = super().admin_view(view, cacheable)
 
         @wraps(inner)
@@ -47,8 +73,40 @@ class SluiceAdminSite(AdminSite):
         return prolonging
 
     @tells_lockout
-    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        return super().login(request, extra_context)
+    @method_decorator(never_cache)
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        if request.method == "GET" and self.has_permission(request):
+            return HttpResponseRedirect(reverse("admin:index"))
+        if request.method == "GET" and self.is_to_set_up(request):
+            asked = request.GET.urlencode()
+            return HttpResponseRedirect(reverse("admin:second_factor") + (f"?{asked}" if asked else ""))
+        context = {
+            **self.each_context(request),
+            "title": "Log in",
+            "subtitle": None,
+            "app_path": request.get_full_path(),
+            "username": request.user.get_username(),
+            **(extra_context or {}),
+        }
+        page = LoginPage.as_view(
+            extra_context=context, authentication_form=AdminAuthenticationForm, template_name="admin/login.html"
+        )
+        return page(request)
+
+    @tells_lockout
+    @unreported
+    @method_decorator(never_cache)
+    def login_code(self, request: HttpRequest) -> HttpResponse:
+        return code_page(request)
+
+    @tells_lockout
+    @unreported
+    @method_decorator(never_cache)
+    def second_factor(self, request: HttpRequest) -> HttpResponse:
+        if not (self.has_permission(request) or self.is_to_set_up(request)):
+            return redirect_to_login(request.get_full_path(), reverse("admin:login"))
+        sessions.prolong(request.session)
+        return second_factor_page(request)
 
     @tells_lockout
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from django.apps import apps
 
-from gateway.upstreams.models import WithCredential
 from gateway.upstreams.secrets import CredentialLost, vault
+
+SEALED = "sealed_secret"  # the field of whatever model holds a secret; `name` says whose it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +34,18 @@ def rotated() -> Counts:
 class Step:
     """A credential, and the same under the newest key; `resealed` None: it is so already, or is lost."""
 
-    row: WithCredential
+    row: Any
     resealed: str | None = None
     is_lost: bool = False
 
 
 def _examined() -> Iterator[Step]:
     for model in apps.get_models():
-        if issubclass(model, WithCredential):
+        if any(field.name == SEALED for field in model._meta.concrete_fields):
             yield from _examined_rows(model)
 
 
-def _examined_rows(model: type[WithCredential]) -> Iterator[Step]:
+def _examined_rows(model: type[Any]) -> Iterator[Step]:
     for row in model._default_manager.exclude(sealed_secret="").order_by("pk"):
         try:
             yield Step(row, vault().resealed(row.sealed_secret, upstream=row.name))

@@ -97,7 +97,7 @@ def test_home_shows_no_secret(admin_client, api_key):
 
 @pytest.mark.django_db
 def test_home_asks_the_database_no_more_than_health(admin_client, django_assert_max_num_queries):
-    with django_assert_max_num_queries(9) as asked:
+    with django_assert_max_num_queries(10) as asked:
         admin_client.get("/health")
     with django_assert_max_num_queries(len(asked)):
         admin_client.get("/")

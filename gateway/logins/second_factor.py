@@ -1,0 +1,91 @@
+"""The second factor of a login: a code of an authenticator app, or one of ten recovery codes.
+
+It is on for users who have a `SecondFactor`. Each code proves once: of two requests that send the same one, one wins.
+"""
+
+import base64
+import hashlib
+import secrets
+import time
+from enum import Enum
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.http import HttpRequest
+
+from gateway.logins import totp
+from gateway.logins.models import RecoveryCode, SecondFactor
+from gateway.upstreams.secrets import vault
+
+PROVED = "second_factor"  # in a session: which second factor has been proved there
+RECOVERY_CODES = 10
+RECOVERY_BYTES = 10
+GROUP = 4  # characters between the hyphens of a recovery code
+
+
+class Proof(Enum):
+    APP = "app"
+    RECOVERY_CODE = "recovery code"
+
+
+def of(user: Any) -> SecondFactor | None:
+    return SecondFactor.objects.filter(user_id=user.pk).first()
+
+
+def is_satisfied(request: HttpRequest) -> bool:
+    """Whether the session of a user who is logged in has all that it needs. Asks the database once a request."""
+    known: bool | None = getattr(request, "_second_factor_is_satisfied", None)
+    if known is None:
+        user: Any = request.user
+        factor = SecondFactor.objects.filter(user_id=user.pk).values_list("pk", flat=True).first()
+        known = not settings.REQUIRE_SECOND_FACTOR if factor is None else request.session.get(PROVED) == factor
+        request._second_factor_is_satisfied = known  # type: ignore[attr-defined]
+    return known
+
+
+def remember(request: HttpRequest, factor: SecondFactor) -> None:
+    """This session has proved it. Other sessions of the user have to."""
+    request.session[PROVED] = factor.pk
+    request._second_factor_is_satisfied = True  # type: ignore[attr-defined]
+
+
+@transaction.atomic
+def switch_on(user: Any, secret: str, code: str) -> tuple[SecondFactor, list[str]] | None:
+    """The factor and its recovery codes; None where the code is not of this secret."""
+    step = totp.step_of(secret, code, time.time())
+    if step is None:
+        return None
+    factor = SecondFactor.objects.create(user=user, sealed_secret=vault().seal(secret), last_step=step)
+    return factor, renew_codes(factor)
+
+
+@transaction.atomic
+def renew_codes(factor: SecondFactor) -> list[str]:
+    """Former codes are void."""
+    codes = [_new_code() for _ in range(RECOVERY_CODES)]
+    factor.recovery_codes.all().delete()
+    RecoveryCode.objects.bulk_create(RecoveryCode(factor=factor, digest=_digest(code)) for code in codes)
+    return codes
+
+
+def prove(factor: SecondFactor, typed: str) -> Proof | None:
+    """What was typed is used up by it. Raises CredentialLost where no key opens the app's secret any more."""
+    code = "".join(typed.split()).replace("-", "").upper()
+    if len(code) == totp.DIGITS:
+        step = totp.step_of(vault().open(factor.sealed_secret, upstream=factor.name), code, time.time())
+        if step is None:
+            return None
+        is_new = SecondFactor.objects.filter(pk=factor.pk, last_step__lt=step).update(last_step=step)
+        return Proof.APP if is_new else None
+    used, _ = factor.recovery_codes.filter(digest=_digest(code)).delete()
+    return Proof.RECOVERY_CODE if used else None
+
+
+def _new_code() -> str:
+    code = base64.b32encode(secrets.token_bytes(RECOVERY_BYTES)).decode()
+    return "-".join(code[start : start + GROUP] for start in range(0, len(code), GROUP))
+
+
+def _digest(code: str) -> str:
+    return hashlib.sha256(code.replace("-", "").encode("utf-8", "replace")).hexdigest()

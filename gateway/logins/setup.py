@@ -1,0 +1,37 @@
+"""A secret on its way from the page that shows it to the code that confirms it. Nothing is stored before that."""
+
+import segno
+from django.core import signing
+from django.utils.safestring import SafeString, mark_safe
+
+from gateway.logins import totp
+from gateway.upstreams.secrets import vault
+
+SALT = "gateway.logins.setup"
+LIVES_SECONDS = 3600
+GROUP = 4
+
+
+def offer(user: int) -> str:
+    """A new secret for this user, sealed."""
+    return signing.dumps([user, vault().seal(totp.new_secret())], salt=SALT)
+
+
+def opened(offered: str, user: int) -> str | None:
+    """The secret; None for what was not offered to this user, or an hour ago."""
+    try:
+        whose, sealed = signing.loads(offered, salt=SALT, max_age=LIVES_SECONDS)
+    except signing.BadSignature:
+        return None
+    return vault().open(sealed, upstream="the second factor") if whose == user else None
+
+
+def qr_code(secret: str, account: str) -> SafeString:
+    """As an SVG element."""
+    code = segno.make(totp.address(secret, account), error="m")
+    svg: str = code.svg_inline(border=4, dark="#000", light="#fff", omitsize=True, title="QR code for the app")
+    return mark_safe(svg)  # noqa: S308 (its own drawing; the address is in it as squares)
+
+
+def in_groups(secret: str) -> str:
+    return " ".join(secret[start : start + GROUP] for start in range(0, len(secret), GROUP))

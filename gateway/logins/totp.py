@@ -1,0 +1,47 @@
+"""Codes of authenticator apps (RFC 6238): six digits, a new one every 30 seconds."""
+
+import base64
+import secrets
+
+from cryptography.hazmat.primitives.hashes import SHA1
+from cryptography.hazmat.primitives.twofactor import InvalidToken
+from cryptography.hazmat.primitives.twofactor.totp import TOTP
+
+SECRET_BYTES = 20
+DIGITS = 6
+STEP_SECONDS = 30
+CLOCKS_DIFFER = 1  # steps that a phone's clock may be before or behind ours
+ISSUER = "Sluice"
+
+
+def new_secret() -> str:
+    """In base32, as people type it into an app that cannot scan."""
+    return base64.b32encode(secrets.token_bytes(SECRET_BYTES)).decode()
+
+
+def address(secret: str, account: str) -> str:
+    """otpauth://…, which apps read from a QR code."""
+    return _totp(secret).get_provisioning_uri(account, ISSUER)
+
+
+def step_of(secret: str, code: str, now: float) -> int | None:
+    """The step, in whole 30 seconds since 1970, that the code is of; None where it is of no step around `now`."""
+    if len(code) != DIGITS or not (code.isascii() and code.isdigit()):
+        return None
+    totp, current = _totp(secret), int(now) // STEP_SECONDS
+    for step in range(current - CLOCKS_DIFFER, current + CLOCKS_DIFFER + 1):
+        try:
+            totp.verify(code.encode(), step * STEP_SECONDS)
+        except InvalidToken:
+            continue
+        return step
+    return None
+
+
+def code_at(secret: str, now: float) -> str:
+    return _totp(secret).generate(int(now)).decode()
+
+
+def _totp(secret: str) -> TOTP:
+    # What every app knows. SHA-1 is used as a keyed hash here, whose collisions do not matter.
+    return TOTP(base64.b32decode(secret), DIGITS, SHA1(), STEP_SECONDS)  # noqa: S303
