@@ -183,16 +183,20 @@ class TokenAuditAdmin(ReadOnlyAdmin):
 
 @admin.register(RejectedKey)
 class RejectedKeyAdmin(ReadOnlyAdmin):
-    list_display = ("time", "address", "attempts", "door", "begins_with")
+    list_display = ("time", "address", "tried", "door", "begins_with")
     list_display_links = ("time", "address")
     list_filter = (MinuteFilter, "door")
     search_fields = ("address__startswith", "hint__startswith")
     search_help_text = "An address, or how a key begins"
-    fields = ("time", "address", "attempts", "last_at", "door", "begins_with")
+    fields = ("time", "address", "tried", "last_at", "door", "begins_with")
 
     @admin.display(description="time", ordering="minute")
     def time(self, rejected: RejectedKey) -> str:
         return f"{timezone.localtime(rejected.minute):%d %b %H:%M}"
+
+    @admin.display(description="attempts", ordering="attempts")
+    def tried(self, rejected: RejectedKey) -> str:
+        return wording.whole(rejected.attempts)
 
     @admin.display(description="key begins with", ordering="hint")
     def begins_with(self, rejected: RejectedKey) -> str:
