@@ -8,6 +8,7 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})  # controls, marks of direction, zero widths, tags
 _BLANKS = re.compile(r"\s+")
 MASK = "•••"
+LOOKED_AT = 20  # times the characters that are kept: how long the words are, strangers decide
 
 
 def cleaned(words: str, most: int, secrets: Iterable[str] = ()) -> str:
@@ -15,9 +16,15 @@ def cleaned(words: str, most: int, secrets: Iterable[str] = ()) -> str:
     Whatever of `secrets` they repeat is masked."""
     for secret in secrets:
         words = words.replace(secret, MASK)
-    seen = "".join(map(_visible, _ESCAPES.sub("", words)))
+    looked_at = words[: most * LOOKED_AT]
+    seen = "".join(map(_visible, _ESCAPES.sub("", looked_at)))
     line = _BLANKS.sub(" ", seen).strip()
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    return line if len(line) <= most and looked_at == words else f"{line[: most - 1]}…"
+
+
+def hides(text: str) -> bool:
+    """Whether it holds what a person would not see."""
+    return any(unicodedata.category(character) in _INVISIBLE for character in text)
 
 
 def _visible(character: str) -> str:

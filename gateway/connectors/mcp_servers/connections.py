@@ -14,13 +14,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from gateway.connectors.mcp_servers import addresses, processes, refusals
 from gateway.connectors.mcp_servers.configuration import Command, Server
+from gateway.connectors.mcp_servers.listing import listed
+from gateway.connectors.mcp_servers.pacing import paced
 from gateway.connectors.mcp_servers.wire import NO_TOKEN, NOT_CONNECTED_TO, NOT_LET_IN
 from gateway.upstreams.errors import UpstreamError
 from gateway.version import VERSION
 
 CONNECT_SECONDS = 30.0
 CLOSE_SECONDS = 10.0
-MOST_PAGES = 100  # of a tool list
 TOLD = frozenset({NOT_CONNECTED_TO, NOT_LET_IN, NO_TOKEN})  # why a connection was not made
 RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
     types.CallToolResult | types.InputRequiredResult
@@ -71,16 +72,7 @@ class Connection:
 
     async def tools(self) -> list[types.Tool]:
         """All pages. Raises MCPError, ValidationError, UpstreamError."""
-        client = await self._open()
-        tools: list[types.Tool] = []
-        cursor = None
-        for _ in range(MOST_PAGES):
-            page = await client.list_tools(cursor=cursor)
-            tools += page.tools
-            cursor = page.next_cursor
-            if cursor is None:
-                break
-        return tools
+        return await listed(await self._open(), self.server)
 
     async def close(self) -> None:
         """Returns when nothing of it is left."""
@@ -123,7 +115,7 @@ class Connection:
 
     def _new_client(self) -> Client:
         info = types.Implementation(name="sluice", version=VERSION)
-        return Client(self._streams(), cache=None, client_info=info, message_handler=self._heard)
+        return Client(paced(self._streams()), cache=None, client_info=info, message_handler=self._heard)
 
     def _streams(self) -> AbstractAsyncContextManager[tuple[Any, Any]]:
         if isinstance(self.server, Command):

@@ -14,11 +14,13 @@ from mcp.shared.message import SessionMessage
 
 from gateway.connectors.mcp_servers.cleaning import cleaned
 from gateway.connectors.mcp_servers.configuration import Command
+from gateway.connectors.mcp_servers.pacing import Pace
 from gateway.connectors.mcp_servers.wire import LARGEST, Cut, Lines, message_of
 
 INHERITED = ("PATH", "HOME", "LANG")
 READ = 1 << 20  # bytes at a time
 LOGGED = 2000  # characters of a line that it says on stderr
+TAKE_SECONDS = 30.0  # for a child to take what it is sent
 PATIENCE = 2.0  # seconds after its input has ended, and again after SIGTERM
 
 logger = logging.getLogger(__name__)
@@ -53,7 +55,7 @@ async def started(server: Command, ended: Callable[[], None]) -> AsyncIterator[t
     assert process.stderr
     tasks = [
         asyncio.create_task(_listen(process.stdout, incoming, ended)),
-        asyncio.create_task(_speak(outgoing, process.stdin)),
+        asyncio.create_task(_speak(outgoing, process.stdin, ended)),
         asyncio.create_task(_log(process.stderr, server)),
     ]
     try:
@@ -66,7 +68,7 @@ async def started(server: Command, ended: Callable[[], None]) -> AsyncIterator[t
 
 
 async def _listen(stdout: asyncio.StreamReader, incoming: Any, ended: Callable[[], None]) -> None:
-    lines = Lines(LARGEST)
+    lines, pace = Lines(LARGEST), Pace()
     try:
         with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # nobody listens any more
             async with incoming:
@@ -76,16 +78,24 @@ async def _listen(stdout: asyncio.StreamReader, incoming: Any, ended: Callable[[
                             await incoming.send(message)
                         elif isinstance(line, Cut):
                             return  # whose answer it was cannot be told: whoever waits hears that it is over
+                        else:
+                            await pace.spend(1)
+                    if lines.has_no_end:
+                        return
     finally:
         ended()
 
 
-async def _speak(outgoing: Any, stdin: asyncio.StreamWriter) -> None:
+async def _speak(outgoing: Any, stdin: asyncio.StreamWriter, ended: Callable[[], None]) -> None:
     with suppress(OSError):  # it has died: `_listen` sees that too
         async for message in outgoing:
             text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
             stdin.write(text.encode() + b"\n")
-            await stdin.drain()
+            try:
+                await asyncio.wait_for(stdin.drain(), TAKE_SECONDS)
+            except TimeoutError:
+                ended()
+                raise
 
 
 async def _log(stderr: asyncio.StreamReader, server: Command) -> None:
@@ -107,6 +117,7 @@ def _say(line: bytes | Cut, server: Command) -> None:
 async def _end(process: asyncio.subprocess.Process, tasks: list["asyncio.Task[None]"]) -> None:
     """As the specification has it: its input ends, and it has a while to leave by itself."""
     assert process.stdin
+    assert process.stdout
     process.stdin.close()
     if not await _left(process):
         _signal(process, signal.SIGTERM)
@@ -118,6 +129,10 @@ async def _end(process: asyncio.subprocess.Process, tasks: list["asyncio.Task[No
     await asyncio.gather(*tasks, return_exceptions=True)
     with suppress(OSError):
         await process.stdin.wait_closed()
+    with suppress(TimeoutError):  # what was said and never read: the pipe closes at its end
+        async with asyncio.timeout(PATIENCE):
+            while await process.stdout.read(READ):
+                pass
 
 
 async def _left(process: asyncio.subprocess.Process) -> bool:

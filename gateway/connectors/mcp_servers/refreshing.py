@@ -4,10 +4,10 @@ servers, and now and then."""
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
+import mcp.types as types
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError
 
@@ -18,12 +18,12 @@ from gateway.connectors.mcp_servers.configuration import Server
 from gateway.connectors.mcp_servers.models import ToolList
 from gateway.connectors.mcp_servers.sessions import Sessions, sessions
 from gateway.process.bridge import run_sync
-from gateway.upstreams.errors import UpstreamError
+from gateway.upstreams.errors import UpstreamError, UpstreamTooLarge
 
 T = TypeVar("T")
 
 EVERY_SECONDS = 300.0
-LOOK_SECONDS = 1.0  # at which it is looked whether there are other servers
+LOOK_SECONDS = 1.0  # at which it is looked whether there are other servers, and whose tools have changed
 ASK_SECONDS = 40.0  # for a server to be connected to, and to say what it can do
 
 logger = logging.getLogger(__name__)
@@ -35,20 +35,18 @@ class Refreshing:
     def __init__(self, sessions: Sessions, every: float = EVERY_SECONDS, patience: float = ASK_SECONDS) -> None:
         self.sessions, self.every, self.patience = sessions, every, patience
         self._task: asyncio.Task[None] | None = None
-        self._due = asyncio.Event()
         self._known: tuple[Server, ...] = ()
         self._asking: dict[Server, asyncio.Task[None]] = {}
         self._again: set[Server] = set()  # to be asked once more as soon as they can be
+        self._changed: set[Server] = set()  # those that say so, and have not been asked since
+        self._too_large: set[Server] = set()  # whose list was, and cost much to read
 
     async def start(self) -> None:
         """Returns at once: a server may take a while to answer, and until then offers what it had last."""
-        loop, self._due = asyncio.get_running_loop(), asyncio.Event()
-        self.sessions.when_changed(lambda: loop.call_soon_threadsafe(self._due.set))
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
         """Ends the task, all connections, and all children."""
-        self.sessions.when_changed(None)
         tasks = [*self._asking.values(), *([self._task] if self._task else [])]
         for task in tasks:
             task.cancel()
@@ -65,16 +63,14 @@ class Refreshing:
         loop = asyncio.get_running_loop()
         due_at = loop.time()
         while True:
-            everyone = self._due.is_set() or loop.time() >= due_at
+            everyone = loop.time() >= due_at
             if everyone:
-                self._due.clear()
                 due_at = loop.time() + self.every
             await self._look(everyone=everyone)
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._due.wait(), LOOK_SECONDS)
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def _look(self, *, everyone: bool) -> None:
-        """Asks those servers that are new or have been changed, or all."""
+        """Asks those servers that are new, have been changed or say that their tools have, or all."""
         try:
             servers = await run_sync(known.servers)
         except (ImproperlyConfigured, DatabaseError) as error:
@@ -85,11 +81,20 @@ class Refreshing:
             await self.sessions.retain(servers)
         for gone in self._asking.keys() - set(servers):
             self._asking[gone].cancel()
-        due = {*servers} if everyone else ({*servers} - {*self._known}) | (self._again & {*servers})
+        changed = self._due_to_change({*servers})
+        due = {*servers} if everyone else ({*servers} - {*self._known}) | (self._again & {*servers}) | changed
+        self._changed -= due
         self._known, self._again = servers, due & self._asking.keys()
         for server in due - self._asking.keys():
             self._asking[server] = task = asyncio.create_task(self._ask(server))
             task.add_done_callback(partial(self._asked, server))
+
+    def _due_to_change(self, servers: set[Server]) -> set[Server]:
+        """Those that say that their tools have changed; of one whose list was too large, that waits for the next look
+        at everyone."""
+        self._too_large &= servers
+        self._changed = (self._changed | self.sessions.changed()) & servers
+        return self._changed - self._too_large
 
     def _asked(self, server: Server, task: asyncio.Task[None]) -> None:
         self._asking.pop(server, None)
@@ -97,10 +102,13 @@ class Refreshing:
             logger.error("MCP server's tools not read", extra={"server": server.name}, exc_info=error)
 
     async def _ask(self, server: Server) -> None:
+        self._too_large.discard(server)
         try:
             async with asyncio.timeout(self.patience):
-                documents = storable(plain(tools.documents(await self.sessions.tools(server))))
+                documents = await run_sync(_documents, await self.sessions.tools(server))
         except (UpstreamError, TimeoutError) as error:
+            if isinstance(error, UpstreamTooLarge):
+                self._too_large.add(server)
             said = error.message if isinstance(error, UpstreamError) else refusals.too_slow(server).message
             logger.warning("MCP server's tools not read", extra={"server": server.name, "error": said})
             await self._write(server, _note, said)
@@ -113,6 +121,11 @@ class Refreshing:
         except DatabaseError as error:
             logger.warning("MCP server's tools not stored", extra={"server": server.name, "error": str(error)})
             self._again.add(server)
+
+
+def _documents(listed: list[types.Tool]) -> list[dict[str, object]]:
+    documents: list[dict[str, object]] = storable(plain(tools.documents(listed)))
+    return documents
 
 
 def _keep(server: str, documents: list[dict[str, object]]) -> None:

@@ -119,6 +119,15 @@ def unavailable(server: Server, seconds: float) -> UpstreamUnavailable:
     )
 
 
+def list_too_large(server: Server, tools: int, pages: int, size: int) -> UpstreamTooLarge:
+    return UpstreamTooLarge(
+        f"The tool list of MCP server {server.name} has no end, or more than {tools:,} tools, {pages} pages or "
+        f"{size // 2**20} MB.",
+        reason="upstream_too_large",
+        suggestion="The operator should ask the server for fewer tools, or take it out.",
+    )
+
+
 def address(server: Server) -> AddressRefused:
     return addresses.refused(f"The address of MCP server {server.name}")
 

@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema_rs
 
 from context_protection.budget import dumps, length
-from gateway.connectors.mcp_servers.cleaning import cleaned
+from gateway.connectors.mcp_servers.cleaning import cleaned, hides
 
 Schema = dict[str, Any]
 TAKEN = frozenset({"limit", "cursor", "pages", "fields", "format", "where", "aggregate", "startLine", "endLine"})
@@ -106,7 +106,8 @@ def _whole(schema: Schema) -> Parameters:
 
 def _compiles(parameters: Parameters) -> bool:
     document = {"type": "object", "properties": dict(parameters.schemas)}
-    if length(dumps(document)) > LONGEST:
+    written = dumps(document)
+    if length(written) > LONGEST or hides(written.decode()):
         return False
     try:
         jsonschema_rs.validator_for(document)

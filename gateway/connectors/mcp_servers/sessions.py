@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 import mcp.types as types
@@ -107,13 +108,15 @@ class Sessions:
     def __init__(self, transports: Transports = checked.transport) -> None:
         self.transports = transports
         self._sessions: dict[str, Session] = {}
-        self._tell: Callable[[], object] | None = None
+        self._changed: set[Server] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = threading.Lock()
 
-    def when_changed(self, tell: Callable[[], object] | None) -> None:
-        """What is called, on some thread, when a server says that its tools have changed."""
-        self._tell = tell
+    def changed(self) -> set[Server]:
+        """Those that have said, since this was last asked, that their tools have changed."""
+        with self._lock:
+            changed, self._changed = self._changed, set()
+        return changed
 
     async def call(
         self, server: Server, tool: str, arguments: dict[str, Any], heard: Heard | None = None
@@ -153,14 +156,14 @@ class Sessions:
         """The server's; one that is configured otherwise now is ended."""
         session = self._sessions.get(server.name)
         if session is None or session.server != server:
-            self._sessions[server.name] = Session(server, self.transports, self._announce)
+            self._sessions[server.name] = Session(server, self.transports, partial(self._note_change, server))
             if session is not None:
                 await session.close()
         return self._sessions[server.name]
 
-    def _announce(self) -> None:
-        if self._tell is not None:
-            self._tell()
+    def _note_change(self, server: Server) -> None:
+        with self._lock:
+            self._changed.add(server)
 
     async def _retain(self, servers: Collection[Server]) -> None:
         others = [each for each in self._sessions.values() if each.server not in servers]

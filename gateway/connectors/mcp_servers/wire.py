@@ -45,6 +45,11 @@ class Lines:
             yield self._finished()
         self._add(rest)
 
+    @property
+    def has_no_end(self) -> bool:
+        """What is read now was too long long ago."""
+        return self._size > 2 * self.most
+
     def rest(self) -> Iterator[bytes | Cut]:
         """What had no end."""
         if self._size:

@@ -1,0 +1,83 @@
+"""How much a server may say: one that floods us is listened to more slowly, and none of the others waits for it."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+from mcp.shared.message import SessionMessage
+from mcp.types import JSONRPCRequest
+
+AT_ONCE, EACH_SECOND = 2_000, 300  # messages
+REQUEST = 50  # messages that a question to us counts as: each of them holds something open until it is answered
+ANSWER = 10  # messages that a server may say for each that it was sent
+
+
+class Pace:
+    """Lets so many messages pass at once, and then so many each second."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._left, self._at = float(AT_ONCE), clock()
+
+    def earn(self, count: float) -> None:
+        now = self._clock()
+        self._left = min(AT_ONCE, self._left + (now - self._at) * EACH_SECOND + count)
+        self._at = now
+
+    async def spend(self, count: float) -> None:
+        """Returns when so many may pass."""
+        self.earn(-count)
+        if self._left < 0:
+            await asyncio.sleep(-self._left / EACH_SECOND)
+
+
+@asynccontextmanager
+async def paced(streams: AbstractAsyncContextManager[tuple[Any, Any]]) -> AsyncIterator[tuple[Any, Any]]:
+    """The same streams, read no faster than a server may speak."""
+    async with streams as (received, sent):
+        pace = Pace()
+        yield _Received(received, pace), _Sent(sent, pace)
+
+
+class _Wrapped:
+    def __init__(self, inner: Any, pace: Pace) -> None:
+        self.inner, self.pace = inner, pace
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+    async def __aenter__(self) -> Any:
+        await self.inner.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised: Any) -> bool | None:
+        left: bool | None = await self.inner.__aexit__(*raised)
+        return left
+
+
+class _Received(_Wrapped):
+    @property
+    def last_context(self) -> Any:
+        return getattr(self.inner, "last_context", None)
+
+    async def receive(self) -> Any:
+        return await self._let_pass(await self.inner.receive())
+
+    def __aiter__(self) -> "_Received":
+        return self
+
+    async def __anext__(self) -> Any:
+        return await self._let_pass(await self.inner.__anext__())
+
+    async def _let_pass(self, item: Any) -> Any:
+        is_request = isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCRequest)
+        await self.pace.spend(REQUEST if is_request else 1)
+        return item
+
+
+class _Sent(_Wrapped):
+    async def send(self, item: Any) -> None:
+        self.pace.earn(ANSWER)
+        await self.inner.send(item)

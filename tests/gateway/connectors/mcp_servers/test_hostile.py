@@ -1,0 +1,222 @@
+"""A server that means harm costs itself: its lists, calls and floods end in designed errors, and others answer."""
+
+import asyncio
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+
+from context_protection.budget import dumps, length
+from gateway.connectors.mcp_servers import known, operations
+from gateway.connectors.mcp_servers.cleaning import hides
+from gateway.connectors.mcp_servers.configuration import Address, Command, Server
+from gateway.connectors.mcp_servers.refreshing import LOOK_SECONDS, Refreshing
+from gateway.connectors.mcp_servers.refusals import refused_by_tool
+from gateway.connectors.mcp_servers.schemas import LONGEST
+from gateway.connectors.mcp_servers.sessions import Sessions
+from gateway.operations import Operation
+from gateway.process.bridge import run_sync
+from gateway.upstreams.errors import UpstreamError, UpstreamGarbled, UpstreamTooLarge, UpstreamUnavailable
+from tests.gateway.connectors.mcp_servers.conftest import CHILD, ROOT
+from tests.simulators.hostile_mcp import FLOODS, INVISIBLE
+
+SECONDS = 60  # for what takes a few on a machine that is busy
+GOOD = Command("good", CHILD["command"], tuple(CHILD["args"]), (), CHILD["cwd"])
+Hostile = Callable[[str], Server]
+
+
+@pytest.fixture(scope="module")
+def sessions() -> Iterator[Sessions]:
+    opened = Sessions()
+    yield opened
+    async_to_sync(opened.close)()
+
+
+@pytest.fixture(params=["stdio", "http"])
+def hostile(request: pytest.FixtureRequest, sessions: Sessions) -> Iterator[Hostile]:
+    """Starts one in a mode. Its connection ends with the test, that of the good server stays."""
+    program = [sys.executable, "-m", "tests.simulators.hostile_mcp"]
+    with ExitStack() as running:
+
+        def start(mode: str) -> Server:
+            if request.param == "stdio":
+                return Command("hostile", program[0], (*program[1:], mode), (), str(ROOT))
+            process = subprocess.Popen([*program, mode, "http"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+            running.callback(process.wait)
+            running.callback(process.kill)
+            assert process.stdout is not None
+            with process.stdout as stdout:
+                return Address("hostile", f"http://127.0.0.1:{stdout.readline().strip()}/mcp", trusted=True)
+
+        yield start
+        async_to_sync(sessions.retain)([GOOD])
+
+
+async def the_others_answer(sessions: Sessions) -> None:
+    for _ in range(20):
+        async with asyncio.timeout(SECONDS):
+            assert not (await sessions.call(GOOD, "small", {})).is_error
+
+
+async def offered(sessions: Sessions, server: Server) -> list[Operation]:
+    """The operations that its list makes."""
+    async with asyncio.timeout(SECONDS):
+        tools = await sessions.tools(server)
+    return list(operations.operations(server, operations.documents(tools)))
+
+
+# -- Lists ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["endless_list", "many_tools", "large_description", "large_schema"])
+async def test_a_list_without_measure_is_refused(sessions: Sessions, hostile: Hostile, mode: str):
+    with pytest.raises(UpstreamTooLarge, match="tool list of MCP server hostile has no end, or more than 2,000 tools"):
+        await offered(sessions, hostile(mode))
+    await the_others_answer(sessions)
+
+
+async def test_a_list_that_leads_in_a_circle_is_read_once(sessions: Sessions, hostile: Hostile):
+    names = {operation.name for operation in await offered(sessions, hostile("cyclic_list"))}
+    assert names == {"hostile_act", "hostile_at_a", "hostile_at_b"}
+
+
+async def test_a_list_that_cannot_be_parsed_is_refused(sessions: Sessions, hostile: Hostile):
+    with pytest.raises(UpstreamGarbled):
+        await offered(sessions, hostile("deep_list"))
+    await the_others_answer(sessions)
+
+
+async def test_schemas_that_explode_are_offered_as_small_ones(sessions: Sessions, hostile: Hostile):
+    found = {operation.name: operation for operation in await offered(sessions, hostile("bombs"))}
+    assert len(found) == 8
+    for operation in found.values():
+        schema = dumps(dict(operation.parameters))
+        assert length(schema) <= LONGEST
+        assert not hides(schema.decode())
+    assert b"(a+)+" not in dumps(dict(found["hostile_slow"].parameters))
+
+
+async def test_words_of_megabytes_cost_no_time(sessions: Sessions, hostile: Hostile):
+    await offered(sessions, hostile("cyclic_list"))
+    began = time.process_time()
+    (_, wordy) = await offered(sessions, hostile("long_words"))
+    assert time.process_time() - began < 2
+    assert len(wordy.description) <= operations.DESCRIPTION
+
+
+async def test_no_name_is_taken_from_others_and_no_word_is_hidden(sessions: Sessions, hostile: Hostile):
+    found = await offered(sessions, hostile("bad_names"))
+    names = [operation.name for operation in found]
+    assert len(set(names)) == len(names) == 9
+    assert all(re.fullmatch(r"hostile_[A-Za-z0-9_-]{1,56}", name) for name in names)
+    shown = "".join(f"{each.title}{each.description}{''.join(each.tags)}" for each in found)
+    assert not hides(shown)
+    assert not set(INVISIBLE.replace("[31m", "")) & set(shown)
+
+
+# -- Floods -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", FLOODS)
+async def test_while_one_floods_the_others_answer(sessions: Sessions, hostile: Hostile, mode: str):
+    server = hostile(mode)
+    assert [operation.name for operation in await offered(sessions, server)] == ["hostile_act"]
+    resident = memory()
+    await the_others_answer(sessions)
+    assert memory() - resident < 100 * 2**20
+
+
+def memory() -> int:
+    """Bytes of this process."""
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * 4096
+
+
+async def test_a_server_that_always_changes_is_asked_once_a_second_at_most(
+    db: None, settings: Any, tmp_path: Path, hostile: Hostile
+):
+    server = hostile("restless")
+    settings.MCP_SERVERS_FILE = str(tmp_path / "servers.json")
+    configured = json.dumps({"mcpServers": {"hostile": as_configured(server)}})
+    await run_sync((tmp_path / "servers.json").write_text, configured)
+    (server,) = await run_sync(known.servers)
+    sessions = Sessions()
+    refreshing = Refreshing(sessions, every=3600)
+    began = time.monotonic()
+    await refreshing.start()
+    asked = 0
+    while asked < 4:
+        assert time.monotonic() - began < SECONDS
+        asked = int((await sessions.call(server, "act", {})).content[0].text)
+    await refreshing.stop()
+    assert asked <= 1 + (time.monotonic() - began) / LOOK_SECONDS
+
+
+def as_configured(server: Server) -> dict[str, Any]:
+    if isinstance(server, Address):
+        return {"url": server.url}
+    return {"command": server.command, "args": list(server.arguments), "cwd": str(ROOT)}
+
+
+# -- Calls ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["progress", "strange_ids"])
+async def test_what_is_said_beside_an_answer_does_not_harm_it(sessions: Sessions, hostile: Hostile, mode: str):
+    heard: list[float] = []
+    server = hostile(mode)
+    async with asyncio.timeout(SECONDS):
+        answer = await sessions.call(server, "act", {}, lambda progress, *_: heard.append(progress))
+    if mode == "progress" or isinstance(server, Command):  # over HTTP, its own stream answers it
+        assert answer.content[0].text == "done"
+    await the_others_answer(sessions)
+
+
+@pytest.mark.parametrize(
+    ("mode", "error"),
+    [("huge", UpstreamTooLarge), ("deep", UpstreamGarbled), ("dies", UpstreamUnavailable)],
+)
+async def test_an_answer_that_is_none_is_an_error(
+    sessions: Sessions, hostile: Hostile, mode: str, error: type[UpstreamError]
+):
+    with pytest.raises(error):
+        async with asyncio.timeout(SECONDS):
+            await sessions.call(hostile(mode), "act", {})
+    await the_others_answer(sessions)
+
+
+async def test_an_error_of_megabytes_is_quoted_at_once(sessions: Sessions, hostile: Hostile):
+    server = hostile("wordy_error")
+    answer = await sessions.call(server, "act", {})
+    began = time.process_time()
+    error = refused_by_tool(server, answer)
+    assert time.process_time() - began < 1
+    assert len((error.upstream or {})["message"]) <= 300
+
+
+async def test_an_answer_without_end_is_given_up(sessions: Sessions, hostile: Hostile):
+    resident = memory()
+    with pytest.raises(UpstreamError):
+        async with asyncio.timeout(SECONDS):
+            await sessions.call(hostile("never_ends"), "act", {})
+    await the_others_answer(sessions)
+    assert memory() - resident < 512 * 2**20
+
+
+async def test_who_waits_no_longer_for_an_answer_by_the_drop_waits_for_nothing_else(
+    sessions: Sessions, hostile: Hostile
+):
+    server = hostile("drips")
+    await sessions.tools(server)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(1):
+            await sessions.call(server, "act", {})
+    await the_others_answer(sessions)
