@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from django.conf import settings
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -61,6 +62,8 @@ def _as_call_error(exc: Exception) -> CallError:
             return InvalidArgument(str(exc.detail), reason=str(exc.default_code), suggestion="See /api/docs/.")
         case Http404():
             return no_such_address()
+        case RequestDataTooBig() | TooManyFieldsSent() | TooManyFilesSent():
+            return too_large_a_form(exc)
     if is_away(exc):
         return store_unavailable(1)
     logger.exception("request failed", exc_info=exc)
@@ -102,7 +105,10 @@ PAGE = """<!doctype html>
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """handler400: a Host that we do not answer for, above all."""
+    """handler400: a Host that we do not answer for, above all; or a form that is too large."""
+    if isinstance(exception, RequestDataTooBig | TooManyFieldsSent | TooManyFilesSent):
+        refused = too_large_a_form(exception).document()
+        return HttpResponse(dumps(refused), status=400, content_type="application/json")
     error = InvalidArgument(
         "The request is not one that this server answers.",
         reason="bad_request",
@@ -112,6 +118,22 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         suggestion="Add the host to ALLOWED_HOSTS, or connect by a name that is in it.",
     )
     return HttpResponse(dumps(error.document()), status=400, content_type="application/json")
+
+
+def too_large_a_form(exception: RequestDataTooBig | TooManyFieldsSent | TooManyFilesSent) -> InvalidArgument:
+    match exception:
+        case TooManyFieldsSent():
+            most = f"{settings.DATA_UPLOAD_MAX_NUMBER_FIELDS:,} fields"
+        case TooManyFilesSent():
+            most = f"{settings.DATA_UPLOAD_MAX_NUMBER_FILES:,} files"
+        case _:
+            most = f"{settings.DATA_UPLOAD_MAX_MEMORY_SIZE:,} bytes of fields"
+    return InvalidArgument(
+        "The form or query string is too large.",
+        reason="too_many_fields",
+        expected=f"at most {most}",
+        suggestion="Send less in one request.",
+    )
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

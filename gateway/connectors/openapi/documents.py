@@ -9,6 +9,7 @@ from context_protection.errors import InvalidArgument
 from gateway.connectors.openapi import yaml_documents
 from gateway.connectors.openapi.encodings import MARKS
 from gateway.connectors.openapi.yaml_documents import YamlError
+from gateway.upstreams.nesting import DEEPEST
 
 MOST_BYTES = 40 * 2**20
 EXPECTED = "an OpenAPI 3.0 or 3.1 document, as JSON or YAML"
@@ -74,7 +75,10 @@ def _loaded(text: str) -> Any:
     if text[0] not in "{[":
         return _loaded_yaml(text)
     try:
-        return plain.loads(text.encode("utf-8", "replace"))
+        document = plain.loads(text.encode("utf-8", "replace"))
+        if plain.is_within(document, DEEPEST):
+            return document
+        problem, where = f"it is nested more than {DEEPEST} levels deep", ""
     except json.JSONDecodeError as error:
         problem, where = error.msg, f" in line {error.lineno}, column {error.colno}"
     except (ValueError, RecursionError):

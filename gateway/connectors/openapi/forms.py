@@ -4,7 +4,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from django import forms
+from django.forms.fields import InvalidJSONInput
 
+from context_protection import incoming
+from context_protection.errors import InvalidArgument
 from gateway.connectors.openapi.credentials import Credentials
 from gateway.connectors.openapi.reserved import api_name_problem
 from gateway.upstreams.connections import FIELDS_OF, Kind
@@ -129,3 +132,15 @@ class OptionalJson(forms.JSONField):
 
     def prepare_value(self, value: Any) -> Any:
         return "" if value is None else super().prepare_value(value)
+
+    def to_python(self, value: Any) -> Any:
+        try:
+            incoming.check(value if isinstance(value, str) else "", str(self.label or "The field"))
+        except InvalidArgument as error:
+            raise forms.ValidationError(error.message, code=error.reason) from None
+        return super().to_python(value)
+
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        """What was typed, as it was: parsing it once more tells nothing."""
+        is_typed = isinstance(data, str) and not self.disabled
+        return InvalidJSONInput(data) if is_typed else super().bound_data(data, initial)

@@ -42,3 +42,25 @@ def test_without_a_key_every_address_says_how_to_get_one(headers: dict[str, str]
         assert response.status_code == 401
         assert response.headers["WWW-Authenticate"] == 'Bearer realm="sluice"'
         assert "apikey create" in response.json()["error"]["data"]["suggestion"]
+
+
+@pytest.mark.parametrize(
+    ("count", "sent"),
+    [
+        (
+            20_001,
+            {"data": "&".join(f"f{n}=1" for n in range(20_001)), "content_type": "application/x-www-form-urlencoded"},
+        )
+    ],
+)
+def test_a_form_of_too_many_fields_is_refused_in_words(client, db, count: int, sent: dict[str, str]):
+    answer = client.post("/admin/login/", **sent)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["reason"]) == (400, "too_many_fields")
+    assert "20,000" in error["data"]["expected"]
+
+
+def test_a_query_string_of_too_many_fields_is_refused_in_words(client, db, api_key: str):
+    query = "&".join(f"f{n}=" for n in range(20_001))
+    answer = client.get(f"{LIST}?{query}", headers={"Authorization": f"Bearer {api_key}"})
+    assert (answer.status_code, answer.json()["error"]["reason"]) == (400, "too_many_fields")
