@@ -10,7 +10,7 @@ MASKED = re.compile(r"\[withheld: [^\]\n]{1,40}\]")
 QUOTED = re.compile(r"""(["'])(?![\s:=,])([^"'\n]{3,64})(?<!\s)\1(?![a-z0-9])""")
 _SPACED = re.compile(r"[#*]?\d(?:[ .-]\d){2,11}[#*]{0,2}(?![\w])")
 _GROUPED = re.compile(r"[#*]?\d{2,4}(?:[ -]\d{2,4}){1,3}[#*]{0,2}(?![\w.,:/-]*\d)")
-_TOKEN = re.compile(r"""(?![=:,;/.-])[^\s<>|"'()\[\]{}]{3,90}""")
+_TOKEN = re.compile(r"""(?![=:,;/.-])[^\s<>|"'`()\[\]{}]{3,90}""")
 _TRAILING = re.compile(r"(?:&[a-z#0-9]{1,8};.*|[.,;:!?_*)\\/-]+)$")
 
 _DIGITS = re.compile(r"[#*]*\d[\d*#-]*")
@@ -40,6 +40,7 @@ _BEFORE = re.compile(
     rf"|\d[ ()/.-]{{1,2}})$"
 )
 _TIME_OF_YEARS = re.compile(rf"\b(?:{phrases.BEFORE_YEARS})\.?,? ?$")
+_IDENTIFIER = re.compile(r"[a-z_][\w.]*")
 _YEAR = re.compile(r"(?:19[5-9]|20[0-4])\d")
 _MORE_DIGITS = re.compile(r" \(?\d{2,}")
 _NEXT_WORD = re.compile(r" ([a-z]+)")
@@ -67,15 +68,20 @@ def is_direct_value(low: str, start: int, end: int) -> bool:
     """For what follows its name at once: a digit or quotes, and no time, date, price or measure."""
     value = low[start:end]
     if in_quotes(low, start, end):
-        return value not in phrases.SAID
-    return _has_digit(value) and not _HARMLESS.fullmatch(value) and not _UNIT.match(low, end)
+        is_key = low[end + 1 : end + 2] == ":"
+        return value not in phrases.SAID and value[0] not in "<{$%" and not is_key
+    if _IDENTIFIER.fullmatch(value) and low[end : end + 1] in ("(", "["):
+        return False  # source code that calls or indexes something
+    return (
+        has_digit(value) and value not in phrases.SAID and not _HARMLESS.fullmatch(value) and not _UNIT.match(low, end)
+    )
 
 
 def is_loose_value(low: str, start: int, end: int) -> bool:
     """For what follows its name after other words: what is neither counted, nor numbers something else."""
     value = low[start:end]
     if in_quotes(low, start, end):
-        return value not in phrases.SAID and value.count(" ") < 4
+        return is_direct_value(low, start, end) and value.count(" ") < 4
     before = low[max(0, start - 30) : start]
     if not is_direct_value(low, start, end) or _BEFORE.search(before):
         return False
@@ -117,5 +123,5 @@ def in_quotes(low: str, start: int, end: int) -> bool:
     return start > 0 and low[start - 1] in "\"'" and low[end : end + 1] == low[start - 1]
 
 
-def _has_digit(value: str) -> bool:
+def has_digit(value: str) -> bool:
     return any("0" <= char <= "9" for char in value)

@@ -30,7 +30,6 @@ _SAME_MEANING = {
 _TABLE = _plain_letters()
 for _plain, _others in _SAME_MEANING.items():
     _TABLE.update({ord(other): _plain[at % len(_plain)] for at, other in enumerate(_others)})
-_TABLE[ord("`")] = "'"
 
 
 def composed(text: str) -> str:
@@ -40,6 +39,8 @@ def composed(text: str) -> str:
 
 def folded(text: str) -> str:
     """In lower case, without accents, with plain quotes, dashes and blanks; as long as the text."""
+    if text.isascii():
+        return text.lower()
     low = text.translate(_TABLE).lower()
     return low if len(low) == len(text) else text.translate(_TABLE)
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 from context_protection.redaction import terms
 from context_protection.redaction.folding import spaced
 
+_COUNTED = frozenset({"tokens"})  # a model's tokens
 LONGEST = 200  # characters of a name that are looked at
 _NUMBERED_CODE = re.compile(r"(?:access )?(?:code|codigo|codice|kode|pin)s? ?\d{1,2}")
 
@@ -13,7 +14,8 @@ _NUMBERED_CODE = re.compile(r"(?:access )?(?:code|codigo|codice|kode|pin)s? ?\d{
 @lru_cache(maxsize=16384)
 def secret_kind(name: str) -> str | None:
     """What a field of this name holds: "door code", "Wi-Fi password", "access instructions", "PIN"; None: no secret."""
-    return terms.kind_of_words(spaced(name[:LONGEST]))
+    words = spaced(name[:LONGEST])
+    return None if words in _COUNTED else terms.kind_of_words(words)
 
 
 def is_secret(name: str) -> bool:

@@ -67,8 +67,8 @@ BEFORE_YEARS = (
 # In quotes, or after a colon, these are no passwords.
 SAID = word_set(
     """
-    required optional string number integer null none true false undefined password passwort secret token yes no
-    string123 changeme hidden redacted masked unknown n/a tba tbd value text object array boolean your-password
+    required optional string number integer null none true false undefined password 1password passwort secret token yes
+    no string123 changeme hidden redacted masked unknown n/a tba tbd value text object array boolean your-password
     """
 )
 # Before a bare "code": none of these says what it is for.

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 
 from context_protection.redaction import codes, phrases, terms
 from context_protection.redaction.findings import mark
-from context_protection.redaction.folding import composed, folded
+from context_protection.redaction.folding import composed, folded, spaced
 from context_protection.redaction.preceding import value_entered_after, values_before
 from context_protection.redaction.terms import Term
-from context_protection.redaction.vocabulary import OTHER_CODES
+from context_protection.redaction.vocabulary import ABOUT, OTHER_CODES
 
 AWAY = 40  # characters between a name and its value
 SEVERAL = 12  # values after one name
@@ -18,14 +18,14 @@ NEAR = 2000  # characters around a value in which it is masked again
 REACH = NEAR + 400
 
 _DIGIT_OR_QUOTE = re.compile(r"""[0-9"'`„“”‟«»‘’‚‛‹›´０-９]""")
-_HUMP = re.compile("[a-z0-9][A-Z]")
+_CAMEL_CASE = re.compile("[A-Za-z0-9]{0,80}[a-z0-9][A-Z][A-Za-z0-9_-]{0,80}")
 
 _COPULA = phrases.COPULA
 _OPENS = rf"(?:{phrases.OPENS})(?: sich)? (?:{phrases.WITH})"
 _JOINS = f"{_COPULA}|{phrases.WITH}|{_OPENS}|{phrases.FILLERS}".replace(" ", r"\ ")
 _GLUE = re.compile(
     rf"""[ \t_]+ | \([^()\n0-9"]{{0,60}}\) | <[^<>\n]{{0,120}}> | &(?:nbsp|quot|\#\d{{2,5}}|[a-z]{{2,6}});
-    | \*\*(?!\*) | [:=|>~*?/"'(\[-]+
+    | \*\*(?!\*) | [:=|>~*?/"'`(\[-]+
     | (?:{_JOINS}|nr\.?|no\.(?=\ )|num\.?)(?![a-z0-9'])
     """,
     re.VERBOSE,
@@ -36,6 +36,7 @@ _OPENED = re.compile(rf"(?<![a-z]){_OPENS}(?![a-z])")
 _DIRECTLY = re.compile("")
 _CODE_BEFORE = re.compile(phrases.CODE_BEFORE)
 _LAW = re.compile(r"(?:1[89]|20)\d\d\b")
+_ATTACHED = re.compile(r"[A-Za-z_-]{2,40}")
 _SEGMENT = re.compile(r"[^.,;:|>\n(*\"\[]*$")
 _NUMBERING = re.compile(r"(?:'s)?[ _]?\#?\d{1,2}(?=\s*[:=)])")
 _LINE_BREAK = re.compile(r"[ \t]*\r?\n[ \t]*(?:\r?\n[ \t]*)?(?:[-*•>+][ \t]+|\d{1,2}[.)][ \t]+)?")
@@ -93,15 +94,29 @@ def _spans(text: str) -> list[Span]:
 
 
 def _terms(text: str, low: str) -> Iterator[Term]:
-    """All terms, each read from where the last one ended."""
-    pattern = terms.IN_HUMPS if _HUMP.search(text) else terms.IN_WORDS
-    at = 0
-    while match := pattern.search(low, at):
-        at = match.end()
-        if pattern is terms.IN_HUMPS and not _is_whole(text, match.start(), match.end()):
-            at = match.start() + 1
-        elif term := terms.term_of(match):
+    """The terms that stand as words, and those that are parts of a name in camel case."""
+    for match in terms.IN_WORDS.finditer(low):
+        if (term := terms.term_of(match)) and not _is_of_another_name(text, low, term):
             yield term
+    for name in _CAMEL_CASE.finditer(text):
+        yield from _terms_in_camel_case(text, low, *name.span())
+
+
+def _terms_in_camel_case(text: str, low: str, at: int, end: int) -> Iterator[Term]:
+    while match := terms.IN_HUMPS.search(low, at, end):
+        at = match.end()
+        if not _is_whole(text, match.start(), match.end()):
+            at = match.start() + 1
+        elif (term := terms.term_of(match)) and not _is_of_another_name(text, low, term):
+            yield term
+
+
+def _is_of_another_name(text: str, low: str, term: Term) -> bool:
+    """Whether it stands in a path, or in a longer name such as `passwordField` or `pin-priority`."""
+    attached = _ATTACHED.match(text, term.end)
+    words = spaced(attached[0]).split() if attached else []
+    in_path = low[term.start - 1 : term.start] in ("/", "\\", ".") and low[term.end : term.end + 1] in ("/", "\\", ".")
+    return in_path or not ABOUT.isdisjoint(words)
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
@@ -119,6 +134,8 @@ def _values_of(low: str, term: Term) -> Iterator[Iterable[Value]]:
     yield values_before(low, term)
     if term.strength == "secret":
         values = _values_after(low, term.end, loose=True)
+        if term.kind == "PIN":
+            values = _numbers_or_said(low, term.end, values)
         yield _without_laws(low, values) if term.kind == "building code" else values
     elif term.strength == "code":
         if _is_bare(low, term.start) and _has_place_near(low, term):
@@ -129,6 +146,11 @@ def _values_of(low: str, term: Term) -> Iterator[Iterable[Value]]:
             yield _numbers(low, _values_after(low, term.end, loose=False, says_so=_separator(low, term)))
     elif terms.opens_with_a_code(term, low[term.start : term.end]):
         yield _after_network(low, term.end)
+
+
+def _numbers_or_said(low: str, at: int, values: Iterator[Value]) -> Iterator[Value]:
+    """Of what follows "pin", which is also a verb: digits, and what a colon or "is" stands before."""
+    return (value for value in values if codes.is_number(low, *value) or _SAYS_SO.search(low, at, value[0]))
 
 
 def _without_laws(low: str, values: Iterator[Value]) -> Iterator[Value]:
@@ -202,6 +224,8 @@ def _first_value(low: str, at: int, *, loose: bool, says_so: re.Pattern[str] | N
         if masked := codes.MASKED.match(low, at):
             return masked.span()
         value = _value_here(low, at, direct=direct)
+        if value and not direct and codes.in_quotes(low, *value) and not _SAYS_SO.search(low, begin, at):
+            return None
         if value and (not broken or (_SAYS_SO.search(low, begin, at) and _stands_alone(low, value, begin))):
             if says_so is None or says_so.search(low, begin, at):
                 return value
@@ -277,7 +301,8 @@ def _near(low: str, value: str, spans: list[Span]) -> Iterator[Span]:
         at = max(at, start - NEAR)
         while (at := low.find(value, at, end + NEAR)) >= 0:
             behind = at + len(value)
-            if not low[at - 1 : at].isalnum() and not low[behind : behind + 1].isalnum():
+            is_named = codes.has_digit(value) or codes.in_quotes(low, at, behind)
+            if is_named and not low[at - 1 : at].isalnum() and not low[behind : behind + 1].isalnum():
                 yield at, behind, kind
             at = behind
         at = end + NEAR - len(value)

@@ -237,7 +237,8 @@ FIELDS_ONLY: dict[str, Terms] = {
         "login",
         "de": "Zugangshinweis, Zugangsinfo, Zugangsinformation, Zugangsanweisung, Zugangsbeschreibung, "
         "Zutrittshinweis, Zugangsdaten, Schlüsselübergabe, Schlüsselinfo, Hinweise zum Zugang",
-        "fr": "instructions d'accès, consignes d'accès, informations d'accès, modalités d'accès, infos accès",
+        "fr": "instructions d'accès, consignes d'accès, informations d'accès, modalités d'accès, infos accès, "
+        "instructions accès",
         "es": "instrucciones de acceso, instrucciones de entrada, información de acceso, datos de acceso",
         "it": "istruzioni di accesso, istruzioni per l'accesso, istruzioni d'accesso, informazioni di accesso, dati "
         "di accesso",
@@ -267,7 +268,9 @@ ABOUT = word_set(
     position location place placement photo photos image images picture icon color colour height width area
     available availability supported field fields label placeholder regex pattern schema column columns header
     attempts attempt retries scope scopes question questions faq reset forgot protected algorithm hint min max per
-    used ratio speed battery level space spaces owner hash_algorithm error errors message subject
+    used ratio speed battery level identity name names user username input callback handler file dir env service
+    manager store storage generator validator prompt hasher encoder priority space spaces owner hash_algorithm
+    error errors message subject
     """
 )
 ABOUT_BEFORE = word_set(

@@ -1,6 +1,8 @@
 """Redaction of JSON values: fields by their names, name/value pairs by their labels, texts by what they say."""
 
+import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from context_protection.proposing.names import word_set
@@ -19,6 +21,10 @@ _SCHEMA = word_set(
     """
 )
 _TYPES = word_set("string number integer boolean array object null")
+_DIGIT_OR_QUOTE = re.compile(r"""[0-9０-９"'„“”«»‘’‚‛]""")
+_LETTERS = re.compile(r"[^\W\d_]{3}")
+_DIVIDERS = frozenset(" :=>\n\t\u00a0")
+SHORT = 64  # characters
 LINE = 200  # characters: a longer text under a secret's title is read, not masked whole
 
 
@@ -70,7 +76,7 @@ class _Search:
                 self._labelled(below, (path, name), name, "field")
             elif isinstance(below, (dict, list)):
                 self.stack.append((below, (path, name), name, custom or pairs.holds_custom_fields(name)))
-            elif isinstance(below, int):
+            elif isinstance(below, int) and place_kind(name):
                 self._labelled(str(below), (path, name), name, "field")
 
     def _list(self, node: list[Any], path: Path, name: str, custom: bool) -> None:
@@ -139,22 +145,29 @@ class _Search:
         self._change(path, mark(kind), name, kind, how)
 
     def _labelled(self, value: str, path: Path, label: str, how: Any) -> bool:
-        """Reads a label and its value as the line `label: value`; True where something was masked."""
-        if (kind := place_kind(label)) and is_plain_code(folded(value.strip())):
+        """Reads a label that names a place, and its value, as the line `label: value`; of others the value alone. True
+        where something was masked."""
+        kind = place_kind(label) or (label_kind(label) if how == "pair" else None)
+        if kind is None:
+            return self._text(value, path, label)
+        if is_plain_code(folded(value.strip())):
             self._change(path, mark(kind), label, kind, how)
             return True
         line = f"{label}: "
         redacted, kinds = redact_text(line + value)
-        if not kinds or not redacted.startswith(line):
-            return False
-        for kind in kinds:
-            self._change(path, redacted[len(line) :], label, kind, how)
-        return True
+        if not redacted.startswith(line):
+            return self._text(value, path, label)
+        for each in kinds:
+            self._change(path, redacted[len(line) :], label, each, how)
+        return bool(kinds)
 
-    def _text(self, value: str, path: Path, name: str) -> None:
-        redacted, kinds = redact_text(value)
+    def _text(self, value: str, path: Path, name: str) -> bool:
+        if not _is_worth_reading(value):
+            return False
+        redacted, kinds = _redacted_short(value) if len(value) <= SHORT else redact_text(value)
         for kind in kinds:
             self._change(path, redacted, name, kind, "text")
+        return bool(kinds)
 
     def _change(self, path: Path, new: Any, name: str, kind: str, how: Any) -> None:
         keys = _keys(path)
@@ -168,6 +181,17 @@ class _Search:
             return True
         above = [compact(key) for key in _keys(path) if isinstance(key, str)]
         return ".".join((*above, folded)) in self.revealed
+
+
+# The rows of a list have many short texts in common.
+_redacted_short = lru_cache(maxsize=8192)(redact_text)
+
+
+def _is_worth_reading(value: str) -> bool:
+    """Whether there may be a name with its value: a quick look, as most texts of a record are ids, dates and words."""
+    if _DIVIDERS.isdisjoint(value) or _DIGIT_OR_QUOTE.search(value) is None:
+        return False
+    return _LETTERS.search(value) is not None
 
 
 def _keys(path: Path) -> tuple[str | int, ...]:

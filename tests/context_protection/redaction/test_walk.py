@@ -5,6 +5,8 @@ from typing import Any
 
 import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from context_protection.redaction import Finding, redact
 
@@ -62,7 +64,7 @@ def test_a_finding_says_where_a_secret_stood():
     assert set(findings) == {
         Finding(("doorCode",), "doorCode", "door code", "field"),
         Finding(("fields", 0, "value"), "PIN", "PIN", "pair"),
-        Finding(("note",), "note", "gate code", "field"),
+        Finding(("note",), "note", "gate code", "text"),
     }
 
 
@@ -88,3 +90,23 @@ def test_what_nests_deeply_is_walked():
     for _ in range(5000):
         redacted = redacted["a"][0]
     assert redacted == {"doorCode": "[withheld: door code]"}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=12) | st.just("The gate code is 4711."),
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(st.sampled_from(["a", "note", "name", "value"]), below),
+    max_leaves=12,
+)
+
+
+@given(JSON, st.sampled_from(["doorCode", "Wi-Fi password", "PIN", "apiKey", "Türcode", "senha"]), st.integers(0, 3))
+def test_a_canary_in_a_secret_field_never_leaves_and_the_input_stays(around: Any, name: str, depth: int):
+    value: Any = {"around": around, name: {"deep": [CANARY]}}
+    for _ in range(depth):
+        value = [value, around]
+    before = copy.deepcopy(value)
+    redacted, findings = redact(value)
+    assert value == before
+    assert CANARY.encode() not in orjson.dumps(redacted)
+    assert findings
+    assert redact(redacted) == (redacted, [])
