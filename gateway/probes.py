@@ -9,10 +9,10 @@ from django.conf import settings
 from context_protection.budget import dumps
 from context_protection.errors import CallError
 from gateway.access.callers import identify
+from gateway.access.handshake import Handshake, refuse
 from gateway.access.pages import has_key
 from gateway.access.visits import PAGE, Visit
 from gateway.mcp.admission import Endpoint, not_allowed
-from gateway.mcp.handshake import Handshake, refuse
 from gateway.process.bridge import run_sync
 from gateway.process.readiness import readiness
 from telemetry.metrics import metrics_text

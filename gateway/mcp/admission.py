@@ -12,8 +12,8 @@ from mcp.types import JSONRPCError
 
 from context_protection.errors import CallError
 from gateway.access.callers import Caller
+from gateway.access.handshake import Handshake, refuse
 from gateway.access.visits import Visit
-from gateway.mcp.handshake import Handshake, refuse
 from gateway.mcp.peers import SCOPE_KEY, Peer
 from gateway.mcp.sessions import Ending, Sessions
 from gateway.mcp.unread import refusal_of

@@ -29,8 +29,8 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from context_protection.errors import CallError, InvalidArgument
+from gateway.access.handshake import Handshake, refusal
 from gateway.access.visits import Visit
-from gateway.mcp.handshake import Handshake, refusal
 from gateway.mcp.in_flight import InFlight
 from gateway.mcp.peers import Peer
 from gateway.mcp.sessions import Ending, Sessions

@@ -13,7 +13,7 @@ from asgiref.sync import ThreadSensitiveContext
 from django.core.handlers.asgi import ASGIHandler
 
 from context_protection.errors import CallError
-from gateway.mcp.handshake import Handshake, refuse
+from gateway.access.handshake import Handshake, refuse
 from gateway.process.bodies import LARGEST_BODY, ClientGone, Share, read_body
 from gateway.process.gates import Gate
 from gateway.process.senders import REST, Sender

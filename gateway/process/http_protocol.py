@@ -17,7 +17,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from context_protection.errors import CallError
-from gateway.mcp.handshake import refusal
+from gateway.access.handshake import refusal
 from gateway.process import errors
 from gateway.process.unfinished import Unfinished, Watch
 
