@@ -106,6 +106,9 @@ class WalkStore(Protocol):
 
     def get(self, walk_id: str) -> Walk | None: ...
 
+    def recall(self, walk_id: str) -> Walk | None:
+        """As `get`, for who can do without: it need not look everywhere."""
+
     def origin(self, walk_id: str) -> Origin | None: ...
 
     def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
@@ -194,7 +197,7 @@ class Walks:
         cannot be stored just now `is_kept` by nobody: the answer goes without ways to more of it (law 5)."""
         walk_id = self._name(snapshot)
         with suppress(StoreUnavailable):  # one that cannot be looked for is stored anew
-            if (known := self.store.get(walk_id)) is not None and self._is_whole(known):
+            if (known := self.store.recall(walk_id)) is not None and self._is_whole(known):
                 return self._kept(known)
         packed = [zlib.compress(block, 1) for block in snapshot.blocks]
         origin, now = snapshot.origin, self.sealer.clock()
@@ -216,7 +219,7 @@ class Walks:
     def has_begun(self, snapshot: Snapshot) -> bool:
         """Whether `begin` with the same has been called, less than a walk's life ago, as far as can be known."""
         with suppress(StoreUnavailable):
-            return self.store.get(self._name(snapshot)) is not None
+            return self.store.recall(self._name(snapshot)) is not None
         return False
 
     def _name(self, snapshot: Snapshot) -> str:

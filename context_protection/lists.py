@@ -9,12 +9,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import Any
 
 from context_protection import asked, records, summaries, tokens
 from context_protection.asking import questions
 from context_protection.budget import Body, dumps, render
+from context_protection.cached import cached_property
 from context_protection.cursors import Snapshot, Walk, Walks
 from context_protection.errors import InvalidArgument
 from context_protection.payloads import Ask, Envelope, Manner, Opening, Outcome, Page, Rows, noting_loss

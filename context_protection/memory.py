@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 import orjson
@@ -13,6 +13,7 @@ from context_protection.asking.aggregates import Aggregation, Groups
 from context_protection.asking.columns import AskedColumns
 from context_protection.asking.conditions import Conditions
 from context_protection.budget import dumps, length
+from context_protection.cached import cached_property
 from context_protection.payloads import AS_ITEMS, BlockReader, Manner, Opening
 from context_protection.proposing import proposals
 from context_protection.shapes import ANY, Shape

@@ -6,10 +6,10 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import accumulate
 from typing import Any, ClassVar
 
+from context_protection.cached import cached_property
 from context_protection.chunks import ChunkPlan, plan_windows
 from context_protection.cursors import Walk, Walks
 from context_protection.payloads import Piece

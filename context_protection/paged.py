@@ -8,7 +8,7 @@ was put before it, is not told twice.
 import math
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import orjson
@@ -18,6 +18,7 @@ from context_protection.asking.aggregates import Aggregation, Groups
 from context_protection.asking.columns import AskedColumns
 from context_protection.asking.conditions import Conditions
 from context_protection.budget import dumps
+from context_protection.cached import cached_property
 from context_protection.cursors import AT_ONCE, Walk, Walks
 from context_protection.errors import EmptyPages, InvalidArgument
 from context_protection.memory import Loaded, MemoryPage, MemoryRows

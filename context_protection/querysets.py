@@ -10,7 +10,6 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -22,6 +21,7 @@ from context_protection.asking import database
 from context_protection.asking.aggregates import Aggregation, Groups
 from context_protection.asking.columns import NOTHING_DECLARED, AskedColumns
 from context_protection.asking.conditions import Conditions
+from context_protection.cached import cached_property
 from context_protection.payloads import AS_ITEMS, BlockReader, Manner, Opening, Page
 from context_protection.shapes import Shape
 from context_protection.statements import statement

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import orjson
 
 from context_protection import asked, parts, summaries, tokens
 from context_protection.budget import Body, dumps, length, render
+from context_protection.cached import cached_property
 from context_protection.cursors import Snapshot, Walk, Walks
 from context_protection.errors import InvalidArgument, invalid_cursor
 from context_protection.payloads import Ask, Envelope, Outcome, Record, noting_loss

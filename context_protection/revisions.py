@@ -13,7 +13,6 @@ import os
 import threading
 import time
 from enum import IntEnum
-from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
@@ -23,6 +22,7 @@ from django.db import close_old_connections, connection, transaction
 from django.db.models import Model
 from django.db.models.signals import post_delete, post_save
 
+from context_protection.cached import cached_property
 from context_protection.models import Revision
 from context_protection.redis_client import connect
 

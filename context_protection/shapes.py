@@ -8,10 +8,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase, translate
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from context_protection import projection
+from context_protection.cached import cached_property
 
 REST_OF_THE_RECORD = "other"
 NAMED_PATHS, NAMED_CHARS = 40, 80

@@ -1,5 +1,6 @@
 """Where walks are kept: Redis, or a table that beat purges. Both are shared by all processes."""
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -12,11 +13,13 @@ from django.db import connection
 
 from context_protection.cursors import REMEMBERED, Origin, Sealer, Walk, Walks, WalkStore
 from context_protection.databases import is_away
-from context_protection.errors import StoreUnavailable
+from context_protection.errors import StoreUnavailable, store_unavailable
 from context_protection.guards import Guard
 from context_protection.redis_client import connect
 
 T = TypeVar("T")
+MOST_AT_ONCE = 4  # threads of this process at the table
+TURN_SECONDS = 0.25
 REDIS_SECONDS = 1.0  # for one answer of Redis
 READ = "SELECT id, data FROM context_protection_storedwalk WHERE id IN ({}) AND expires_at > %s"
 WRITE = (
@@ -45,6 +48,8 @@ class TableWalks:
     """A table of the database."""
 
     def __init__(self) -> None:
+        # SQLite has no locks on tables, and its writers wait for each other as it is.
+        self._turns = threading.Semaphore(MOST_AT_ONCE) if connection.vendor == "postgresql" else None
         self._reads = Guard("the table of walks", is_away)
         self._writes = Guard("the table of walks, for writing", is_away)  # on a full disk it is read
 
@@ -56,12 +61,15 @@ class TableWalks:
     def put(self, walk: Walk, blocks: Sequence[bytes] = ()) -> Walk:
         entries = _entries(walk, blocks)
         rows = ", ".join(["(%s, %s, %s)"] * len(entries))
-        self._run(self._writes, WRITE.format(rows), [value for entry in entries for value in entry])
+        self._write(WRITE.format(rows), [value for entry in entries for value in entry])
         return replace(walk, in_table=True)
 
     def get(self, walk_id: str) -> Walk | None:
         data = self._read(walk_id)
         return replace(Walk.unpack(data), in_table=True) if data is not None else None
+
+    def recall(self, walk_id: str) -> Walk | None:
+        return self.get(walk_id)
 
     def origin(self, walk_id: str) -> Origin | None:
         data = self._read(_origin_key(walk_id))
@@ -69,7 +77,7 @@ class TableWalks:
 
     def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
         key = _block_key(walk.id, number)
-        self._run(self._writes, ADD, [key, data, walk.expires_at, time.time()])
+        self._write(ADD, [key, data, walk.expires_at, time.time()])
         return self._read(key) or data
 
     def blocks(self, walk: Walk, numbers: Sequence[int]) -> list[bytes | None]:
@@ -79,7 +87,7 @@ class TableWalks:
 
     def has_blocks(self, walk: Walk, count: int) -> bool:
         keys = _block_keys(walk, range(1, count + 1))
-        return self._run(self._reads, COUNT.format(_places(keys)), [*keys, time.time()]) == [(count,)]
+        return self._run(COUNT.format(_places(keys)), [*keys, time.time()]) == [(count,)]
 
     def try_room(self) -> None:
         """Writes as much as a page of a list may need, whether or not the table is known to be away. Raises
@@ -99,19 +107,34 @@ class TableWalks:
         return self._read_all([key]).get(key)
 
     def _read_all(self, keys: Sequence[str]) -> dict[str, bytes]:
-        rows = self._run(self._reads, READ.format(_places(keys)), [*keys, time.time()])
+        rows = self._run(READ.format(_places(keys)), [*keys, time.time()])
         return {key: bytes(data) for key, data in rows}
 
-    @staticmethod
-    def _run(guard: Guard, statement: str, values: Sequence[Any]) -> list[Any]:
-        """The rows that it gives, if it gives any. Raises StoreUnavailable."""
+    def _write(self, statement: str, values: Sequence[Any]) -> None:
+        """Where not even reading goes, writing is not tried. Raises StoreUnavailable."""
+        self._in_turn(lambda: self._reads.ask(lambda: self._writes.ask(lambda: _rows(statement, values))))
 
-        def rows() -> list[Any]:
-            with connection.cursor() as cursor:
-                cursor.execute(statement, values)
-                return cursor.fetchall() if cursor.description else []
+    def _run(self, statement: str, values: Sequence[Any]) -> list[Any]:
+        """The rows that it gives. Raises StoreUnavailable."""
+        return self._in_turn(lambda: self._reads.ask(lambda: _rows(statement, values)))
 
-        return guard.ask(rows)
+    def _in_turn(self, ask: Callable[[], list[Any]]) -> list[Any]:
+        """Refused are those, too, who would wait behind others that wait: a table that is locked holds up no more than
+        MOST_AT_ONCE of the threads that all calls share."""
+        if self._turns is None:
+            return ask()
+        if not self._turns.acquire(timeout=TURN_SECONDS):
+            raise store_unavailable(TURN_SECONDS)
+        try:
+            return ask()
+        finally:
+            self._turns.release()
+
+
+def _rows(statement: str, values: Sequence[Any]) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return cursor.fetchall() if cursor.description else []
 
 
 def _places(keys: Sequence[str]) -> str:
@@ -139,6 +162,9 @@ class RedisWalks:
 
     def get(self, walk_id: str) -> Walk | None:
         return self._found(walk_id, Walk.unpack, self.table.get)
+
+    def recall(self, walk_id: str) -> Walk | None:
+        return self._found(walk_id, Walk.unpack, lambda _: None)
 
     def origin(self, walk_id: str) -> Origin | None:
         return self._found(_origin_key(walk_id), Origin.unpack, lambda _: self.table.origin(walk_id))

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import partial
 from random import getrandbits
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -16,6 +16,7 @@ from asgiref.sync import async_to_sync
 
 from context_protection import policies
 from context_protection.budgets import Budgets
+from context_protection.cached import cached_property
 from context_protection.databases import is_away
 from context_protection.errors import (
     CallError,

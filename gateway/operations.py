@@ -8,10 +8,10 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from context_protection import budgets
+from context_protection.cached import cached_property
 from context_protection.errors import UnknownOperation, nearest
 from context_protection.payloads import Payload
 from context_protection.policy import Kind, Policy

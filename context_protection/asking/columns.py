@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Context, Decimal
 from enum import StrEnum
-from functools import cached_property
 from typing import Any
 
 from context_protection import projection
+from context_protection.cached import cached_property
 from context_protection.errors import InvalidArgument, nearest, shown
 from context_protection.shapes import ANY, Shape
 

@@ -7,9 +7,10 @@ the properties of all; a reference that leads nowhere is an empty value, and one
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import cached_property
 from itertools import count, islice
 from typing import Any
+
+from context_protection.cached import cached_property
 
 # Properties of an object that are looked at, by how many levels may follow: 1,000 of the record's own.
 _MOST_PROPERTIES = (0, 5, 40, 1000)

@@ -8,12 +8,12 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cached_property
 from typing import Any, Protocol
 
 import regex
 
 from context_protection.budget import dumps
+from context_protection.cached import cached_property
 from context_protection.errors import InvalidArgument
 
 SECONDS = 2.0

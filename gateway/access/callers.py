@@ -5,10 +5,10 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
 
 from django.db import DatabaseError
 
+from context_protection.cached import cached_property
 from context_protection.databases import is_away
 from context_protection.errors import NotAuthenticated, store_unavailable
 from context_protection.live import Live

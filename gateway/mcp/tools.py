@@ -8,7 +8,7 @@ JSON, and no structuredContent: clients drop the text where both are present, or
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import mcp.types as types
@@ -17,6 +17,7 @@ from mcp.server import ServerRequestContext
 
 from context_protection import incoming
 from context_protection.budget import MOST_CHARS, dumps, most_chars
+from context_protection.cached import cached_property
 from context_protection.errors import CallError, InvalidArgument, NotAuthenticated
 from context_protection.policies import policy_for
 from context_protection.policy import Kind, Policy

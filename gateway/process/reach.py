@@ -4,9 +4,10 @@ import threading
 
 
 class Reach:
-    """`is_away` only where somebody looks, which a command of manage.py needs not."""
+    """`is_away` only where somebody looks: where calls are answered, and not in a command of manage.py."""
 
     def __init__(self) -> None:
+        self.is_looked_at = False
         self.is_away = False
         self.wanted = threading.Event()
 

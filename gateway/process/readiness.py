@@ -15,11 +15,12 @@ from uuid import uuid4
 import psycopg
 import redis
 from django.conf import settings
-from django.db import DatabaseError, close_old_connections, connection
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, close_old_connections, connection, connections
 
 from context_protection import stores
 from context_protection.redis_client import connect
 from gateway.answers import answers
+from gateway.process.bridge import run_sync
 from gateway.process.reach import database
 
 LOOK_SECONDS = 1.0  # between two looks
@@ -60,6 +61,8 @@ class Readiness:
 
     async def start(self) -> None:
         self._ended.clear()
+        database.is_looked_at = True
+        await run_sync(_renew_connections)
         threading.Thread(target=self._run, name="readiness", daemon=True).start()
 
     async def stop(self) -> None:
@@ -86,7 +89,7 @@ class Readiness:
             finally:
                 close_old_connections()
             database.wanted.wait(LOOK_SECONDS)
-        database.is_away = False
+        database.is_away = database.is_looked_at = False
         self.close()
 
     def _note(self, seen: Seen) -> None:
@@ -158,6 +161,14 @@ class Readiness:
             self._redis_lost()
         self._is_marked = True
         return True
+
+
+def _renew_connections() -> None:
+    """Those of before, from the start of the process, know no deadlines yet."""
+    postgres = connections[DEFAULT_DB_ALIAS]
+    if postgres.vendor == "postgresql":
+        postgres.close()
+        postgres.close_pool()  # type: ignore[attr-defined]
 
 
 class _Impatient(psycopg.Connection[Any]):

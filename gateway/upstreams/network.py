@@ -8,12 +8,12 @@ import socket
 import ssl
 import time
 from collections.abc import Iterable
-from functools import cached_property
 from ipaddress import ip_address
 from typing import Any
 
 import httpcore2
 
+from context_protection.cached import cached_property
 from gateway.upstreams.addresses import Address, Allowed, refused
 
 LOOK_SECONDS = 0.02  # for which an idle connection is taken to be as it was found; one that is used is looked at again

@@ -10,7 +10,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 from html import unescape
 from html.parser import HTMLParser
 from itertools import cycle
@@ -29,6 +28,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 
+from context_protection.cached import cached_property
 from tests.crawler import Call
 from tests.needs import HOST, POSTGRES, POSTGRES_PORT, REDIS, REDIS_PORT
 

@@ -4,12 +4,14 @@ try again; all others are answered; and when it is back, everything goes on."""
 import json
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import httpx2
+import psycopg
 import pytest
 
 from tests.e2e.serving import Serving, serving
@@ -157,3 +159,79 @@ def test_pages_come_in_time_from_a_redis_that_is_slow(stores: Running):
     finally:
         stores.to_redis.seconds = 0.0
     assert sorted(took)[len(took) // 2] < 1.0, "one question, or two"
+
+
+# -- A table that is locked -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def only_postgres(tmp_path: Path, stores: Running) -> Iterator[Running]:
+    """A server whose walks are in the table, on a database of its own."""
+    with psycopg.connect(stores.postgres.url, autocommit=True) as server:
+        server.execute("CREATE DATABASE only_postgres")
+    url = stores.postgres.url.replace("/postgres", "/only_postgres").replace("//only_postgres@", "//postgres@")
+    with (
+        serving(tmp_path / "data", DATABASE_URL=url) as sluice,
+        httpx2.Client(
+            base_url=sluice.base, headers={"Authorization": f"Bearer {sluice.key}"}, timeout=60, trust_env=False
+        ) as client,
+    ):
+        running = replace(stores, sluice=sluice, client=client)
+        running.until_ready()
+        yield running
+
+
+@contextmanager
+def locked(url: str) -> Iterator[None]:
+    with psycopg.connect(url) as connection:
+        connection.execute("LOCK TABLE context_protection_storedwalk IN ACCESS EXCLUSIVE MODE")
+        yield
+        connection.rollback()
+
+
+def asked_at_once(running: Running, number: int) -> list[tuple[float, httpx2.Response]]:
+    """Lists, each of which needs a walk of its own."""
+
+    def ask(limit: int) -> tuple[float, httpx2.Response]:
+        started = time.monotonic()
+        answer = running.tool("list_bookings", limit=limit)
+        return time.monotonic() - started, answer
+
+    with ThreadPoolExecutor(number) as threads:
+        return list(threads.map(ask, range(5, 5 + number)))
+
+
+def test_a_locked_table_holds_up_only_those_who_need_it_and_them_not_for_long(only_postgres: Running):
+    sluice, url = only_postgres, only_postgres.sluice.environment["DATABASE_URL"]
+    before = sluice.tool("list_bookings", limit=4).raise_for_status().json()["nextCursor"]
+    slowest = 0.0
+    with locked(url), ThreadPoolExecutor(1) as beside:
+        paging = beside.submit(asked_at_once, sluice, 24)
+        others = 0
+        while not paging.done() or others < 5:
+            started = time.monotonic()
+            sluice.tool("search_tools", query=f"bookings {others}").raise_for_status()
+            slowest, others = max(slowest, time.monotonic() - started), others + 1
+        for seconds, answer in paging.result():
+            page = answer.raise_for_status().json()
+            assert "could not be stored" in page["meta"]["notes"][0]
+            assert seconds < SOON
+        unavailable(answered_in(SOON, lambda: sluice.tool("list_bookings", limit=4, cursor=before)))
+        assert sluice.ready()
+    assert slowest < SOON
+    until(lambda: sluice.tool("list_bookings", limit=4, cursor=before).raise_for_status())
+    assert "nextCursor" in until(lambda: with_cursor(sluice))
+
+
+def with_cursor(running: Running) -> dict[str, Any]:
+    page: dict[str, Any] = running.tool("list_bookings", limit=5).raise_for_status().json()
+    assert "nextCursor" in page
+    return page
+
+
+def test_with_redis_nobody_needs_the_locked_table(stores: Running):
+    before = stores.tool("list_bookings", limit=4).raise_for_status().json()["nextCursor"]
+    with locked(stores.postgres.url):
+        assert all("nextCursor" in answer.json() for _, answer in asked_at_once(stores, 8))
+        answered_in(1.0, lambda: stores.tool("list_bookings", limit=4, cursor=before)).raise_for_status()
+        answered_in(1.0, lambda: stores.tool("list_bookings", limit=19)).raise_for_status()

@@ -38,6 +38,9 @@ class DictWalks:
         data = self.kept.get(walk_id)
         return Walk.unpack(data) if data is not None else None
 
+    def recall(self, walk_id: str) -> Walk | None:
+        return self.get(walk_id)
+
     def origin(self, walk_id: str) -> Origin | None:
         data = self.kept.get(f"{walk_id}.origin")
         return Origin.unpack(data) if data is not None else None

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import orjson
 
 from context_protection import tokens
+from context_protection.cached import cached_property
 from gateway.connectors.hostaway import sample
 
 PAGE = 50

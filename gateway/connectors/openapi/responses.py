@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
+from context_protection.cached import cached_property
 from context_protection.policy import Kind
 from gateway.connectors.openapi import conventions
 from gateway.connectors.openapi.kinds import as_mapping, kinds, variants

@@ -18,6 +18,8 @@ from gateway.process.reach import database
 
 POOL_SLICE = 0.25  # seconds after which who waits for a connection looks whether it is still worth it
 POOL_SECONDS = 10.0  # for a connection of a server that answers
+LOCK_SECONDS = 1.0  # for somebody else's lock
+STATEMENT_SECONDS = 600.0  # the most that ops can give a call
 LONG_SECONDS = 0.3  # after which a query asks for a look at the server
 
 _AWAY = "the server does not answer"
@@ -55,6 +57,15 @@ def _while_there(waiting: Any) -> Generator[Any, Any, Any]:
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
+    def _configure_connection(self, connection: psycopg.Connection[Any]) -> bool:
+        """Once for each connection of the pool. Where calls are answered, no thread waits long for a lock, and none for
+        ever: tasks and migrations may."""
+        changed: bool = super()._configure_connection(connection)  # type: ignore[misc]
+        if database.is_looked_at:
+            for name, seconds in (("lock_timeout", LOCK_SECONDS), ("statement_timeout", STATEMENT_SECONDS)):
+                connection.execute("SELECT set_config(%s, %s, false)", [name, str(int(seconds * 1000))])
+        return changed
+
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         """Raises psycopg.OperationalError: at once while the server is known to be away."""
         deadline = time.monotonic() + POOL_SECONDS
