@@ -1,6 +1,7 @@
 # The commands for people and for CI. Every one of them makes the .venv it needs.
 #   make run          start Sluice: web, worker and beat in one process, on 127.0.0.1:8000
 #   make test         run the tests
+#   make smoke        a minute of them, for another Python: make smoke PYTHON=python3.13 VENV=/tmp/venv
 #   make check        lint, formatting, types, import directions, migrations, Django's own checks
 #   make bench        measure the hot path
 #   make conformance  the official MCP conformance suites and the Inspector against every door (needs npm)
@@ -13,7 +14,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SUITES := tests/conformance
 CLIENTS := tests/e2e/typescript
 
-.PHONY: run test check bench conformance cluster lock clean
+.PHONY: run test smoke check bench conformance cluster lock clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.run
@@ -22,6 +23,11 @@ run: $(VENV)/.run
 # Where npm is missing, or fetches nothing, the tests say at their end what they skipped.
 test: $(VENV)/.dev $(if $(shell command -v npm),$(CLIENTS)/node_modules/.installed)
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
+
+# What another Python could make different: every import, the core, a server and a client's call.
+smoke: $(VENV)/.dev
+	@$(BIN)/python -m pytest -q -m "not stores and not cluster and not node" $(ARGS) tests/test_imports.py tests/context_protection \
+		"tests/e2e/test_clients.py::test_an_account_is_read_through_the_official_sdk"
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
