@@ -5,6 +5,7 @@ from typing import Any
 
 from context_protection import projection
 from context_protection.errors import InvalidArgument, nearest, shown
+from context_protection.redaction import is_secret
 from context_protection.shapes import Shape
 
 ALL = "all"
@@ -88,8 +89,9 @@ def _known(name: str, records: Sequence[Mapping[str, Any]], shape: Shape) -> boo
 
 def _unknown(name: str, records: Sequence[Mapping[str, Any]], shape: Shape) -> InvalidArgument:
     upstream = (key for record in records[:1] for key in record)
-    valid = list(dict.fromkeys([*shape.canonical, *shape.section_names, *sorted(upstream)]))
-    close = nearest(name, [*valid, *shape.known])
+    offered = dict.fromkeys([*shape.canonical, *shape.section_names, *sorted(upstream)])
+    valid = [each for each in offered if not is_secret(each)]
+    close = nearest(name, [*valid, *(each for each in shape.known if not is_secret(each))])
     names = ", ".join(str(shown(each)) for each in valid[:LISTED_NAMES])
     listed = names[:LISTED_CHARS] + (" …" if len(valid) > LISTED_NAMES or len(names) > LISTED_CHARS else "")
     return InvalidArgument(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from context_protection import asked, records, summaries, tokens
+from context_protection import asked, records, summaries, tokens, withheld
 from context_protection.asking import questions
 from context_protection.budget import Body, dumps, render
 from context_protection.cached import cached_property
@@ -20,8 +20,9 @@ from context_protection.errors import InvalidArgument
 from context_protection.payloads import Ask, Envelope, Manner, Opening, Outcome, Page, Rows, noting_loss
 from context_protection.policy import Policy, Ruler
 from context_protection.proposing import proposals
-from context_protection.shapes import Shape, withheld_note
+from context_protection.shapes import Shape
 from context_protection.tables import constants, table
+from context_protection.withheld import withheld_in_rows
 
 TABLE, ITEMS = "table", "items"
 MOST_PAGES = 10  # at once
@@ -189,18 +190,21 @@ def _whole(place: _Place, shape: Shape, policy: Policy) -> _Form:
 
 
 def _projected(place: _Place, names: Sequence[str], shape: Shape, policy: Policy) -> _Form:
-    """Whole rows, or the asked fields of them, without what privacy withholds in lists."""
+    """Whole rows, or the asked fields of them, without what lists leave out."""
     everything = asked.ALL in names
     count = _worth_reading(place.page.chars, policy.hard_cap) if everything else len(place.page.chars)
-    kept = [shape.without_withheld(row, in_list=True) for row in place.page.whole(count)]
+    kept = [shape.as_row(row) for row in place.page.whole(count)]
     records = [record for record, _ in kept]
-    withheld = list(dict.fromkeys(path for _, paths in kept for path in paths))
+    left_out = list(dict.fromkeys(path for _, paths in kept for path in paths))
     shape = proposals.able_to_answer(shape, names, records)
-    asked.check([name for name in names if name not in withheld], records, shape)
-    named = withheld if everything else shape.asked_of(withheld, names)
+    asked.check([name for name in names if name not in left_out], records, shape)
+    rows = [asked.selected(record, names, shape) for record in records]
+    found = withheld_in_rows(rows)
+    named = [*(left_out if everything else shape.asked_of(left_out, names)), *withheld.paths(found)]
+    advice = withheld.advice(names, found)
     return _Form(
-        rows=[asked.selected(record, names, shape) for record in records],
-        meta={"kind": "full", **withheld_note(named)},
+        rows=rows,
+        meta={"kind": "full", **withheld.note(named), **({"notes": advice} if advice else {})},
         budget=policy.hard_cap if everything else place.budget,
     )
 
@@ -234,7 +238,7 @@ def _condensed(place: _Place, shape: Shape, ask: Ask, policy: Policy) -> _Form:
 def _chosen(place: _Place, names: Sequence[str], shape: Shape) -> list[dict[str, Any]]:
     """Rows as ops want them condensed, read from the whole ones."""
     whole = place.page.whole(len(place.page.chars))
-    records = [shape.without_withheld(row, in_list=True)[0] for row in whole]
+    records = [shape.as_row(row)[0] for row in whole]
     shape = proposals.completed(shape, records)
     return [summaries.chosen(record, names, shape) for record in records]
 
@@ -384,6 +388,7 @@ class _Pager:
             summarized=summarized,
             oversized=oversized,
             is_complete="walk" not in self.__dict__ or self.walk.is_kept,
+            withheld=withheld_in_rows(form.rows[:count]),
         )
 
 

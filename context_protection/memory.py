@@ -32,16 +32,18 @@ class Loaded:
 
 
 class MemoryRows:
-    """`rows`, or what gives them: it is called only by a walk's first page."""
+    """`rows`, or what gives them: it is called only by a walk's first page. `reveal`: names of secret fields that can
+    be asked here."""
 
     def __init__(
         self,
         rows: Sequence[dict[str, Any]] | Callable[[], Loaded],
         shape: Shape = ANY,
         manner: Manner = AS_ITEMS,
+        reveal: frozenset[str] = frozenset(),
     ) -> None:
         self._load = rows if callable(rows) else lambda: Loaded(rows)
-        self.shape, self.manner = shape, manner
+        self.shape, self.manner, self.reveal = shape, manner, reveal
         self.rows: Sequence[dict[str, Any]] = ()
 
     def open(self) -> Opening:
@@ -60,14 +62,19 @@ class MemoryRows:
 
     @property
     def askable(self) -> AskedColumns:
-        return AskedColumns(shape=self.shape, sample=cache(lambda: self._load().rows[:SAMPLED]))
+        sample = cache(lambda: self._load().rows[:SAMPLED])
+        return AskedColumns(shape=self.shape, sample=sample, reveal=self.reveal)
 
     def filtered(self, wanted: Conditions) -> "MemoryRows":
         def load() -> Loaded:
             loaded = self._load()
             return replace(loaded, rows=[row for row in loaded.rows if wanted.match(row)])
 
-        return MemoryRows(load, self.shape, self.manner)
+        return MemoryRows(load, self.shape, self.manner, self.reveal)
+
+    def changed(self, change: Callable[[Loaded], Loaded], reveal: frozenset[str]) -> "MemoryRows":
+        """The same list of other rows: what `change` makes of these, once."""
+        return MemoryRows(cache(lambda: change(self._load())), self.shape, self.manner, reveal)
 
     def grouped(self, asked: Aggregation) -> Groups:
         return aggregates.aggregate(self._load().rows, asked)
@@ -104,7 +111,7 @@ class MemoryPage:
         return max((len(row) for row in self.rows), default=0)
 
     def condensed(self) -> Sequence[Mapping[str, Any]]:
-        rows = [self.shape.without_withheld(row, in_list=True)[0] for row in self.rows]
+        rows = [self.shape.as_row(row)[0] for row in self.rows]
         shape = proposals.with_rows(self.shape, rows)
         return summaries.rows(rows, shape)
 

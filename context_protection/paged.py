@@ -69,8 +69,14 @@ class OnThread(Protocol):
 class PagedRows:
     """Before anything else of it is used, `gather` reads what the call at hand needs."""
 
-    def __init__(self, source: PageSource, shape: Shape = ANY, manner: Manner = AS_ITEMS) -> None:
-        self.source, self.shape, self.manner = source, shape, manner
+    def __init__(
+        self,
+        source: PageSource,
+        shape: Shape = ANY,
+        manner: Manner = AS_ITEMS,
+        reveal: frozenset[str] = frozenset(),
+    ) -> None:
+        self.source, self.shape, self.manner, self.reveal = source, shape, manner, reveal
         self._pages: list[SourcePage] = []
         self._first = 0  # the number of the first of these pages
         self._whole = MemoryRows((), shape, manner)  # of a list that was read to its end at once
@@ -178,7 +184,7 @@ class PagedRows:
         """Of a list that was read to its end."""
         rows = [row for page in self._pages for row in page.rows]
         loaded = Loaded(rows, self._pages[0].note, self._pages[0].beside)
-        return MemoryRows(lambda: loaded, self.shape, self.manner)
+        return MemoryRows(lambda: loaded, self.shape, self.manner, self.reveal)
 
     # -- Questions ----------------------------------------------------------------------------------
 

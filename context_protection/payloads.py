@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 from context_protection.cursors import Origin, Walk
 from context_protection.plans import Cutting, KeptPlan, Making
 from context_protection.shapes import ANY, Shape
+from context_protection.withheld import NOTHING_WITHHELD, Counts
 
 
 class Page(Protocol):
@@ -249,6 +250,7 @@ class Envelope:
     oversized: bool = False
     missing_fields: tuple[str, ...] = ()  # of the preview: upstream's record does not have them
     is_complete: bool = True  # else the way to the rest could not be stored, and `meta.notes` says so
+    withheld: Counts = field(default_factory=lambda: NOTHING_WITHHELD)  # masks in what the answer was made of
 
     @property
     def baseline(self) -> int:

@@ -19,12 +19,14 @@ from django.db.models import BooleanField, Count, F, Func, Max, Model, QuerySet,
 from context_protection import summaries
 from context_protection.asking import database
 from context_protection.asking.aggregates import Aggregation, Groups
-from context_protection.asking.columns import NOTHING_DECLARED, AskedColumns
+from context_protection.asking.columns import NOTHING_DECLARED, AskedColumn, AskedColumns
 from context_protection.asking.conditions import Conditions
 from context_protection.cached import cached_property
+from context_protection.memory import Loaded, MemoryRows
 from context_protection.payloads import AS_ITEMS, BlockReader, Manner, Opening, Page
 from context_protection.shapes import Shape
 from context_protection.statements import statement
+from context_protection.withheld import is_withheld
 
 SNAPSHOT_ROWS = 2000  # keys in one block of a snapshot
 
@@ -102,11 +104,19 @@ class QuerySetRows(ABC):
 
 
 @dataclass(frozen=True)
+class Whole:
+    """The columns that a whole row is made of, and what makes it of their values."""
+
+    columns: tuple[str, ...] = ("data",)
+    read: Callable[..., dict[str, Any]] = orjson.loads
+
+
+@dataclass(frozen=True)
 class Columns:
     """Where a model keeps what a list needs. `row` are the condensed row's canonical names with their columns."""
 
     row: Mapping[str, str]
-    whole: str = "data"
+    whole: Whole = Whole()
     chars: str = "chars"
     field_count: str = "field_count"
     convert: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
@@ -135,13 +145,39 @@ class ColumnRows(QuerySetRows):
         self.columns = columns
         self.askable = database.known_from(queryset.model, askable)
 
-    def filtered(self, wanted: Conditions) -> "ColumnRows":
+    def filtered(self, wanted: Conditions) -> "ColumnRows | MemoryRows":
+        if any(is_withheld(each.column.source, ()) for each in wanted):
+            return self._in_memory([each.column for each in wanted], "where").filtered(wanted)
         chosen = copy(self)
         chosen.queryset = database.filtered(self.queryset, wanted)
         return chosen
 
     def grouped(self, asked: Aggregation) -> Groups:
+        columns = asked.columns
+        if any(is_withheld(each.source, ()) for each in columns):
+            return self._in_memory(columns, "aggregate").grouped(asked)
         return database.aggregated(self.queryset, asked)
+
+    def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> Page:
+        if "rows" in plan:
+            return self._kept_rows.page(plan, block, position, size)
+        return super().page(plan, block, position, size)
+
+    def _in_memory(self, asked: Sequence[AskedColumn], parameter: str) -> MemoryRows:
+        """The rows with what is revealed of them: in the database it is sealed, and cannot be compared."""
+        database.check_reading(self.queryset, asked, parameter)
+
+        def load() -> Loaded:
+            whole = self.columns.whole
+            rows = self.queryset.order_by(*self.order).values_list(*whole.columns)
+            return Loaded([whole.read(*values) for values in rows], self.note())
+
+        return MemoryRows(load, self.shape, self.manner, self.askable.reveal)
+
+    @property
+    def _kept_rows(self) -> MemoryRows:
+        """Of a walk that keeps the rows themselves."""
+        return MemoryRows((), self.shape, self.manner)
 
     def _read(self, rows: QuerySet[Any], *extra: str) -> Iterable[tuple[Any, ...]]:
         return rows.values_list(*self.columns.read, *extra)
@@ -151,9 +187,12 @@ class ColumnRows(QuerySetRows):
         return statement(model, self.columns.read, len(keys)).rows(keys)
 
     def everything(self, plan: Mapping[str, Any], block: BlockReader) -> Iterator[dict[str, Any]]:
+        if "rows" in plan:
+            yield from self._kept_rows.everything(plan, block)
+            return
         for keys in self._every_key(plan, block):
-            found = dict(self._manager().filter(pk__in=keys).values_list("pk", self.columns.whole))
-            yield from (orjson.loads(found[key]) for key in keys if key in found)
+            found = _whole_rows(self._manager(), self.columns.whole, keys)
+            yield from (found[key] for key in keys if key in found)
 
     def _every_key(self, plan: Mapping[str, Any], block: BlockReader) -> Iterator[Sequence[int]]:
         if "watermark" in plan:
@@ -200,11 +239,16 @@ class ColumnPage:
 
     def whole(self, count: int) -> Sequence[dict[str, Any]]:
         keys = [row[0] for row in self.rows[:count]]
-        found = dict(self.manager.filter(pk__in=keys).values_list("pk", self.columns.whole))
+        found = _whole_rows(self.manager, self.columns.whole, keys)
         for index in reversed([index for index, key in enumerate(keys) if key not in found]):
             if len(self.positions) > 1:  # removed while the page is written; the last position still ends the page
                 del self.rows[index], self.positions[index]
-        return [orjson.loads(found[key]) for key in keys if key in found]
+        return [found[key] for key in keys if key in found]
+
+
+def _whole_rows(manager: Any, whole: Whole, keys: Sequence[int]) -> dict[int, dict[str, Any]]:
+    rows = manager.filter(pk__in=keys).values_list("pk", *whole.columns)
+    return {key: whole.read(*values) for key, *values in rows}
 
 
 # -- A position by key ------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from context_protection import asked, parts, summaries, tokens
+from context_protection import asked, parts, summaries, tokens, withheld
 from context_protection.budget import Body, dumps, length, render
 from context_protection.cached import cached_property
 from context_protection.cursors import Snapshot, Walk, Walks
@@ -14,7 +14,8 @@ from context_protection.errors import InvalidArgument, invalid_cursor
 from context_protection.payloads import Ask, Envelope, Outcome, Record, noting_loss
 from context_protection.policy import Policy
 from context_protection.proposing import proposals
-from context_protection.shapes import NOTHING, Shape, withheld_note
+from context_protection.shapes import NOTHING, Shape
+from context_protection.withheld import NOTHING_WITHHELD, Counts, withheld_in
 
 MOST_SECTIONS = 40  # that a preview names
 SMALLEST_META = frozenset({"kind", "totalFields", "originalTokens", "resultHandle"})
@@ -51,8 +52,14 @@ class _Answer:
 
     def __init__(self, record: Record, ask: Ask, policy: Policy, walks: Walks) -> None:
         self.record, self.ask, self.policy, self.walks = record, ask, policy, walks
-        self.value, self.withheld = record.shape.without_withheld(record.value)
-        self.note = {**record.note, **withheld_note(self.withheld)}
+        self.value = record.value
+        self.withheld = withheld_in(self.value)
+        self.note = self.noted(self.withheld)
+
+    def noted(self, found: Counts) -> dict[str, Any]:
+        """What `meta` says of the record: with what is withheld in it now, what was left out before."""
+        note = self.record.note
+        return {**note, **withheld.note([*note.get("withheld", ()), *withheld.paths(found)])}
 
     @cached_property
     def original(self) -> int:
@@ -65,7 +72,8 @@ class _Answer:
         unasked = not names and self.policy.summarization and not self.ask.cannot_be_detailed
         if self.whole.fits(self.policy) and (not unasked or self.whole.within_threshold(self.policy)):
             told_before = names or self.record.follow_up
-            return _envelope(self.whole, self.original, baseline=self.baseline() if told_before else None)
+            baseline = self.baseline() if told_before else None
+            return _envelope(self.whole, self.original, baseline=baseline, found=self.withheld)
         return self.preview() if unasked else self.first_part(self.value, self.note, self.whole)
 
     @cached_property
@@ -78,15 +86,17 @@ class _Answer:
         return _whole(self.value, {"kind": "full", **self.note}, self.policy)
 
     def selection(self, names: list[str]) -> Envelope:
-        """The asked fields; those among them that privacy withholds are named instead."""
-        kept = [name for name in names if name not in self.withheld]
-        shape = proposals.able_to_answer(self.record.shape, kept, [self.value])
-        asked.check(kept, [self.value], shape)
-        note = {**self.record.note, **withheld_note(shape.asked_of(self.withheld, names))}
-        chosen = asked.selected(self.value, kept, shape) if kept else {}
+        """The asked fields; those among them that are withheld are named as such."""
+        shape = proposals.able_to_answer(self.record.shape, names, [self.value])
+        asked.check(names, [self.value], shape)
+        chosen = asked.selected(self.value, names, shape)
+        found = withheld_in(chosen)
+        note = self.noted(found)
+        if advice := withheld.advice(names, found):
+            note["notes"] = [*note.get("notes", ()), *advice]
         whole = _whole(chosen, {"kind": "full", **note}, self.policy)
         if whole.fits(self.policy):
-            return _envelope(whole, self.original, baseline=self.baseline())
+            return _envelope(whole, self.original, baseline=self.baseline(), found=found)
         return self.first_part(chosen, note, whole)
 
     def baseline(self) -> int:
@@ -120,8 +130,14 @@ class _Answer:
             body = self.preview_body(meta, summary, sizes if len(sizes) <= MOST_SECTIONS else {})
         body = body if body.fits(self.policy) else self.smallest(meta)
         baseline = 0 if self.record.follow_up else None
-        is_complete = self.whole_walk.is_kept
-        envelope = _envelope(body, self.original, summarized=True, baseline=baseline, is_complete=is_complete)
+        envelope = _envelope(
+            body,
+            self.original,
+            summarized=True,
+            baseline=baseline,
+            is_complete=self.whole_walk.is_kept,
+            found=self.withheld,
+        )
         return replace(envelope, missing_fields=tuple(summaries.missing(self.record.value, self.shape, chosen)))
 
     @cached_property
@@ -164,7 +180,13 @@ class _Answer:
         walk = self.walks.begin(self.snapshot(value, self.ask.fields or asked.ALL, note, whole))
         body = _part(value, walk, self.ask, self.policy, self.walks)
         return _envelope(
-            body, self.original, paginated=True, oversized=True, baseline=baseline, is_complete=walk.is_kept
+            body,
+            self.original,
+            paginated=True,
+            oversized=True,
+            baseline=baseline,
+            is_complete=walk.is_kept,
+            found=self.withheld,
         )
 
     def whole_snapshot(self) -> Snapshot:
@@ -193,6 +215,7 @@ def _envelope(
     oversized: bool = False,
     baseline: int | None = None,
     is_complete: bool = True,
+    found: Counts = NOTHING_WITHHELD,
 ) -> Envelope:
     return Envelope(
         body=body.data,
@@ -205,6 +228,7 @@ def _envelope(
         summarized=summarized,
         oversized=summarized or oversized,
         is_complete=is_complete,
+        withheld=found,
     )
 
 

@@ -1,4 +1,4 @@
-"""What is known of a type of record: what a preview keeps, which sections it has, what never leaves.
+"""What is known of a type of record: what a preview keeps, which sections it has, what lists leave out.
 
 A connector declares a `Shape` for each of its types. What a shape does not declare, as the empty one of an unknown
 type, is proposed from the records themselves (proposals.py).
@@ -15,7 +15,6 @@ from context_protection import projection
 from context_protection.cached import cached_property
 
 REST_OF_THE_RECORD = "other"
-NAMED_PATHS, NAMED_CHARS = 40, 80
 _PLAIN = re.compile(r"[^*?\[]*")
 
 
@@ -59,8 +58,7 @@ class Shape:
     row: tuple[Field, ...] = ()  # what a row of a list is condensed to
     preview: tuple[Field, ...] = ()  # what a record's preview adds to that
     sections: tuple[Section, ...] = ()
-    withheld: tuple[str, ...] = ()  # names (`*` allowed) that never leave, at any depth
-    withheld_in_lists: tuple[str, ...] = ()  # names that only a record shows
+    withheld_in_lists: tuple[str, ...] = ()  # names (`*` allowed), at any depth, that only a record shows
     known: frozenset[str] = field(default=frozenset())  # documented names, valid even where a record lacks them
     hoists: bool = False  # a condensed list says once, in meta.constants, what all its rows have in common
     tabular: bool = False  # condensed rows come as a table where that is smaller, unless the caller chooses
@@ -102,13 +100,12 @@ class Shape:
             sections[section if names == [section] else _unlike_a_field(section, record, sections)] = names
         return sections
 
-    def without_withheld(self, record: dict[str, Any], *, in_list: bool = False) -> tuple[dict[str, Any], list[str]]:
-        """The record as it may leave, and the paths of what was taken out (law 8)."""
-        patterns = self.withheld + self.withheld_in_lists if in_list else self.withheld
-        if not patterns:
+    def as_row(self, record: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        """The record as a list may show it, and the paths of what was taken out."""
+        if not self.withheld_in_lists:
             return record, []
         removed: list[str] = []
-        kept: dict[str, Any] = _strip(record, patterns, "", removed)
+        kept: dict[str, Any] = _strip(record, self.withheld_in_lists, "", removed)
         return kept, list(dict.fromkeys(removed))
 
     def asked_of(self, withheld: Iterable[str], names: Sequence[str]) -> list[str]:
@@ -142,7 +139,7 @@ def _unlike_a_field(section: str, record: Mapping[str, Any], others: Mapping[str
 
 @lru_cache(maxsize=65536)
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:
-    """In upper or lower case: a secret is one however it is spelt."""
+    """In upper or lower case."""
     return any(fnmatchcase(name.lower(), pattern.lower()) for pattern in patterns)
 
 
@@ -169,12 +166,3 @@ def _strip(value: Any, patterns: tuple[str, ...], path: str, removed: list[str])
 
 
 ANY = Shape(hoists=True)
-
-
-def withheld_note(paths: Sequence[str]) -> dict[str, list[str]]:
-    """`meta.withheld`: what was kept back, by path; of very many or very long ones, the first and how many more."""
-    if not paths:
-        return {}
-    named = [path if len(path) <= NAMED_CHARS else f"{path[:NAMED_CHARS]}…" for path in paths[:NAMED_PATHS]]
-    more = [f"… and {len(paths) - NAMED_PATHS:,} more"] if len(paths) > NAMED_PATHS else []
-    return {"withheld": named + more}

@@ -21,6 +21,7 @@ from context_protection.memory_text import KeptText, MemoryText
 from context_protection.payloads import Ask, Envelope, Outcome, Record, Text, noting_loss
 from context_protection.plans import Cutting, Excerpt, KeptPlan, Making, TextGone, chunk_start, indexing
 from context_protection.policy import Policy
+from context_protection.withheld import withheld_in_text
 
 AT_ONCE = 1_000_000  # characters that are planned within a call
 ALONE = 100_000  # characters of a range that is planned by itself although the whole text's plan is there
@@ -424,4 +425,5 @@ def _envelope(body: Body, original: int, *, chunked: bool = False, baseline: int
         original_tokens=original,
         baseline_tokens=baseline,
         chunked=chunked,
+        withheld=withheld_in_text(body.data.decode()),
     )

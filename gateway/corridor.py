@@ -35,6 +35,7 @@ from context_protection.pipeline import kept_payload, needs_no_fetch, protect
 from context_protection.policies import last_policy_for, policy_for
 from context_protection.policy import Kind, Policy
 from context_protection.stores import walks
+from context_protection.withheld import Counts
 from gateway import audit
 from gateway.access import callers
 from gateway.access.callers import Caller, confirm
@@ -44,7 +45,9 @@ from gateway.hints import Hints
 from gateway.operations import FORM_NAMES, Fetch, FetchAsync, Fetched, Operation, catalogue
 from gateway.process.bridge import LANE_WIDTH, check_wanted, run_sync_and
 from gateway.process.lanes import Lanes
+from gateway.redacting import redacted
 from telemetry import recorder
+from telemetry.calls import WithheldCount
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -75,7 +78,7 @@ class Call:
         if "cursor" in self.arguments:
             return None
         try:
-            return Key(self.operation, self.caller.id, self.hints, canonical(self.arguments))
+            return Key(self.operation, self.caller.owner, self.hints, canonical(self.arguments))
         except TypeError:
             return None
 
@@ -177,6 +180,7 @@ async def _go_on(begun: "Begun") -> Envelope:
         return again
     payload, fresh_until = fetched.payload, fetched.fresh_until
     if isinstance(payload, PagedRows):
+        payload = cast(PagedRows, redacted(payload, begun.call.caller.reveal))
         await payload.gather(begun.ask, begun.policy, lambda work: on_thread(lane, work), walks)
         fresh_until = payload.fresh_until if begun.ask.walk is None else 0.0
     return await on_thread(lane, _end, begun, payload, fresh_until, fetched.version)
@@ -230,6 +234,8 @@ def _is_current(operation: Operation, loaded: Loaded | None, caller_is_fresh: bo
 def _end(begun: Begun, payload: Payload | None, fresh_until: float = math.inf, version: Hashable = None) -> Envelope:
     check_wanted()
     call = begun.call
+    if payload is not None and not begun.operation.is_redacted:
+        payload = redacted(payload, call.caller.reveal)
     envelope = protect(payload, begun.ask, begun.policy, walks)
     check_wanted()
     until = time.monotonic() + min(KEPT_SECONDS, call.caller.seconds_left)
@@ -274,7 +280,7 @@ def _failures(call: Call) -> Iterator[None]:
     except CallError as error:
         _record_error(call, error)
         if error.reason in LOST:  # or a new beginning would be answered with the same cursor
-            answers.forget(call.caller.id)
+            answers.forget(call.caller.owner)
         raise _advised(call, error) from None
     except Exception as error:
         failure = _failure(call, error)
@@ -286,13 +292,13 @@ def _ask(call: Call, operation: Operation, given: Mapping[str, Any], own: Mappin
     """What is asked, with the walk that a cursor points into; its first page's arguments then apply."""
     walk, position, arguments = None, None, {**operation.defaults, **own}
     if "cursor" in given:
-        walk, position = walks.resume(given["cursor"], operation.name, call.caller.id, own)
+        walk, position = walks.resume(given["cursor"], operation.name, call.caller.owner, own)
         arguments = dict(walk.arguments)
     hidden = call.caller.tools.hidden
     opens = catalogue.find(operation.record_operation, hidden) if operation.record_operation else None
     return Ask(
         operation=operation.name,
-        caller=call.caller.id,
+        caller=call.caller.owner,
         hints=lambda name, more: _hint(call, catalogue.get(name), more),
         arguments=arguments,
         walk=walk,
@@ -399,7 +405,12 @@ def _record(call: Call, operation: Operation, kept: Kept) -> None:
         chunking_used=envelope.chunked,
         oversized=envelope.oversized,
         missing_fields=", ".join(envelope.missing_fields),
+        withheld=_counts(envelope.withheld),
     )
+
+
+def _counts(found: Counts) -> tuple[WithheldCount, ...]:
+    return tuple(WithheldCount(each.path, each.kind, each.how, count) for each, count in found.items()) if found else ()
 
 
 def record_refused(call: Call, error: CallError) -> None:

@@ -76,6 +76,7 @@ class Operation:
     shape: Shape = field(default=ANY, repr=False)  # of what an upstream answers, which a walk goes on with
     field_names: tuple[str, ...] = field(default=(), repr=False)  # examples for `fields`
     version: Callable[[], Hashable] | None = None  # of all that answers are made from; None: not known, keep none
+    is_redacted: bool = False  # what it fetches has no secrets: it was redacted when it was stored, or is ours
     called_once: bool = False  # for one answer, however much of it is asked for; an action always is
     destructive: bool | None = None  # of an action: whether it may undo or delete; None: not known
     idempotent: bool | None = None  # of an action: whether it does no more when it is called twice; None: not known

@@ -17,7 +17,7 @@ from telemetry import queries, wording
 from telemetry.audit_table import audit_table
 from telemetry.dashboard import dashboard
 from telemetry.filters import MinuteFilter, TimeFilter, chosen_range
-from telemetry.models import Alert, RejectedKey, TelemetryRecord, TokenAudit
+from telemetry.models import Alert, RejectedKey, TelemetryRecord, TokenAudit, WithheldField
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at run time
@@ -201,6 +201,32 @@ class RejectedKeyAdmin(ReadOnlyAdmin):
     @admin.display(description="key begins with", ordering="hint")
     def begins_with(self, rejected: RejectedKey) -> str:
         return f"{rejected.hint}…" if rejected.hint else wording.NOTHING
+
+
+@admin.register(WithheldField)
+class WithheldFieldAdmin(ReadOnlyAdmin):
+    """Which fields answers withheld, and how often; API keys may be given exceptions."""
+
+    list_display = ("day", "operation", "shown_field", "kind", "how", "times")
+    list_display_links = ("day", "operation")
+    list_filter = (
+        "day",
+        ("operation", admin.AllValuesFieldListFilter),
+        ("kind", admin.AllValuesFieldListFilter),
+        "how",
+    )
+    date_hierarchy = "day"
+    search_fields = ("field",)
+    search_help_text = "Part of a field's name"
+    fields = ("day", "operation", "shown_field", "kind", "how", "times")
+
+    @admin.display(description="field", ordering="field")
+    def shown_field(self, row: WithheldField) -> str:
+        return row.field or "(the text itself)"
+
+    @admin.display(description="times", ordering="count")
+    def times(self, row: WithheldField) -> str:
+        return wording.whole(row.count)
 
 
 @admin.register(Alert)

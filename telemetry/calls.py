@@ -5,6 +5,17 @@ from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
+class WithheldCount:
+    """A field that an answer withheld, or masked something in: its path, what it is, how (a value of
+    WithheldField.How), and how many values."""
+
+    field: str
+    kind: str
+    how: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """One call at one door. Token figures are of the seeds' formula, except `claude_tokens`.
 
@@ -36,6 +47,7 @@ class Call:
     oversized: bool = False  # it would have gone over its budget as it was asked, and was made smaller (FR-030)
     missing_fields: str = ""  # of the preview's fields, those that upstream's record did not have, by commas
     kind: str = ""  # list | record | text | action; "" where the door does not know
+    withheld: tuple[WithheldCount, ...] = ()
 
     @property
     def saved_tokens(self) -> int:

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db.models import Manager
 from django.utils import timezone
 
-from telemetry.models import RejectedKey, TelemetryRecord, TokenAudit
+from telemetry.models import RejectedKey, TelemetryRecord, TokenAudit, WithheldField
 
 BATCH = 5_000  # rows: short transactions, so that the writer of calls never waits long
 
@@ -28,6 +28,11 @@ def purge_old_audits(*, now: datetime | None = None, batch: int = BATCH) -> int:
 def purge_old_rejected_keys(*, now: datetime | None = None, batch: int = BATCH) -> int:
     """The same for keys that were refused."""
     return _purge(RejectedKey.objects, "minute", now or timezone.now(), batch)
+
+
+def purge_old_withheld(*, now: datetime | None = None, batch: int = BATCH) -> int:
+    """The same for counts of withheld fields."""
+    return _purge(WithheldField.objects, "day", now or timezone.now(), batch)
 
 
 def _purge(rows: Manager[Any], time: str, now: datetime, batch: int) -> int:

@@ -16,3 +16,4 @@ def purge_old_calls() -> None:
     retention.purge_old_calls()
     retention.purge_old_audits()
     retention.purge_old_rejected_keys()
+    retention.purge_old_withheld()

@@ -134,6 +134,12 @@ class Aggregation:
     def names(self) -> list[str]:
         return [*(key.name for key in self.keys), *(metric.name for metric in self.metrics)]
 
+    @property
+    def columns(self) -> list[AskedColumn]:
+        """All that are read."""
+        measured = (metric.column for metric in self.metrics)
+        return [*(key.column for key in self.keys), *(column for column in measured if column)]
+
 
 @dataclass(frozen=True)
 class Groups:

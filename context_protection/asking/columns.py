@@ -17,6 +17,7 @@ from context_protection import projection
 from context_protection.cached import cached_property
 from context_protection.errors import InvalidArgument, nearest, shown
 from context_protection.shapes import ANY, Shape
+from context_protection.withheld import HOW_TO_REVEAL, is_withheld
 
 NAME_CHARS = 200
 # Wide enough for any sum of JSON numbers: from 5e-324 to 1.8e308.
@@ -79,19 +80,23 @@ class AskedColumn:
 @dataclass(frozen=True)
 class AskedColumns:
     """What can be asked of one list. `sample` gives some of its rows as upstream has them, from which undeclared names
-    are known; it is called only for such a name."""
+    are known; it is called only for such a name. `reveal`: names of secret fields that may be asked."""
 
     declared: tuple[AskedColumn, ...] = ()
     shape: Shape = ANY
     sample: Callable[[], Sequence[Mapping[str, Any]]] = tuple
+    reveal: frozenset[str] = frozenset()
 
     def resolve(self, name: str, parameter: str) -> AskedColumn:
-        """The column of that name. Raises InvalidArgument (reason unknown_field) with the nearest valid name; what the
-        shape withholds is as unknown as what does not exist."""
-        column = self._found(name) if _storable(name) and len(name) <= NAME_CHARS else None
-        if column is None or self._withheld(column.source, in_list=False):
+        """The column of that name. Raises InvalidArgument: unknown_field with the nearest valid name, or withheld_field
+        for the name of a secret, whether rows have it or not."""
+        is_name = _storable(name) and len(name) <= NAME_CHARS
+        if is_name and is_withheld(name, self.reveal):
+            raise _withheld(name, parameter)
+        column = self._found(name) if is_name else None
+        if column is None or is_withheld(column.source, self.reveal):
             raise self._unknown(name, parameter)
-        return replace(column, name=name, only_where=self._withheld(column.source, in_list=True))
+        return replace(column, name=name, only_where=self._is_left_out(column.source))
 
     @cached_property
     def _by_name(self) -> dict[str, AskedColumn]:
@@ -115,17 +120,17 @@ class AskedColumns:
             return True  # nothing is known of what could be asked
         return any(name in row or ("*" not in name.split(".") and projection.resolves(row, name)) for row in rows)
 
-    def _withheld(self, source: str, *, in_list: bool) -> bool:
-        """Whether the shape takes out what stands at `source`, tried on a record that has only this."""
+    def _is_left_out(self, source: str) -> bool:
+        """Whether lists leave out what stands at `source`, tried on a record that has only this."""
         probe: Any = 1
         for step in reversed(source.split(".")):
             probe = {step: probe}
-        return any(self.shape.without_withheld(each, in_list=in_list)[1] for each in (probe, {source: 1}))
+        return any(self.shape.as_row(each)[1] for each in (probe, {source: 1}))
 
     def _unknown(self, name: str, parameter: str) -> InvalidArgument:
         canonical = list(dict.fromkeys([*(each.name for each in self.declared), *self.shape.canonical]))
         upstreams = {*self._by_name, *self.shape.known, *(key for row in self.sample()[:1] for key in row)}
-        askable = [each for each in [*canonical, *sorted(upstreams)] if not self._withheld(each, in_list=False)]
+        askable = [each for each in [*canonical, *sorted(upstreams)] if not is_withheld(each, self.reveal)]
         close = nearest(name[:NAME_CHARS], askable)
         listed = canonical or askable
         return InvalidArgument(
@@ -137,6 +142,17 @@ class AskedColumns:
             "below a name with dots",
             suggestion=f"Did you mean {shown(close)}?" if close else "Choose from those listed.",
         )
+
+
+def _withheld(name: str, parameter: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"{parameter} names {shown(name)!r}, which is {HOW_TO_REVEAL}",
+        reason="withheld_field",
+        parameter=parameter,
+        value=name,
+        expected="a field that is not withheld",
+        suggestion=f"Leave {shown(name)} out, or ask an operator to reveal it to this key.",
+    )
 
 
 NOTHING_DECLARED = AskedColumns()

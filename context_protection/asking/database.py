@@ -57,14 +57,14 @@ def filtered(queryset: QuerySet[Any], conditions: Conditions) -> QuerySet[Any]:
     """The rows that match (conditions.Conditions.match), as a queryset that is not read yet. Raises InvalidArgument
     where too many rows' JSON would have to be read for it."""
     by_columns = Conditions(tuple(each for each in conditions.every if each.column.column))
-    _check_reading(queryset.filter(_predicate(by_columns)), [each.column for each in conditions], "where")
+    check_reading(queryset.filter(_predicate(by_columns)), [each.column for each in conditions], "where")
     return queryset.filter(_predicate(conditions))
 
 
 def aggregated(queryset: QuerySet[Any], spec: Aggregation) -> Groups:
     """The groups of the queryset's rows (aggregates.aggregate). Raises InvalidArgument when there are too many."""
     rows = queryset.order_by()
-    _check_reading(rows, _columns(spec), "aggregate")
+    check_reading(rows, spec.columns, "aggregate")
     try:
         spec, notes = with_units(spec, lambda unit: _units_of(rows, unit))
         with closing(_groups(rows, spec)) as groups:
@@ -73,12 +73,7 @@ def aggregated(queryset: QuerySet[Any], spec: Aggregation) -> Groups:
         return aggregate([], spec)
 
 
-def _columns(spec: Aggregation) -> list[AskedColumn]:
-    measured = (metric.column for metric in spec.metrics)
-    return [*(key.column for key in spec.keys), *(column for column in measured if column)]
-
-
-def _check_reading(rows: QuerySet[Any], asked: Sequence[AskedColumn], parameter: str) -> None:
+def check_reading(rows: QuerySet[Any], asked: Sequence[AskedColumn], parameter: str) -> None:
     """Upstream's own names stand in the JSON of each row, a tenth of a millisecond to read: not for any number of rows
     while somebody waits."""
     in_json = [column.name for column in asked if not column.column]

@@ -15,6 +15,7 @@ from typing import Any
 from context_protection.budget import dumps, length
 from context_protection.proposing.groups import measure
 from context_protection.proposing.names import LONGEST, askable, word_set, words
+from context_protection.redaction import is_secret
 from context_protection.shapes import NOTHING
 
 LONG_CHARS = 240  # a text that is longer on average is for a record's preview, not for a row
@@ -82,7 +83,7 @@ _SUMS = word_set("total grand")
 _NOT_A_CODE = word_set("postal zip country area language locale error failure")  # before "code"
 _FACETS = word_set("city country email phone quantity count number capacity size rating score language vendor brand")
 _FLAGS = word_set("is has can was does should allow allows")
-_SECRETS = word_set("password passphrase passwd secret token hash auth signature credential cvc cvv pin ssn iban")
+_UNHELPFUL = word_set("token hash auth signature")
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LINK = re.compile(r"[a-z]{2,8}://|/[\w/]+$")
 _DIGITS = re.compile(r"-?\d+(\.\d+)?")
@@ -375,7 +376,7 @@ def _is_shown(name: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def _is_harmless(name: str) -> bool:
-    return askable(name) and _SECRETS.isdisjoint(words(name))
+    return askable(name) and not is_secret(name) and _UNHELPFUL.isdisjoint(words(name))
 
 
 def _is_worthwhile(step: str) -> bool:

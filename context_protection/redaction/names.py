@@ -3,11 +3,12 @@
 import re
 from functools import lru_cache
 
-from context_protection.redaction import terms
-from context_protection.redaction.folding import spaced
+from context_protection.redaction import terms, vocabulary
+from context_protection.redaction.folding import compact, spaced
 
 _COUNTED = frozenset({"tokens"})  # a model's tokens
 LONGEST = 200  # characters of a name that are looked at
+_WHOLE = {compact(name): kind for kind, names in vocabulary.WHOLE_NAMES.items() for name in names.split(",")}
 _NUMBERED_CODE = re.compile(r"(?:access )?(?:code|codigo|codice|kode|pin)s? ?\d{1,2}")
 
 
@@ -15,7 +16,9 @@ _NUMBERED_CODE = re.compile(r"(?:access )?(?:code|codigo|codice|kode|pin)s? ?\d{
 def secret_kind(name: str) -> str | None:
     """What a field of this name holds: "door code", "Wi-Fi password", "access instructions", "PIN"; None: no secret."""
     words = spaced(name[:LONGEST])
-    return None if words in _COUNTED else terms.kind_of_words(words)
+    if words in _COUNTED:
+        return None
+    return _WHOLE.get(words.replace(" ", "")) or terms.kind_of_words(words)
 
 
 def is_secret(name: str) -> bool:

@@ -246,6 +246,19 @@ FIELDS_ONLY: dict[str, Terms] = {
     },
 }
 
+# Secret as the whole name of a field, whatever its words: payment cards, and what booking systems call their guests'
+# own links and keys.
+WHOLE_NAMES: dict[str, str] = {
+    "card data": "cc number, cc number ending digits, cc name, cc expiration year, cc expiration month, cc expiration "
+    "date, cvc, cvv, cvv2, cvc code, card number, card cvc, card cvv, credit card number, debit card number, "
+    "Kartennummer, Kreditkartennummer, Prüfnummer, numéro de carte, número de tarjeta, numero carta, número do cartão",
+    "payment reference": "stripe guest id, stripe message, braintree guest id, braintree message",
+    "guest portal link": "guest portal url, guest portal revamp url",
+    "token": "guest auth hash",
+    "proxy address": "host proxy email",
+    "Wi-Fi login": "wifi username, wifi user, wi-fi username, wlan username",
+}
+
 # Between a code word and its place: "code FOR THE front door", "código DE LA puerta".
 LINKS: Terms = {
     "en": "for, of, to, the, our, your, this, that, a, at, on, in, into, open, opens, get, enter, unlock, access",

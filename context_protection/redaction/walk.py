@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
+import orjson
+
 from context_protection.proposing.names import word_set
 from context_protection.redaction import pairs
 from context_protection.redaction.codes import is_plain_code
@@ -162,12 +164,26 @@ class _Search:
         return bool(kinds)
 
     def _text(self, value: str, path: Path, name: str) -> bool:
-        if not _is_worth_reading(value):
-            return False
-        redacted, kinds = _redacted_short(value) if len(value) <= SHORT else redact_text(value)
+        redacted, kinds = self._document(value) or self._prose(value)
         for kind in kinds:
             self._change(path, redacted, name, kind, "text")
         return bool(kinds)
+
+    def _prose(self, value: str) -> tuple[str, tuple[str, ...]]:
+        if not _is_worth_reading(value):
+            return value, ()
+        return _redacted_short(value) if len(value) <= SHORT else redact_text(value)
+
+    def _document(self, value: str) -> tuple[str, tuple[str, ...]] | None:
+        """A text that is itself a JSON object or list, redacted as that; None for any other."""
+        if value[:1] + value[-1:] not in ("{}", "[]"):
+            return None
+        try:
+            document = orjson.loads(value)
+        except ValueError:
+            return None
+        redacted, findings = redact(document, self.revealed)
+        return orjson.dumps(redacted).decode() if findings else value, tuple(found.kind for found in findings)
 
     def _change(self, path: Path, new: Any, name: str, kind: str, how: Any) -> None:
         keys = _keys(path)

@@ -19,17 +19,25 @@ from gateway.access.promises import broken_by_hiding
 ABOUT_TOOLS = "What clients of this key are shown. A change is obeyed by the very next call."
 
 
+ABOUT_SECRETS = "Door codes, passwords and the like are withheld from every key, but for what is named here."
+
+
 @admin.register(ApiKey)
 class ApiKeyAdmin(HistoryAdmin):
     form = ApiKeyForm
-    list_display = ("name", "prefix", "created_at", "expires_at", "state")
+    list_display = ("name", "prefix", "created_at", "expires_at", "revealed", "state")
     search_fields = ("name", "prefix")
     readonly_fields = ("prefix", "created_at", "revoked_at")
     actions = ("revoke",)
     fieldsets = (
         (None, {"fields": ("name", "prefix", "created_at", "expires_at", "revoked_at")}),
         ("Tools", {"fields": ("tool_listing", "pinned_tools", "hidden_tools"), "description": ABOUT_TOOLS}),
+        ("Secrets", {"fields": ("reveal",), "description": ABOUT_SECRETS}),
     )
+
+    @admin.display(description="Revealed fields")
+    def revealed(self, key: ApiKey) -> str:
+        return ", ".join(key.reveal)
 
     @admin.display(description="State")
     def state(self, key: ApiKey) -> str:

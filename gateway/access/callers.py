@@ -1,10 +1,12 @@
 """Who asks. Every door turns its credentials into a Caller, here."""
 
+import hashlib
 import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from django.db import DatabaseError
 
@@ -34,12 +36,19 @@ class ToolChoice:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """`id` binds walks to their caller; `name` is shown in telemetry."""
+    """`id` is the key's; `name` is shown in telemetry; `reveal` are names of secret fields that it sees in clear."""
 
     id: str
     name: str
     expires_at: float | None = None
     tools: ToolChoice = ToolChoice()
+    reveal: frozenset[str] = frozenset()
+
+    @property
+    def owner(self) -> str:
+        """Whom snapshots, cursors and cached answers belong to: the key with what it may see, so that none of them
+        outlives a change of that."""
+        return f"{self.id}/{_digest_of(self.reveal)}"
 
     @property
     def has_expired(self) -> bool:
@@ -54,6 +63,11 @@ class Caller:
     def is_authenticated(self) -> bool:
         """What Django REST framework asks of a user."""
         return True
+
+
+@lru_cache(maxsize=1024)
+def _digest_of(names: frozenset[str]) -> str:
+    return hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()[:12]
 
 
 def current() -> "Keys | None":
@@ -145,6 +159,7 @@ def _caller(key: ApiKey) -> Caller:
         name=key.name,
         expires_at=key.expires_at.timestamp() if key.expires_at else None,
         tools=ToolChoice(key.tool_listing, frozenset(key.pinned_tools), frozenset(key.hidden_tools)),
+        reveal=frozenset(key.reveal),
     )
 
 

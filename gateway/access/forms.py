@@ -1,11 +1,13 @@
-"""The form of an API key: which tools its clients are shown."""
+"""The form of an API key: which tools its clients are shown, and which secret fields."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from django import forms
 from django.contrib.admin.widgets import FilteredSelectMultiple
 
+from context_protection.redaction import is_secret
 from gateway.access.models import ApiKey
 from gateway.operations import catalogue
 
@@ -16,13 +18,30 @@ def _tools(what: str, help_text: str) -> forms.MultipleChoiceField:
     )
 
 
+MOST_REVEALED = 100
+LONGEST_NAME = 200  # characters
+_SEPARATOR = re.compile(r"[,\n\r]")
+ABOUT_REVEALED = (
+    "Names of secret fields, by commas: doorCode, wifiPassword. Whoever has this key sees their values in clear, and "
+    "can filter and search by them. Of a custom field, the name that people gave it: Gate code. Values within texts "
+    "stay masked. Empty: nothing is revealed."
+)
+
+
 class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
     pinned_tools = _tools("pinned tools", "Listed also where tools are searched for.")
     hidden_tools = _tools("hidden tools", "For this key they do not exist, at any door.")
 
+    reveal = forms.CharField(
+        required=False,
+        label="Revealed fields",
+        help_text=ABOUT_REVEALED,
+        widget=forms.Textarea(attrs={"rows": 3, "cols": 60, "placeholder": "doorCode, wifiPassword"}),
+    )
+
     class Meta:
         model = ApiKey
-        fields = ("name", "expires_at", "tool_listing", "pinned_tools", "hidden_tools")
+        fields = ("name", "expires_at", "tool_listing", "pinned_tools", "hidden_tools", "reveal")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -30,6 +49,22 @@ class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
             if name in self.fields:
                 chosen: Iterable[str] = getattr(self.instance, name)
                 self.fields[name].choices = _choices(chosen)  # type: ignore[attr-defined]
+        self.initial["reveal"] = ", ".join(self.instance.reveal)
+
+    def clean_reveal(self) -> list[str]:
+        given = (name.strip() for name in _SEPARATOR.split(self.cleaned_data["reveal"]))
+        names = sorted({name for name in given if name})
+        if len(names) > MOST_REVEALED:
+            raise forms.ValidationError(f"{len(names)} names, and at most {MOST_REVEALED} are possible. Name fewer.")
+        for name in names:
+            if len(name) > LONGEST_NAME:
+                raise forms.ValidationError(f"“{name[:40]}…” is longer than {LONGEST_NAME} characters. Shorten it.")
+            if not is_secret(name):
+                raise forms.ValidationError(
+                    f"“{name}” is not withheld: every key sees it already. Name fields as the page “Withheld fields” "
+                    "has them, without the path before the name, such as doorCode."
+                )
+        return names
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}

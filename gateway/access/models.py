@@ -33,6 +33,9 @@ class ApiKey(models.Model):
     )
     pinned_tools = models.JSONField(blank=True, default=list)
     hidden_tools = models.JSONField(blank=True, default=list)
+    reveal = models.JSONField(
+        "revealed fields", blank=True, default=list, help_text="Names of secret fields that this key sees in clear."
+    )
 
     objects = ApiKeyManager()
     history = HistoricalRecords(excluded_fields=["digest"])

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import orjson
 
+from context_protection.redaction import redact_text
 from gateway.upstreams.exchanges import Response
 
 MOST_CHARS = 300
@@ -72,7 +73,7 @@ def _at(document: Any, path: tuple[str | int, ...]) -> Any:
 
 def cleaned(text: str, secrets: Iterable[str], most: int = MOST_CHARS) -> str:
     """Cleaned first, so that no invisible character splits a secret; cut last, so that none is left in half."""
-    text = masked(printable(text), secrets)
+    text = masked(redact_text(printable(text))[0], secrets)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

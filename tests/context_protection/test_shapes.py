@@ -1,4 +1,4 @@
-"""Shapes: sections that cover a record, and secrets that never leave (law 2, law 8)."""
+"""Shapes: sections that cover a record, and what lists leave out (law 2)."""
 
 from typing import Any
 
@@ -12,7 +12,6 @@ SHAPE = Shape(
     row=(Field("id"), Field("total", "price.total"), Field("state", convert=str.upper)),
     preview=(Field("note"),),
     sections=(Section("money", ("price", "*Fee")), Section("guest", ("guest*", "cleaningFee"))),
-    withheld=("doorCode*", "secret"),
     withheld_in_lists=("guestPhone",),
 )
 
@@ -72,38 +71,22 @@ def test_a_pattern_is_a_whole_name_in_which_a_star_is_anything(pattern: str, nam
     assert Section("some", (pattern, "nothing*like*this")).matches(name) is matches
 
 
-def test_secrets_are_taken_out_at_any_depth_and_named_by_their_paths():
-    record = {
-        "id": 1,
-        "doorCode": "1234",
-        "access": {"doorCodeInstruction": "left", "floor": 2},
-        "rooms": [{"secret": "x", "n": 1}, {"secret": "y", "n": 2}],
-    }
-    kept, removed = SHAPE.without_withheld(record)
-    assert kept == {"id": 1, "access": {"floor": 2}, "rooms": [{"n": 1}, {"n": 2}]}
-    assert removed == ["doorCode", "access.doorCodeInstruction", "rooms.*.secret"]
+def test_what_only_a_record_shows_is_taken_out_of_lists_at_any_depth_and_named_by_its_paths():
+    record = {"id": 1, "guestPhone": "+49 30 1", "more": {"GuestPhone": 5}, "rooms": [{"guestPhone": "x", "n": 1}]}
+    kept, removed = SHAPE.as_row(record)
+    assert kept == {"id": 1, "more": {}, "rooms": [{"n": 1}]}
+    assert removed == ["guestPhone", "more.GuestPhone", "rooms.*.guestPhone"]
+    assert record["guestPhone"] == "+49 30 1"
 
 
 @pytest.mark.parametrize("nothing", [None, "", [], {}])
-def test_a_secret_without_a_value_is_seen_to_have_none(nothing: Any):
-    assert SHAPE.without_withheld({"secret": nothing}) == ({"secret": nothing}, [])
+def test_what_has_no_value_is_seen_to_have_none(nothing: Any):
+    assert SHAPE.as_row({"guestPhone": nothing}) == ({"guestPhone": nothing}, [])
 
 
 @pytest.mark.parametrize("value", [0, False])
-def test_a_secret_that_is_zero_or_false_is_still_one(value: Any):
-    assert SHAPE.without_withheld({"secret": value}) == ({}, ["secret"])
-
-
-def test_what_only_a_record_shows_is_taken_out_of_lists():
-    record = {"id": 1, "guestPhone": "+49 30 1"}
-    assert SHAPE.without_withheld(record) == (record, [])
-    assert SHAPE.without_withheld(record, in_list=True) == ({"id": 1}, ["guestPhone"])
-
-
-def test_the_record_itself_is_not_changed():
-    record = {"secret": "x", "access": {"secret": "y"}}
-    SHAPE.without_withheld(record)
-    assert record == {"secret": "x", "access": {"secret": "y"}}
+def test_zero_and_false_are_values(value: Any):
+    assert SHAPE.as_row({"guestPhone": value}) == ({}, ["guestPhone"])
 
 
 def test_a_canonical_field_reads_where_upstream_keeps_it():

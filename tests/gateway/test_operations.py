@@ -62,10 +62,10 @@ def test_no_section_is_called_like_a_field(shape: Shape, model: Any, columns: An
 
 
 @pytest.mark.parametrize(("shape", "model", "columns"), TYPES)
-def test_only_what_never_leaves_has_no_section_of_its_own(shape: Shape, model: Any, columns: Any):
+def test_every_field_that_holds_something_has_a_section_of_its_own(shape: Shape, model: Any, columns: Any):
     for record in objects(model):
-        kept, _ = shape.without_withheld(record)
-        assert [name for name in shape.in_sections(kept).get("other", []) if kept[name]] == []
+        others = [name for name in shape.in_sections(record).get("other", []) if record[name]]
+        assert [name for name in others if "[withheld: " not in str(record[name])] == []
 
 
 @pytest.mark.parametrize(("shape", "model", "columns"), TYPES)

@@ -10,6 +10,8 @@ from typing import BinaryIO
 
 import charset_normalizer
 
+from gateway.connectors.hostaway.masking import redacted_parts
+
 BLOCK = 1 << 20  # bytes
 SAMPLE = 1 << 16  # bytes from which an encoding is guessed
 UTF_8 = "utf-8"
@@ -73,8 +75,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What is known of a text once it was read through. `digest` is SHA-256 of it as UTF-8, hexadecimal; `bytes` are
-    of UTF-8 as well."""
+    """What is known of a text, its secrets masked, once it was read through. `digest` is SHA-256 of it as UTF-8,
+    hexadecimal; `bytes` are of UTF-8 as well."""
 
     encoding: str
     digest: str
@@ -127,7 +129,7 @@ def _guessed(sample: bytes) -> str | None:
 
 def _read_through(source: Source, encoding: str) -> Figures:
     digest, chars, breaks, size, end = hashlib.sha256(), 0, 0, 0, "\n"
-    for text in decoded(source, encoding):
+    for text in redacted_parts(decoded(source, encoding)):
         data = text.encode()
         digest.update(data)
         chars, breaks, size, end = chars + len(text), breaks + text.count("\n"), size + len(data), text[-1]
@@ -138,7 +140,7 @@ def decoded_again(file: File, figures: Figures) -> Iterator[str]:
     """The text that was looked at. Raises FileChanged, at the latest behind the last part of it, when it is another."""
     digest = hashlib.sha256()
     try:
-        for text in decoded(file.source, figures.encoding):
+        for text in redacted_parts(decoded(file.source, figures.encoding)):
             digest.update(text.encode())
             yield text
     except NotText:

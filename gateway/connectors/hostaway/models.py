@@ -11,9 +11,10 @@ class UpstreamObject(models.Model):
     inserted_on = models.DateTimeField(help_text="When upstream created it; UTC")
     updated_on = models.DateTimeField(null=True, help_text="When upstream changed it last, where it says so; UTC")
     seen_at = models.DateTimeField(null=True, help_text="When upstream was last known to have it")
-    data = models.TextField(help_text="The upstream object, compact JSON")
+    data = models.TextField(help_text="The upstream object without its secrets, compact JSON")
+    sealed = models.TextField(blank=True, default="", help_text="The values that are masked in data, encrypted")
     chars = models.PositiveIntegerField(help_text="Length of data in characters")
-    field_count = models.PositiveIntegerField(help_text="Top-level fields that are not withheld")
+    field_count = models.PositiveIntegerField(help_text="Top-level fields")
 
     class Meta:
         abstract = True
@@ -213,7 +214,8 @@ class Lease(models.Model):
 
 
 class WebhookEvent(models.Model):
-    """What upstream has told us. `body` is emptied once it is applied: the object is in the store then."""
+    """What upstream has told us. `body`, which is sealed, is emptied once it is applied: the object is in the store
+    then."""
 
     class Outcome(models.TextChoices):
         WAITING = "", "waiting"
@@ -225,7 +227,7 @@ class WebhookEvent(models.Model):
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the body, hexadecimal")
     event = models.CharField(max_length=100, blank=True)
     object_id = models.BigIntegerField(null=True)
-    body = models.TextField(blank=True)
+    body = models.TextField(blank=True, help_text="The event, encrypted")
     received_at = models.DateTimeField(db_index=True)
     attempts = models.PositiveIntegerField(default=0)
     outcome = models.CharField(max_length=10, choices=Outcome, default=Outcome.WAITING, blank=True)

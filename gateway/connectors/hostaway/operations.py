@@ -1,12 +1,12 @@
 """Hostaway's operations: listings, bookings, transactions, documents."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
-import orjson
 from django.db.models import Q
 
 from context_protection.asking.columns import AskedColumns
@@ -14,11 +14,11 @@ from context_protection.errors import InvalidArgument, NotFound
 from context_protection.memory import MemoryRows
 from context_protection.payloads import Payload, Record
 from context_protection.policy import Kind
-from context_protection.querysets import Columns
+from context_protection.querysets import Columns, Whole
 from context_protection.revisions import contents
 from context_protection.shapes import Shape
 from gateway.access.callers import Caller
-from gateway.connectors.hostaway import asking, freshness, shapes, statuses
+from gateway.connectors.hostaway import asking, freshness, originals, shapes, statuses
 from gateway.connectors.hostaway.documents import StoredText
 from gateway.connectors.hostaway.freshness import DatedRows
 from gateway.connectors.hostaway.models import Booking, Document, Listing, Transaction, UpstreamObject
@@ -131,16 +131,27 @@ class _Resource:
         return DatedRows(
             self.model._default_manager.filter(*conditions),
             shape=self.shape,
-            columns=self.columns,
+            columns=replace(self.columns, whole=_whole(caller)),
             order=_ordered(arguments["order"], self.orders),
-            askable=self.askable,
+            askable=replace(self.askable, reveal=caller.reveal),
         )
 
     def record(self, arguments: Arguments, caller: Caller) -> Payload:
-        data = self.model._default_manager.filter(id=arguments["id"]).values_list("data", flat=True).first()
-        if data is None:
+        whole = _whole(caller)
+        found = self.model._default_manager.filter(id=arguments["id"]).values_list(*whole.columns).first()
+        if found is None:
             raise _not_found(self.shape.name, arguments["id"], f"list_{self.shape.name}s")
-        return Record(orjson.loads(data), self.shape, note=freshness.note(self.model))
+        return Record(whole.read(*found), self.shape, note=freshness.note(self.model))
+
+
+AS_STORED = Whole()
+
+
+def _whole(caller: Caller) -> Whole:
+    """How the caller sees stored objects, which are redacted but for what its key reveals."""
+    if not caller.reveal:
+        return AS_STORED
+    return Whole(("data", "sealed"), partial(originals.restored, reveal=caller.reveal))
 
 
 def _ordered(order: str, sortable: Mapping[str, str]) -> Sequence[str]:
@@ -399,6 +410,7 @@ def operations() -> list[Operation]:
             quiet=LISTING_QUIET,
             fetch=LISTINGS.list,
             version=contents.current,
+            is_redacted=True,
             endpoint="/api/v1/listings",
             record_operation="get_listing",
             field_names=_names(shapes.LISTING),
@@ -412,6 +424,7 @@ def operations() -> list[Operation]:
             required=("id",),
             fetch=LISTINGS.record,
             version=contents.current,
+            is_redacted=True,
             endpoint="/api/v1/listings/{id}",
             field_names=tuple(shapes.LISTING.section_names),
         ),
@@ -424,6 +437,7 @@ def operations() -> list[Operation]:
             quiet=BOOKING_QUIET,
             fetch=BOOKINGS.list,
             version=contents.current,
+            is_redacted=True,
             endpoint="/api/v1/bookings",
             record_operation="get_booking",
             field_names=_names(shapes.BOOKING),
@@ -437,6 +451,7 @@ def operations() -> list[Operation]:
             required=("id",),
             fetch=BOOKINGS.record,
             version=contents.current,
+            is_redacted=True,
             endpoint="/api/v1/bookings/{id}",
             field_names=tuple(shapes.BOOKING.section_names),
         ),
@@ -449,6 +464,7 @@ def operations() -> list[Operation]:
             quiet=TRANSACTION_QUIET,
             fetch=TRANSACTIONS.list,
             version=contents.current,
+            is_redacted=True,
             endpoint="/api/v1/transactions",
             record_operation="get_transaction",
             field_names=_names(shapes.TRANSACTION),
@@ -462,6 +478,7 @@ def operations() -> list[Operation]:
             required=("id",),
             fetch=TRANSACTIONS.record,
             version=contents.current,
+            is_redacted=True,
             endpoint="/api/v1/transactions/{id}",
             field_names=tuple(shapes.TRANSACTION.section_names),
         ),
@@ -474,6 +491,7 @@ def operations() -> list[Operation]:
             form=("where", "aggregate", "limit", "cursor", "fields"),
             fetch=_fetch_documents,
             version=contents.current,
+            is_redacted=True,
             endpoint="/api/v1/documents",
             record_operation="read_document",
             field_names=_names(shapes.DOCUMENT),
@@ -487,6 +505,7 @@ def operations() -> list[Operation]:
             required=("id",),
             fetch=_fetch_document,
             version=contents.current,
+            is_redacted=True,
             endpoint="/api/v1/documents/{id}",
         ),
     ]

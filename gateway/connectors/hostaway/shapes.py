@@ -1,11 +1,10 @@
-"""What is known of Hostaway's objects: previews, sections, and what never leaves.
+"""What is known of Hostaway's objects: previews, sections, and what lists leave out.
 
 Canonical names are the product's (checkInDate, propertyId); paths are upstream's (arrivalDate, listingMapId).
 """
 
 from context_protection.shapes import Field, Section, Shape
 from gateway.connectors.hostaway.statuses import canonical_status
-from gateway.connectors.hostaway.withholding import SECRETS, HostawayShape
 
 # Who a guest is, beyond the name: shown where one booking is looked at, not by the page.
 GUEST_CONTACT = (
@@ -17,7 +16,7 @@ GUEST_CONTACT = (
     "guestPicture",
 )
 
-BOOKING = HostawayShape(
+BOOKING = Shape(
     name="booking",
     row=(
         Field("id"),
@@ -132,11 +131,10 @@ BOOKING = HostawayShape(
             ("id", "status", "is*", "has*", "*On", "reservationDate", "pendingExpireDate", "assigneeUserId"),
         ),
     ),
-    withheld=SECRETS,
     withheld_in_lists=GUEST_CONTACT,
 )
 
-LISTING = HostawayShape(
+LISTING = Shape(
     name="listing",
     row=(
         Field("id"),
@@ -247,10 +245,9 @@ LISTING = HostawayShape(
             ),
         ),
     ),
-    withheld=SECRETS,
 )
 
-TRANSACTION = HostawayShape(
+TRANSACTION = Shape(
     name="transaction",
     row=(
         Field("id"),
@@ -268,7 +265,6 @@ TRANSACTION = HostawayShape(
         Section("breakdown", ("baseRate", "vat", "*Tax", "*Fee", "*Fees", "*Value", "*Discount")),
         Section("links", ("id", "accountId", "listingMapId", "channelId", "reservationId", "*On")),
     ),
-    withheld=SECRETS,
 )
 
 DOCUMENT = Shape(

@@ -14,10 +14,10 @@ from django.utils import timezone
 
 from context_protection import tokens
 from context_protection.policies import policy_for
+from context_protection.redaction import redact, redact_text
 from context_protection.revisions import contents_changed
-from context_protection.shapes import Shape
 from context_protection.texts import AT_ONCE, whole_cutting
-from gateway.connectors.hostaway import kept_plans, pieces, shapes, values
+from gateway.connectors.hostaway import kept_plans, originals, pieces, values
 from gateway.connectors.hostaway.decoding import Figures, File, decoded_again, look_at
 from gateway.connectors.hostaway.documents import StoredText
 from gateway.connectors.hostaway.models import (
@@ -45,7 +45,6 @@ class Mapped:
     """How one type of upstream object becomes a row."""
 
     model: type[UpstreamObject]
-    shape: Shape
     columns: Callable[[Mapping[str, Any]], dict[str, Any]]
     created: tuple[str, ...] = ("insertedOn",)  # where its time of creation is: the first that says one
     updated: tuple[str, ...] = ("updatedOn",)
@@ -53,7 +52,6 @@ class Mapped:
 
 LISTINGS = Mapped(
     Listing,
-    shapes.LISTING,
     lambda o: {
         "name": values.text(o.get("name")) or "",
         "status": values.code(o.get("specialStatus")),
@@ -69,7 +67,6 @@ LISTINGS = Mapped(
 )
 BOOKINGS = Mapped(
     Booking,
-    shapes.BOOKING,
     lambda o: {
         "status": values.code(canonical_status(o.get("status"))),
         "source_status": values.code(o.get("status")),
@@ -86,7 +83,6 @@ BOOKINGS = Mapped(
 )
 TRANSACTIONS = Mapped(
     Transaction,
-    shapes.TRANSACTION,
     lambda o: {
         "type": values.code(o.get("type")),
         "status": values.code(o.get("status")),
@@ -110,16 +106,19 @@ def save(mapped: Mapped, objects: Iterable[Mapping[str, Any]]) -> Iterator[int]:
 
 
 def row_of(mapped: Mapped, upstream: Mapping[str, Any]) -> UpstreamObject:
-    """The row that keeps the object. Raises KeyError, TypeError or ValueError without an id that is a number."""
-    data = orjson.dumps(upstream).decode()
+    """The row that keeps the object: its secrets masked, and sealed beside it. Raises KeyError, TypeError or ValueError
+    without an id that is a number."""
+    clean, findings = redact(dict(upstream))
+    data = orjson.dumps(clean).decode()
     return mapped.model(
         id=int(upstream["id"]),
         inserted_on=values.first_time(upstream, mapped.created) or datetime(1970, 1, 1, tzinfo=UTC),
         updated_on=values.first_time(upstream, mapped.updated),
         data=data,
+        sealed=originals.sealed(upstream, findings),
         chars=len(data),
-        field_count=len(mapped.shape.without_withheld(dict(upstream))[0]),
-        **mapped.columns(upstream),
+        field_count=len(clean),
+        **mapped.columns(clean),
     )
 
 
@@ -192,7 +191,7 @@ def put_document(prepared: PreparedDocument) -> None:
     """The document takes the place of what stood under its name."""
     figures, now = prepared.file.figures, timezone.now()
     columns = {
-        "title": prepared.title,
+        "title": redact_text(prepared.title)[0],
         "media_type": prepared.media_type,
         "encoding": figures.encoding if figures else None,
         "sha256": prepared.file.sha256,

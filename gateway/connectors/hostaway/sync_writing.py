@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from context_protection.revisions import contents_changed
-from gateway.connectors.hostaway import store
+from gateway.connectors.hostaway import originals, store
 from gateway.connectors.hostaway.models import UpstreamObject
 from gateway.connectors.hostaway.store import Mapped
 
@@ -40,7 +40,7 @@ def save_newer(mapped: Mapped, objects: Iterable[Any]) -> Written:
             before = rows.get(row.id) or standing.get(row.id)
             if before is not None and _is_older(row, before):
                 older += 1
-            elif before is None or row.data != before.data:
+            elif before is None or not _is_same(row, before):
                 row.seen_at = now
                 rows[row.id] = row
         if rows:
@@ -76,8 +76,13 @@ def _has_id(each: Any) -> bool:
 
 
 def _standing(mapped: Mapped, ids: list[int]) -> dict[int, UpstreamObject]:
-    rows = mapped.model._default_manager.filter(id__in=ids).only("id", "updated_on", "data")
+    rows = mapped.model._default_manager.filter(id__in=ids).only("id", "updated_on", "data", "sealed")
     return {row.id: row for row in rows}
+
+
+def _is_same(row: UpstreamObject, before: UpstreamObject) -> bool:
+    """The same value is sealed differently each time."""
+    return row.data == before.data and originals.opened(row.sealed) == originals.opened(before.sealed)
 
 
 def _is_older(row: UpstreamObject, before: UpstreamObject) -> bool:

@@ -23,6 +23,7 @@ from context_protection.budget import dumps
 from context_protection.errors import CallError, InvalidArgument, NotAllowed, NotAuthenticated, UnknownOperation
 from gateway.connectors.hostaway import values
 from gateway.connectors.hostaway.models import WebhookEvent
+from gateway.upstreams.secrets import vault
 
 MOST_BYTES = 1_000_000
 TOO_LARGE = 413
@@ -84,7 +85,7 @@ def _store(event: Mapping[str, Any], body: bytes) -> bool:
                 digest=hashlib.sha256(body).hexdigest(),
                 event=values.code(event["event"]) or "",
                 object_id=_object_id(event),
-                body=orjson.dumps(event).decode(),
+                body=vault().seal(orjson.dumps(event).decode()),
                 received_at=timezone.now(),
             )
     except IntegrityError:

@@ -14,6 +14,7 @@ from gateway.connectors.hostaway import leases, store, sync_writing, values
 from gateway.connectors.hostaway.client import RESERVATIONS, Client, Row
 from gateway.connectors.hostaway.models import SyncState, WebhookEvent
 from gateway.upstreams.errors import UpstreamError, UpstreamTooSlow, UpstreamUnavailable
+from gateway.upstreams.secrets import vault
 
 LEASE = "hostaway.webhooks"
 AT_ONCE = 200  # events of one sweep
@@ -76,7 +77,7 @@ def _try(event: WebhookEvent, asking: Asking, account_id: str) -> None:
         return
     _note(event, attempts=event.attempts + 1)
     try:
-        outcome = _apply(orjson.loads(event.body), asking, account_id)
+        outcome = _apply(orjson.loads(vault().open(event.body, upstream="Hostaway")), asking, account_id)
     except AWAY as away:
         _note(event, attempts=event.attempts - 1, error=away.reason)
     except Exception as error:

@@ -4,6 +4,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from context_protection.redaction import redact_text
+
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?")
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})  # controls, marks of direction, zero widths, tags
 _BLANKS = re.compile(r"\s+")
@@ -25,6 +27,11 @@ def cleaned(words: str, most: int, secrets: Iterable[str] = ()) -> str:
 def hides(text: str) -> bool:
     """Whether it holds what a person would not see."""
     return any(unicodedata.category(character) in _INVISIBLE for character in text)
+
+
+def quoted(words: str, most: int, secrets: Iterable[str]) -> str:
+    """The same of what a server says at run time, which may hold what its data holds: door codes, passwords."""
+    return cleaned(redact_text(words)[0], most, secrets)
 
 
 def _visible(character: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 from mcp.shared.message import SessionMessage
 
-from gateway.connectors.mcp_servers.cleaning import cleaned
+from gateway.connectors.mcp_servers.cleaning import quoted
 from gateway.connectors.mcp_servers.configuration import Command
 from gateway.connectors.mcp_servers.pacing import Pace
 from gateway.connectors.mcp_servers.wire import LARGEST, Cut, Lines, message_of
@@ -109,7 +109,7 @@ async def _log(stderr: asyncio.StreamReader, server: Command) -> None:
 
 def _say(line: bytes | Cut, server: Command) -> None:
     data = line.head if isinstance(line, Cut) else line
-    words = cleaned(data.decode("utf-8", "replace"), LOGGED, server.secrets)
+    words = quoted(data.decode("utf-8", "replace"), LOGGED, server.secrets)
     if words:
         logger.info("MCP server says", extra={"server": server.name, "line": words})
 

@@ -8,7 +8,7 @@ from mcp import MCPError
 from pydantic import ValidationError
 
 from context_protection.errors import INVALID_PARAMS
-from gateway.connectors.mcp_servers.cleaning import cleaned
+from gateway.connectors.mcp_servers.cleaning import quoted
 from gateway.connectors.mcp_servers.configuration import Server
 from gateway.connectors.mcp_servers.wire import LARGEST, NO_TOKEN, NOT_CONNECTED_TO, NOT_LET_IN, TOO_LARGE
 from gateway.upstreams import addresses
@@ -150,5 +150,5 @@ def asks_back(server: Server) -> UpstreamRefused:
 
 
 def _said(server: Server, words: str) -> dict[str, str]:
-    message = cleaned(words, QUOTED, server.secrets)
+    message = quoted(words, QUOTED, server.secrets)
     return {"message": message} if message else {}

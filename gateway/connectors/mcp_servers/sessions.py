@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from gateway.connectors.mcp_servers import checked, refusals
 from gateway.connectors.mcp_servers.addresses import Transports
-from gateway.connectors.mcp_servers.cleaning import cleaned
+from gateway.connectors.mcp_servers.cleaning import quoted
 from gateway.connectors.mcp_servers.configuration import Server
 from gateway.connectors.mcp_servers.connections import CLOSE_SECONDS, Connection
 from gateway.connectors.mcp_servers.refusals import QUOTED
@@ -191,7 +191,7 @@ def _passed_on(server: Server, heard: Heard, loop: asyncio.AbstractEventLoop) ->
     async def passed_on(progress: float, total: float | None, message: str | None) -> None:
         if not _is_number(progress):
             return
-        words = cleaned(message, QUOTED, server.secrets) if message else None
+        words = quoted(message, QUOTED, server.secrets) if message else None
         with suppress(RuntimeError):  # the call is over, and its loop with it
             loop.call_soon_threadsafe(heard, progress, total if _is_number(total) else None, words or None)
 

@@ -13,6 +13,7 @@ from context_protection.policy import Kind
 from context_protection.results import picking, searching
 from context_protection.results.queries import Databases, RowsDatabase
 from context_protection.shapes import ANY, Shape
+from context_protection.withheld import is_withheld
 from gateway.access.callers import Caller
 from gateway.connectors.results.stored import Stored, StoredRows, StoredText, StoredValue, opened, walk_of
 from gateway.operations import Operation
@@ -81,16 +82,22 @@ def _query(arguments: Arguments, caller: Caller) -> Payload:
 
     def load() -> Loaded:
         walk_of(handle, caller)  # also where a database of it is at hand
-        selected = databases.select(f"{caller.id} {handle}", lambda: _database(opened(handle, caller), sql), sql)
+        name = f"{caller.owner} {handle}"
+        selected = databases.select(name, lambda: _database(opened(handle, caller), caller, sql), sql)
         note = {"notes": ["The statement has more rows than these: add LIMIT, WHERE or GROUP BY."]}
         return Loaded(selected.rows, note if selected.more else {})
 
     return MemoryRows(load, manner=AS_FOUND)
 
 
-def _database(stored: Stored, sql: str) -> RowsDatabase:
+def _database(stored: Stored, caller: Caller, sql: str) -> RowsDatabase:
+    """Without columns for what is withheld from the caller."""
     if isinstance(stored, StoredRows):
-        return RowsDatabase(stored.rows, stored.columns)
+        columns = [each for each in stored.columns if not is_withheld(each.path, caller.reveal)]
+        rows = [
+            {name: value for name, value in row.items() if not is_withheld(name, caller.reveal)} for row in stored.rows
+        ]
+        return RowsDatabase(rows, columns)
     raise _not_for(stored, "sql", sql, "a list's handle; a record is read with result_get, a text with result_search")
 
 
@@ -115,6 +122,7 @@ def _operation(name: str, parameters: Arguments, **more: Any) -> Operation:
         kind=Kind.LIST,
         parameters={"handle": {"type": "string", "description": "meta.resultHandle of an answer."}, **parameters},
         endpoint=f"/api/v1/tools/{name}",
+        is_redacted=True,
         **more,
     )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-from context_protection import texts
+from context_protection import texts, withheld
 from context_protection.asking import questions
 from context_protection.asking.columns import Type
 from context_protection.budget import dumps
@@ -17,11 +17,13 @@ from context_protection.pipeline import kept_payload, needs_no_fetch
 from context_protection.records import kept_value
 from context_protection.results import tabulation
 from context_protection.results.tabulation import Column
-from context_protection.shapes import ANY, Shape, withheld_note
+from context_protection.shapes import ANY, Shape
 from context_protection.stores import walks
+from context_protection.withheld import withheld_in
 from gateway.access.callers import Caller
 from gateway.operations import Fetch, FetchAsync, Fetched, catalogue
 from gateway.process.bridge import wait_for
+from gateway.redacting import redacted
 
 MOST_ROWS = 50_000
 MOST_BYTES = 64 * 2**20
@@ -84,7 +86,7 @@ def _payload(walk: Walk, caller: Caller) -> Payload:
 
     async def rest() -> Payload:
         fetched = await cast(FetchAsync, operation.fetch)(walk.arguments, caller)
-        payload = fetched.payload if isinstance(fetched, Fetched) else fetched
+        payload = redacted(fetched.payload if isinstance(fetched, Fetched) else fetched, caller.reveal)
         if not isinstance(payload, PagedRows):  # the operation answers otherwise since
             raise invalid_handle(walk.id, walk.origin)
         await payload.gather_rest(known)
@@ -95,30 +97,30 @@ def _payload(walk: Walk, caller: Caller) -> Payload:
 
 def walk_of(handle: str, caller: Caller) -> Walk:
     """Raises InvalidHandle, also where the operation has been hidden since."""
-    walk = walks.opened(handle, caller.id)
+    walk = walks.opened(handle, caller.owner)
     if walk.operation in caller.tools.hidden:
         raise invalid_handle(handle, None)
     return walk
 
 
 def _stored_rows(rows: Rows, walk: Walk) -> StoredRows:
-    withheld: dict[str, None] = {}
+    paths: dict[str, None] = {}
     try:
-        every = list(_every_row(rows, walk, withheld))
+        every = list(_every_row(rows, walk, paths))
     except InvalidCursor:  # a block is gone
         raise invalid_handle(walk.id, walk.origin) from None
-    return StoredRows(every, rows.shape, _columns(rows), withheld_note(list(withheld)))
+    return StoredRows(every, rows.shape, _columns(rows), withheld.note(paths))
 
 
-def _every_row(rows: Rows, walk: Walk, withheld: dict[str, None]) -> Iterator[dict[str, Any]]:
-    """The rows as they may leave; the paths of what is taken out of them are added to `withheld`."""
+def _every_row(rows: Rows, walk: Walk, paths: dict[str, None]) -> Iterator[dict[str, Any]]:
+    """The rows as they may leave; where something is withheld in them is added to `paths`."""
     assert isinstance(rows, Kept), "a list that leaves handles can be read whole"
     if (walk.plan["total"] or 0) > MOST_ROWS:
         raise _too_long(walk)
     size = 0
     for row in rows.everything(walk.plan["source"], partial(walks.blocks, walk)):
-        kept, paths = rows.shape.without_withheld(row, in_list=True)
-        withheld.update(dict.fromkeys(paths))
+        kept, left_out = rows.shape.as_row(row)
+        paths.update(dict.fromkeys([*left_out, *withheld.paths(withheld_in(kept))]))
         size += len(dumps(kept))
         if size > MOST_BYTES:
             raise _too_long(walk)

@@ -26,7 +26,7 @@ COLUMNS = AskedColumns(
         AskedColumn("tax", Type.NUMBER, unit="currency"),
         AskedColumn("currency", Type.TEXT, "currencyCode"),
     ),
-    Shape(withheld=("secret*",), withheld_in_lists=("phone",)),
+    Shape(withheld_in_lists=("phone",)),
 )
 ROWS: list[dict[str, Any]] = [
     {
@@ -283,8 +283,9 @@ def test_errors_name_the_nearest_valid_word():
     assert refused({"groupby": ["home"]}).suggestion == "Did you mean groupBy?"
 
 
-def test_what_is_withheld_is_unknown():
-    assert refused({"groupBy": ["secretCode"]}).reason == "unknown_field"
+def test_what_is_withheld_is_refused():
+    assert refused({"groupBy": ["doorCode"]}).reason == "withheld_field"
+    assert refused({"metrics": [{"op": "max", "field": "doorCode"}]}).reason == "withheld_field"
 
 
 @pytest.mark.parametrize("op", ["min", "max", "countDistinct", "avg", "median"])

@@ -47,7 +47,6 @@ ROWS: list[dict[str, Any]] = [
 ]
 SHAPE = Shape(
     row=(Field("id"), Field("label", "who")),
-    withheld=("secret*",),
     withheld_in_lists=("phone",),
     known=frozenset({"known"}),
 )
@@ -206,11 +205,23 @@ def test_an_unknown_name_is_answered_with_the_nearest():
     assert error.suggestion == "Did you mean checkIn?"
 
 
-@pytest.mark.parametrize("name", ["secretCode", "SECRETCODE", "secretCode.below", "more.secretKey"])
-def test_what_is_withheld_is_unknown_and_never_suggested(name: str):
-    error = refused({name: 1})
-    assert error.reason == "unknown_field"
-    assert "secret" not in f"{error.expected} {error.suggestion}"
+@pytest.mark.parametrize("name", ["doorCode", "door_code", "doorCode.below", "more.doorCode", "entryCode"])
+def test_what_is_withheld_cannot_be_asked_whether_rows_have_it_or_not(name: str):
+    error = refused({name: {"isnull": False}})
+    assert error.reason == "withheld_field"
+    assert "Revealed fields" in error.message
+
+
+def test_what_is_withheld_is_never_suggested():
+    columns = AskedColumns(sample=lambda: [{"doorCode": "[withheld: door code]", "doorColour": "red"}])
+    with pytest.raises(InvalidArgument) as error:
+        conditions.parse({"doorCod": 1}, columns)
+    assert "doorCode" not in f"{error.value.expected} {error.value.suggestion}"
+
+
+def test_what_is_revealed_can_be_asked():
+    columns = AskedColumns(sample=lambda: [{"doorCode": "1234"}], reveal=frozenset({"doorCode"}))
+    assert conditions.parse({"doorCode": "1234"}, columns).match({"doorCode": "1234"})
 
 
 def test_what_is_withheld_in_lists_may_be_filtered_by():

@@ -14,6 +14,7 @@ from django.utils import timezone
 from gateway.connectors.hostaway import live, live_connection, tasks
 from gateway.connectors.hostaway.models import Booking, Listing, SyncState, Transaction, WebhookEvent
 from gateway.upstreams.registry import upstreams
+from gateway.upstreams.secrets import vault
 from tests.gateway.connectors.hostaway.test_webhooks import event, reservation
 from tests.simulators.hostaway import ACCOUNT_ID, SECRET, Hostaway, hostaway
 
@@ -60,9 +61,8 @@ def test_the_task_keeps_the_copy_with_one_token_that_is_used_when_it_is_usable(
 def test_the_task_applies_webhooks(upstream: Hostaway):
     tasks.sync()
     upstream.reservations[7] = reservation(guestName="Grace")
-    WebhookEvent.objects.create(
-        event="reservation.created", body=json.dumps(event({"id": 7})), received_at=timezone.now() - timedelta(days=8)
-    )
+    body, received = vault().seal(json.dumps(event({"id": 7}))), timezone.now() - timedelta(days=8)
+    WebhookEvent.objects.create(event="reservation.created", body=body, received_at=received)
     assert tasks.apply_webhooks() == 1
     assert Booking.objects.get(id=7).guest_name == "Grace"
     assert tasks.purge_webhooks() == 1

@@ -1,20 +1,23 @@
 """Texts that stood whole in a row are found in pieces after the upgrade, and whole again after it was undone."""
 
 import hashlib
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
+import orjson
 import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
-from gateway.connectors.hostaway import pieces
-from gateway.connectors.hostaway.models import Document
+from context_protection.redaction import redact_text
+from gateway.connectors.hostaway import originals, pieces
+from gateway.connectors.hostaway.models import Booking, Document, DocumentContent, WebhookEvent
 
 pytestmark = pytest.mark.django_db(transaction=True)
 BEFORE, AFTER = ("hostaway", "0001_initial"), ("hostaway", "0004_remove_text")
-LATEST = ("hostaway", "0005_live_account")
+LATEST = ("hostaway", "0007_mask_what_is_stored")
 TEXTS = {"empty.txt": "", "short.md": "# né\n\n😀", "long.log": "one line\n" * 30_000}
 
 
@@ -60,3 +63,50 @@ def test_texts_are_moved_into_pieces_and_back(at_before: Any):
         assert (document.encoding, document.sha256) == ("utf-8", document.content.digest)
     contents = migrated(BEFORE).get_model("hostaway", "DocumentContent")
     assert set(TEXTS.values()) <= set(contents.objects.values_list("text", flat=True))
+
+
+UNMASKED = ("hostaway", "0006_secrets_are_masked")
+CLEAR = {"id": 7, "doorCode": "Zx4711q", "guestName": "Ada", "hostNote": "Gate code: Zx4712q. Be quiet."}
+MANUAL = "Manual\n\nThe door code is Zx4713q.\n"
+
+
+@pytest.fixture
+def before_masking() -> Iterator[Any]:
+    executor = MigrationExecutor(connection)
+    executor.migrate([UNMASKED])
+    yield executor.loader.project_state([UNMASKED]).apps
+    migrated(LATEST)
+
+
+def test_what_was_stored_in_clear_is_masked_and_sealed(before_masking: Any):
+    models = {name: before_masking.get_model("hostaway", name) for name in ("Booking", "DocumentContent", "Document")}
+    models |= {name: before_masking.get_model("hostaway", name) for name in ("TextPiece", "WebhookEvent")}
+    now, data = timezone.now(), orjson.dumps(CLEAR).decode()
+    models["Booking"].objects.all().delete()
+    models["Booking"].objects.create(id=7, inserted_on=now, data=data, chars=len(data), field_count=4)
+    digest = hashlib.sha256(MANUAL.encode()).hexdigest()
+    figures = {"chars": len(MANUAL), "lines": 3, "bytes": len(MANUAL.encode())}
+    models["DocumentContent"].objects.create(digest=digest, is_loaded=True, **figures)
+    piece = zlib.compress(MANUAL.encode())
+    models["TextPiece"].objects.create(content_id=digest, number=0, first_line=1, data=piece)
+    moments = {"inserted_on": now, "updated_on": now}
+    models["Document"].objects.create(
+        id="manual.txt", title="The door code is Zx4714q.", media_type="text/plain", sha256=digest, bytes=9,
+        content_id=digest, lines=3, estimated_tokens=1, **moments,
+    )  # fmt: skip
+    models["WebhookEvent"].objects.create(digest="d", event="e", body=data, received_at=now)
+    migrated(LATEST)
+
+    booking = Booking.objects.get(id=7)
+    assert "Zx47" not in booking.data + booking.sealed
+    assert orjson.loads(booking.data)["doorCode"] == "[withheld: door code]"
+    assert booking.chars == len(booking.data)
+    revealed = originals.restored(booking.data, booking.sealed, frozenset({"doorCode"}))
+    assert revealed["doorCode"] == "Zx4711q"
+    assert "Zx4712q" not in revealed["hostNote"]
+    document = Document.objects.select_related("content").get(id="manual.txt")
+    assert document.title == "The door code is [withheld: door code]."
+    assert document.content is not None
+    assert "".join(pieces.parts(document.content.digest)) == redact_text(MANUAL)[0]
+    assert not DocumentContent.objects.filter(digest=digest).exists()
+    assert b"Zx47" not in orjson.dumps(list(WebhookEvent.objects.values_list("body", flat=True)))

@@ -16,6 +16,7 @@ from django.utils import timezone
 from gateway.connectors.hostaway import sync_states, webhooks, webhooks_applying
 from gateway.connectors.hostaway.client import Client
 from gateway.connectors.hostaway.models import Booking, Lease, SyncState, WebhookEvent
+from gateway.upstreams.secrets import vault
 from tests.gateway.connectors.hostaway.plain import PlainFetching
 from tests.simulators.hostaway import ACCOUNT_ID, Hostaway, hostaway
 
@@ -53,6 +54,11 @@ def event(data: Any, name: str = "reservation.updated", account: Any = int(ACCOU
 
 def basic(password: str = SECRET, login: str = "anybody") -> str:
     return "Basic " + base64.b64encode(f"{login}:{password}".encode()).decode()
+
+
+def opened(body: str) -> str:
+    """As it came: it is sealed where it is kept."""
+    return vault().open(body, upstream="Hostaway")
 
 
 def post(body: Any, authorization: str | None = None, **more: Any) -> Any:
@@ -213,7 +219,7 @@ def test_what_is_not_about_a_reservation_of_ours_is_kept_and_changes_nothing(ups
     assert post(kept).status_code == 200
     sweep(upstream)
     (stored,) = WebhookEvent.objects.all()
-    assert (stored.outcome, orjson.loads(stored.body)) == ("kept", kept)
+    assert (stored.outcome, orjson.loads(opened(stored.body))) == ("kept", kept)
     assert not Booking.objects.exists()
     assert upstream.requests == []
 

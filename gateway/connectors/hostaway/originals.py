@@ -1,0 +1,49 @@
+"""The values that redaction has masked in a stored object, sealed beside it: only an API key that reveals a field
+leads back to them."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from typing import Any
+
+import orjson
+
+from context_protection.redaction import Finding, redact
+from gateway.upstreams.secrets import CredentialLost, vault
+
+logger = logging.getLogger(__name__)
+
+Patch = list[tuple[list[str | int], Any]]  # where each value stood, and the value
+
+
+def sealed(upstream: Mapping[str, Any], findings: Iterable[Finding]) -> str:
+    """What `findings` say was masked in `upstream`; "" for nothing."""
+    paths = dict.fromkeys(finding.path for finding in findings)
+    patch = [(list(path), reduce(_below, path, upstream)) for path in paths]
+    return vault().seal(orjson.dumps(patch).decode()) if patch else ""
+
+
+def opened(seal: str) -> Patch:
+    """Nothing where no key of ours opens it any more: the values then stay masked until the object is synced again."""
+    if not seal:
+        return []
+    try:
+        patch: Patch = orjson.loads(vault().open(seal, upstream="Hostaway"))
+    except CredentialLost:
+        logger.warning("withheld values cannot be opened: the key that sealed them is gone")
+        return []
+    return patch
+
+
+def restored(data: str, seal: str, reveal: frozenset[str]) -> dict[str, Any]:
+    """The object as a caller sees it who may see these fields."""
+    value: dict[str, Any] = orjson.loads(data)
+    patch = opened(seal)
+    for (*above, last), original in patch:
+        at: Any = reduce(_below, above, value)
+        at[last] = original
+    return redact(value, reveal)[0] if patch else value
+
+
+def _below(value: Any, step: str | int) -> Any:
+    return value[step]
