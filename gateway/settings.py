@@ -274,6 +274,7 @@ SERVESTATIC_USE_FINDERS = True
 SERVESTATIC_AUTOREFRESH = DEBUG
 CSRF_FAILURE_VIEW = "gateway.api.errors.csrf_failure"
 
+PASSWORD_HASHERS = ["gateway.logins.hashing.YieldingHasher"]
 AUTHENTICATION_BACKENDS = ["gateway.logins.backend.ThrottledBackend"]
 LOGIN_URL = "/admin/login/"
 REQUIRE_SECOND_FACTOR = env.bool("REQUIRE_SECOND_FACTOR", default=False)

@@ -1,6 +1,6 @@
 """Requests that hash passwords: one at a time, so that they leave threads and processors to all others.
 
-A hash takes half a second of a processor. Each address waits in a lane of its own: whoever sends many guesses waits for
+A hash takes 0.3 s of a processor. Each address waits in a lane of its own: whoever sends many guesses waits for
 itself, and everybody else for one of them at most.
 """
 
