@@ -1,7 +1,7 @@
 # The commands for people and for CI. Every one of them makes the .venv it needs.
 #   make run          start Sluice: web, worker and beat in one process, on 127.0.0.1:8000
 #   make test         run the tests
-#   make smoke        a minute of them, for another Python: make smoke PYTHON=python3.13 VENV=/tmp/venv
+#   make smoke        a few of them, for another Python: make smoke PYTHON=python3.13 VENV=/tmp/venv
 #   make check        lint, formatting, types, import directions, migrations, Django's own checks
 #   make bench        measure the hot path
 #   make conformance  the official MCP conformance suites and the Inspector against every door (needs npm)
@@ -26,7 +26,8 @@ test: $(VENV)/.dev $(if $(shell command -v npm),$(CLIENTS)/node_modules/.install
 
 # What another Python could make different: every import, the core, a server and a client's call.
 smoke: $(VENV)/.dev
-	@$(BIN)/python -m pytest -q -m "not stores and not cluster and not node" $(ARGS) tests/test_imports.py tests/context_protection \
+	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m "not stores and not cluster" $(ARGS) tests/test_imports.py \
+		tests/context_protection --ignore tests/context_protection/results --ignore tests/context_protection/test_texts.py \
 		"tests/e2e/test_clients.py::test_an_account_is_read_through_the_official_sdk"
 
 check: $(VENV)/.dev
