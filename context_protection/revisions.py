@@ -41,6 +41,10 @@ class Of(IntEnum):
 
 
 class Revisions(Protocol):
+    @property
+    def confirmed_at(self) -> float:
+        """time.monotonic() at which the number was known to be right."""
+
     def current(self) -> int: ...
 
     def bump(self) -> None: ...
@@ -52,6 +56,10 @@ class FileRevisions:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._seen = (0.0, 0)  # until when it holds, time.monotonic(); the revision
+
+    @property
+    def confirmed_at(self) -> float:
+        return time.monotonic()
 
     def current(self) -> int:
         until, revision = self._seen
@@ -81,8 +89,14 @@ class SharedRevisions:
         self.of = of
         self._number = 0
         self._is_read = True  # when it was looked at last
+        self._confirmed_at = 0.0
         self._listening_in: int | None = None
         self._lock = threading.Lock()
+
+    @property
+    def confirmed_at(self) -> float:
+        """Before anybody has asked for it, nothing of an older number is known."""
+        return self._confirmed_at if self._listening_in == os.getpid() else time.monotonic()
 
     def current(self) -> int:
         if self._listening_in != os.getpid():
@@ -110,7 +124,7 @@ class SharedRevisions:
         with self._lock:
             if self._listening_in == os.getpid():
                 return
-            self._number = self._read()
+            self._number, self._confirmed_at = self._read(), time.monotonic()
             threading.Thread(target=self._follow, name="revisions", daemon=True).start()
             self._listening_in = os.getpid()
 
@@ -138,7 +152,7 @@ class SharedRevisions:
     def _poll(self) -> None:
         try:
             self._number = self._read()
-            self._is_read = True
+            self._is_read, self._confirmed_at = True, time.monotonic()
         except Exception as error:  # the database is away: the last known configuration stays
             if self._is_read:
                 logger.warning("revision not read", extra={"error": type(error).__name__})

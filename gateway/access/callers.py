@@ -14,6 +14,7 @@ from context_protection.cached import cached_property
 from context_protection.databases import is_away
 from context_protection.errors import NotAuthenticated, store_unavailable
 from context_protection.live import Live
+from context_protection.revisions import revisions
 from gateway.access.keys import digest, hint
 from gateway.access.models import ApiKey
 from gateway.access.visits import Visit
@@ -22,6 +23,8 @@ from telemetry import rejections
 from telemetry.rejections import Rejection
 
 CHALLENGE = 'Bearer realm="sluice"'  # WWW-Authenticate
+
+KEYS_SECONDS = 600.0  # that keys let callers in while the database cannot be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ def _digest_of(names: frozenset[str]) -> str:
 
 def current() -> "Keys | None":
     """All keys, if they had not to be loaded now: with them, nothing here blocks."""
-    return _live.current()
+    return _live.current() if _are_known() else None
 
 
 def caller_of(authorization: str, visit: Visit, keys: "Keys | None" = None) -> Caller:
@@ -139,14 +142,20 @@ class Keys:
 
 
 def _loaded() -> Keys:
-    """All keys as they are now, or as they were when they could be read last. Raises StoreUnavailable where they never
-    could."""
+    """All keys as they are now, or as they were when they could be read last. Raises StoreUnavailable where that is
+    long ago: one of them may have been revoked since."""
+    if not _are_known():
+        raise store_unavailable(1)
     try:
         return _live.get()
     except DatabaseError as error:
         if is_away(error):
             raise store_unavailable(1) from None
         raise
+
+
+def _are_known() -> bool:
+    return time.monotonic() - revisions.confirmed_at < KEYS_SECONDS
 
 
 def _load() -> Keys:

@@ -4,14 +4,15 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.db import transaction
+from django.db import OperationalError, transaction
 
 from context_protection.models import Revision
-from context_protection.revisions import FileRevisions, bump_on_commit, revisions
+from context_protection.revisions import FileRevisions, SharedRevisions, bump_on_commit, revisions
 from tests.e2e.clusters import ROOT, Stores, own_stores
 
 
@@ -124,3 +125,20 @@ def test_another_process_follows_by_announcement_or_while_redis_is_away_by_looki
                 known = number
         finally:
             other.kill()
+
+
+@pytest.mark.django_db
+def test_it_is_known_since_when_the_database_could_not_be_read(monkeypatch: pytest.MonkeyPatch):
+    shared = SharedRevisions("")
+    assert time.monotonic() - shared.confirmed_at < 5, "nobody has asked yet"
+    monkeypatch.setattr(shared, "_listening_in", os.getpid())
+    shared._poll()
+    confirmed = shared.confirmed_at
+    assert confirmed > 0
+
+    def away(self: object, of: int) -> int:
+        raise OperationalError
+
+    monkeypatch.setattr(type(Revision.objects), "number", away)
+    shared._poll()
+    assert shared.confirmed_at == confirmed

@@ -13,6 +13,7 @@ from typing import Any
 import httpx2
 import psycopg
 import pytest
+import redis
 
 from tests.e2e.serving import Serving, serving
 from tests.servers import Server, postgres_server, redis_server, until
@@ -55,8 +56,8 @@ class Running:
 def running(directory: Path) -> Iterator[Running]:
     with (
         postgres_server(directory) as postgres,
-        redis_server(directory) as redis,
-        tcp_proxy(int(redis.url.split(":")[2].split("/")[0])) as to_redis,
+        redis_server(directory) as own_redis,
+        tcp_proxy(int(own_redis.url.split(":")[2].split("/")[0])) as to_redis,
         serving(
             directory / "data", DATABASE_URL=postgres.url, REDIS_URL=f"redis://127.0.0.1:{to_redis.port}/0"
         ) as sluice,
@@ -64,7 +65,7 @@ def running(directory: Path) -> Iterator[Running]:
             base_url=sluice.base, headers={"Authorization": f"Bearer {sluice.key}"}, timeout=60, trust_env=False
         ) as client,
     ):
-        running = Running(sluice, postgres, redis, to_redis, client)
+        running = Running(sluice, postgres, own_redis, to_redis, client)
         running.until_ready()
         yield running
 
@@ -159,6 +160,26 @@ def test_pages_come_in_time_from_a_redis_that_is_slow(stores: Running):
     finally:
         stores.to_redis.seconds = 0.0
     assert sorted(took)[len(took) // 2] < 1.0, "one question, or two"
+
+
+def test_a_full_redis_fails_no_call_and_is_not_asked_more_than_before(stores: Running):
+    before = stores.tool("list_bookings", limit=11).raise_for_status().json()["nextCursor"]
+    with redis.Redis.from_url(stores.redis.url) as client:
+        client.config_set("maxmemory", 1)
+        client.config_resetstat()
+        try:
+            for limit in range(20, 40):
+                page = stores.tool("list_bookings", limit=limit).raise_for_status().json()
+                stores.tool("list_bookings", limit=limit, cursor=page["nextCursor"]).raise_for_status()
+            stores.tool("list_bookings", limit=11, cursor=before).raise_for_status()
+            assert stores.ready()
+            calls = {name: figures["calls"] for name, figures in client.info("commandstats").items()}
+        finally:
+            client.config_set("maxmemory", 0)
+    lists, seconds = 20, 60  # each list asks twice; each second has a look of its own
+    assert calls["cmdstat_get"] <= 2 * lists + 5
+    assert calls.get("cmdstat_set", 0) <= lists + seconds
+    until(lambda: with_cursor(stores))
 
 
 # -- A table that is locked -------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """API keys: stored as hashes, shown once, refused the moment they are revoked or expired."""
 
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -7,8 +8,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from context_protection.errors import NotAuthenticated
-from gateway.access.callers import caller_of, caller_of_key
+from context_protection.errors import NotAuthenticated, StoreUnavailable
+from gateway.access import callers
+from gateway.access.callers import KEYS_SECONDS, caller_of, caller_of_key
 from gateway.access.keys import digest, new_key
 from gateway.access.models import ApiKey
 from gateway.access.visits import Visit
@@ -123,3 +125,23 @@ def test_a_key_works_until_it_expires(committed: Any, minutes: int, works: bool)
     else:
         with pytest.raises(NotAuthenticated, match="expired"):
             caller_of_key(secret)
+
+
+class LongUnread:
+    """A revision that could not be read from the database for so long."""
+
+    def __init__(self, seconds: float) -> None:
+        self.confirmed_at = time.monotonic() - seconds
+
+
+def test_keys_let_in_for_a_while_when_the_database_cannot_be_read_and_then_nobody(
+    issued: tuple[ApiKey, str], monkeypatch: pytest.MonkeyPatch
+):
+    _, key = issued
+    monkeypatch.setattr(callers, "revisions", LongUnread(KEYS_SECONDS - 60))
+    assert caller_of_key(key).name == "desk"
+    assert callers.current() is not None
+    monkeypatch.setattr(callers, "revisions", LongUnread(KEYS_SECONDS))
+    assert callers.current() is None
+    with pytest.raises(StoreUnavailable):
+        caller_of_key(key)
