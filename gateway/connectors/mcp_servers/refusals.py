@@ -1,8 +1,5 @@
 """What goes wrong with another server, in the words that callers read. What the server says of it is quoted."""
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import mcp.types as types
 from mcp import MCPError
 from pydantic import ValidationError
@@ -26,12 +23,11 @@ from gateway.upstreams.errors import (
 QUOTED = 300  # characters of what the server says
 
 
-@dataclass(frozen=True)
 class ArgumentsRefused(UpstreamRefused):
     """Ours let them pass, the server does not."""
 
-    code: ClassVar[int] = INVALID_PARAMS
-    status: ClassVar[int] = 400
+    code = INVALID_PARAMS
+    status = 400
 
 
 def refused_by_tool(server: Server, result: types.CallToolResult) -> UpstreamRefused:
