@@ -4,32 +4,37 @@ import re
 
 from context_protection.redaction import phrases
 
+COUNTED = 3  # digits of what is counted, at most: "120 guests"
 SHORTEST, LONGEST = 3, 64  # characters of a value
 
 MASKED = re.compile(r"\[withheld: [^\]\n]{1,40}\]")
 QUOTED = re.compile(r"""(["'])(?![\s:=,])([^"'\n]{3,64})(?<!\s)\1(?![a-z0-9])""")
 _SPACED = re.compile(r"[#*]?\d(?:[ .-]\d){2,11}[#*]{0,2}(?![\w])")
 _GROUPED = re.compile(r"[#*]?\d{2,4}(?:[ -]\d{2,4}){1,3}[#*]{0,2}(?![\w.,:/-]*\d)")
+_TWO_GROUPS = re.compile(r"#?\d{2,4}[ -]\d{2,4}#?(?![ -]?[\w])")
 _TOKEN = re.compile(r"""(?![=:,;/.-])[^\s<>|"'`()\[\]{}]{3,90}""")
 _TRAILING = re.compile(r"(?:&[a-z#0-9]{1,8};.*|[.,;:!?_*)\\/-]+)$")
 
+_MIXED = re.compile(r"(?=[^0-9]*\d)(?=[^a-z]*[a-z])[a-z0-9#*-]{4,16}")
 _DIGITS = re.compile(r"[#*]*\d[\d*#-]*")
+_DAY, _MONTH = "(?:0?[1-9]|[12]\\d|3[01])", "(?:0?[1-9]|1[0-2])"
 _HARMLESS = re.compile(
     rf"""\d{{1,2}}[:.h]\d{{2}}(?::\d{{2}})?(?:[ap]m|h|uhr)?(?:-\d{{1,2}}[:.h]\d{{2}}(?:[ap]m|h|uhr)?)?  # times
     | \d{{1,2}}(?:[ap]m|h|uhr)(?:-\d{{1,2}}(?:[ap]m|h|uhr))?
     | (?:19|20)\d\d[-/.]\d{{1,2}}(?:[-/.]\d{{1,2}}(?:t[\d:.]+z?)?)?  # dates
-    | \d{{1,2}}[-/.]\d{{1,2}}[-/.](?:\d{{4}}|\d\d)
+    | (?:{_DAY}[-/.]{_MONTH}|{_MONTH}[-/.]{_DAY})[-/.](?:\d{{4}}|[0-24-9]\d|3[0-2])
     | \d{{1,2}}-?(?:{phrases.MONTHS})[a-z]*-?\d{{0,4}}
     | [+-]?[€$£¥]\d[\d.,' ]*k? | \d[\d.,']*(?:€|\$|£|%|°c?|eur|usd|gbp|chf)  # prices
     | \d+[.,]\d+ | \d{{1,3}}(?:[.,']\d{{3}})+(?:[.,]\d+)?  # numbers with a point
     | \d{{1,2}}/\d{{1,2}}  # 24/7
-    | \d+(?:{phrases.ATTACHED_UNITS}) | \d+-(?:{phrases.COMPOUND_UNITS})[a-z-]*
+    | \d+(?:{phrases.ATTACHED_UNITS}) | \d{{1,3}}(?:{phrases.ORDINALS}) | \d+-(?:{phrases.COMPOUND_UNITS})[a-z-]*
     | [^/]{{0,10}}://.* | www\..* | (?:mailto:)?[\w.+-]+@[\w-]+\.[a-z.]{{2,}}  # addresses
     | [\w-]+(?:\.[\w-]+){{0,4}}\.(?:com|net|org|io|de|fr|es|it|pt|co|app)(?:/.*)?
     | [a-z]+(?:[/.][a-z0-9_-]+)+/?
     | \+\d.* | v?\d+(?:\.\d+){{1,3}} | v\d+  # phones, versions
-    | (?:wi-?fi|802\.11|wpa|wep|ipv|rfc|iso|utf|sha|aes|rsa|md|mp|h\.?|covid|oauth|win|web|base|http|hmac|bcrypt|int
-        |uint|float|x)[-_]?[\d./a-z-]{{0,8}}\d[\w./-]{{0,8}}  # standards
+    | (?:wi-?fi|802\.11|wpa|wep|ipv|rfc|iso|utf|sha|aes|rsa|md|mp|h\.|covid|oauth|win|web|base|http|hmac|bcrypt|int
+        |uint|float|ral|din|en|ip)[-_]?\d{{1,5}}[a-z]{{0,2}}(?:[-_./][a-z0-9]{{1,8}}){{0,3}}  # standards
+    | x(?:86|64|32)(?:[-_]\d\d)?
     | \#\d{{1,3}} | \$[a-z_{{(].* | %[a-z_(].* | \\\S*
     """,
     re.VERBOSE,
@@ -51,7 +56,8 @@ def value_at(low: str, at: int, *, direct: bool) -> tuple[int, int] | None:
     """The offsets of what may be a value and begins at `at`; in quotes, without the quotes."""
     if quoted := QUOTED.match(low, at):
         return quoted.span(2)
-    for pattern in (_SPACED, _GROUPED) if direct else (_SPACED,):
+    is_said = direct or low[at - 2 : at] in (": ", "= ")
+    for pattern in (_SPACED, _GROUPED if direct else _TWO_GROUPS) if is_said else (_SPACED,):
         if found := pattern.match(low, at):
             return found.span()
     token = _TOKEN.match(low, at)
@@ -88,9 +94,10 @@ def is_loose_value(low: str, start: int, end: int) -> bool:
     if _MORE_DIGITS.match(low, end):
         return False
     if _DIGITS.fullmatch(value):
-        return not is_count(low, end) and not (_YEAR.fullmatch(value) and _TIME_OF_YEARS.search(before))
+        is_long = len(value) > COUNTED and not _YEAR.fullmatch(value)
+        return (is_long or not is_count(low, end)) and not (_YEAR.fullmatch(value) and _TIME_OF_YEARS.search(before))
     mixed = len(value) > SHORTEST and value[0] not in "/@&" and any(char.isalpha() for char in value)
-    return mixed or _SPACED.match(value) is not None
+    return mixed or _SPACED.match(value) is not None or _TWO_GROUPS.fullmatch(value) is not None
 
 
 def is_plain_code(low: str) -> bool:
@@ -113,6 +120,11 @@ def is_count(low: str, end: int) -> bool:
     """Whether a number is followed by what it counts."""
     word = _NEXT_WORD.match(low, end)
     return word is not None and word[1] not in phrases.GOES_ON
+
+
+def is_mixed(value: str) -> bool:
+    """A code of letters and digits, such as `c25y`."""
+    return _MIXED.fullmatch(value) is not None and not _HARMLESS.fullmatch(value)
 
 
 def is_year(value: str) -> bool:

@@ -9,6 +9,8 @@ from context_protection.redaction.folding import compact, spaced
 _COUNTED = frozenset({"tokens"})  # a model's tokens
 LONGEST = 200  # characters of a name that are looked at
 _WHOLE = {compact(name): kind for kind, names in vocabulary.WHOLE_NAMES.items() for name in names.split(",")}
+_NUMBERED = re.compile(r" \d{1,2}$")
+_ASKED = re.compile(r"(?:what|which|wie lautet|wie ist|welche[rs]?|quel|quelle|cual|qual)(?: (?:is|s|ist|est|es|e))? ")
 _NUMBERED_CODE = re.compile(r"(?:access )?(?:code|codigo|codice|kode|pin)s? ?\d{1,2}")
 
 
@@ -27,14 +29,18 @@ def is_secret(name: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def label_kind(label: str) -> str | None:
-    """As secret_kind, for what people called a custom field: "code_1" is a code there."""
+    """As secret_kind, for what people called a custom field: "code_1" is a code there, and "What is the gate code?"
+    asks for one."""
     kind = secret_kind(label)
-    if kind is None and _NUMBERED_CODE.fullmatch(spaced(label[:LONGEST])):
-        return "access code"
-    return kind
+    if kind is not None:
+        return kind
+    words = spaced(label[:LONGEST])
+    if asked := _ASKED.match(words):
+        return terms.kind_of_words(words[asked.end() :])
+    return "access code" if _NUMBERED_CODE.fullmatch(words) else None
 
 
 @lru_cache(maxsize=8192)
 def place_kind(name: str) -> str | None:
-    """What a code under this name opens, where the name says no more than the place: "Garage", "Front door"."""
-    return terms.place_of_words(spaced(name[:LONGEST]))
+    """What a code under this name opens, where the name says no more than the place: "Garage", "Front door 2"."""
+    return terms.place_of_words(_NUMBERED.sub("", spaced(name[:LONGEST])))

@@ -10,14 +10,16 @@ from context_protection.proposing.names import word_set
 COPULA = (
     "is|are|was|will be|be|now|currently|still|always|as follows|following|set to|changed to|set|equals|reads"
     "|lautet|lauten|ist|sind|heisst|war|aktuell|derzeit|momentan|jetzt"
-    "|est|sont|actuellement|es|son|sera|era|actualmente|ahora"
-    "|e|sono|attualmente|adesso|sao|atualmente|agora"
+    "|est|sont|c'est|reste|actuellement|es|son|sera|era|sigue siendo|actualmente|ahora"
+    "|e|sono|resta|rimane|attualmente|adesso|sao|continua sendo|atualmente|agora|bleibt|remains"
 )
 WITH = "with|using|via|by entering|entering|mit|avec|con|com"
 OPENS = (
     "opens?|opened|unlocks?|unlocked|works|offnet|oeffnet|offnen|funktioniert"
+    "|lasst sich|lassen sich|geht auf|entriegelt|entsperrt|se deverrouille|se desbloquea|si sblocca|desbloqueia"
     "|s'ouvre|ouvre|fonctionne|si apre|se abre|apre|abre"
 )
+PASSWORDS = "pw|pwd|pass|password|passwort|kennwort|key|mdp|mot de passe|contrasena|clave|senha|psk"
 FILLERS = "number|numbers|the|your|use|type|enter|dial|press|der|die|le|la|el|il|o"
 
 # ---- after a number: what it counts or measures ----
@@ -35,15 +37,17 @@ UNITS = (
     r"|requests?|calls|users?|attempts?|tries|versuche?n?|reviews?|street|st\.|road|avenue|place|lane"
 )
 ATTACHED_UNITS = (
-    "st|nd|rd|th|er|eme|e|o|a|x|k|m|km|cm|mm|mi|ft|qm|sqm|sqft|m2|m²|kg|g|mg|l|ml|h|hrs?|min|mins|s|sec|ms|d|days?"
+    "k|m|km|cm|mm|mi|ft|qm|sqm|sqft|m2|m²|kg|g|mg|l|ml|h|hrs?|min|mins|s|sec|ms|d|days?"
     "|w|kw|kwh|v|hz|[kmg]b|[kmg]bits?|[kmg]bps|[kmg]hz|[kmg]bit/s|[kmg]b/s|px|pt|bits?|bytes?|star|-?stars?"
 )
+ORDINALS = "st|nd|rd|th|er|eme|e|o|a|x"  # after three digits at most
 COMPOUND_UNITS = "digit|stellig|character|char|day|night|hour|minute|bit|bed|bedroom|person|star|step|factor|letter"
 # After a bare number these say that it is no count of things.
 GOES_ON = word_set(
     """
     and or then to on in into for at when is if it that which will works opens open the a an as with followed plus
-    twice press hash pound star until till from by und oder dann auf an am in im fur zum zur ist wenn bis von mit
+    within before after twice press hash pound star until till from by und oder dann auf an am in im fur zum zur ist
+    wenn bis von mit
     eingeben et ou puis sur a pour dans est si avec y o u luego en para es si con e ed poi su per nel se em no na
     depois com please bitte merci thanks danke gracias grazie obrigado ein your you
     """
@@ -76,22 +80,37 @@ DETERMINERS = word_set(
     """
     the your our this that new a an its their my same der die das den dein deinen ihr ihren unser unseren dieser
     neuer le la les votre notre ton ce el su tu nuestro este il lo tuo suo nostro vostro o a seu teu nosso e and und
-    et y is use enter type dial with mit avec con com correct current following right
+    et y is use enter type dial with mit avec con com correct current following right then puis dann luego poi depois
+    pour als come como as need needs needed requires require braucht brauchen benotigt via by faut necesita serve
+    precisa
     """
 )
+
+NOT_A_CODE = (" of conduct", " of practice", " review", " of ethics", " de conduite", " de conducta", " di condotta")
 
 # ---- before a name: "4711 is the gate code", "enter 4711 on the keypad" ----
 
 ARTICLES = "the|your|our|der|die|das|dein|ihr|unser|le|la|les|votre|notre|el|los|su|tu|il|lo|i|gli|o|a|os|as|seu|l'"
-IS = "is|are|was|=|lautet|ist|sind|est|sont|es|son|e|sono|sao"
+IS = "is|are|was|=|lautet|ist|sind|bleibt|est|sont|reste|c'est|es|son|sigue siendo|e|sono|resta|sao|continua sendo"
+STILL = (
+    "still|also|again|now|weiterhin|noch|immer noch|auch|jetzt|toujours|encore|aussi|todavia|ahora|sempre|ancora|ainda"
+)
+ENTERED = "eintippen|eingeben|drucken|wahlen|tippen|eintasten"  # behind the code
+IT_IS = (
+    "it's|its|it is|this is|that's|es ist|das ist|c'est|es el|es|e il|e o|e|use|take|nimm|nehmen sie"
+    "|nutze|nutzen sie|verwende|verwenden sie|utilisez|utilise|usa|usar|use|usate|utilice|utiliza|utilize"
+)
+FOR = "as|als|comme|como|come|for|to|fur|furs|zum|zur|pour|para|per|de|do|da|del|della|von|vom"
+SUBJECTS = "you|we|guests|can|sie|du|man|konnen|lasst sich|vous|on|pouvez|se|usted|puede|puedes|si|puoi|puo|voce|pode"
 OPENING = (
-    "opens?|unlocks?|releases|disarms|disables|offnet|oeffnet|entriegelt|entsperrt|entscharft|ouvre|deverrouille|desactive"
+    "offnen|entriegeln|ouvrez|abres|apri|abrir|opens?|unlocks?|releases|disarms|disables|offnet|oeffnet|entriegelt|entsperrt|entscharft|ouvre|deverrouille|desactive"
     "|abre|desbloquea|desactiva|destranca|apre|sblocca|disattiva"
 )
 ENTERING = (
     "enter|type|dial|press|punch in|punch|key in|use|input|tap in|tap|with|using"
     "|gib|geben sie|tippe|tippen sie|drucken sie|drucke|mit|nutze|wahlen sie"
     "|tapez|composez|saisissez|entrez|faites|avec|marca|marque|marcar|teclee|teclea|introduzca|introduce|pulsa|con"
+    "|premi|premere|prema|carregue|carrega|prima|aperte"
     "|digita|digitare|digiti|inserisci|inserire|componi|componga|digite|introduza|insira|tecle|com"
 )
 TO_A_KEYPAD = "on|into|at|in|am|an|sulla|ins|auf|sur|dans|en|sul|sulla|nel|nella|no|na"

@@ -1,18 +1,25 @@
-"""A code that stands before its name: "4711 is the gate code", "enter 4711 on the keypad"."""
+"""Codes in sentences of which the name is no label: "4711 is the gate code", "the safe opens with 4711"."""
 
 import re
 
 from context_protection.redaction import codes, phrases, terms
 from context_protection.redaction.terms import Term
+from context_protection.redaction.vocabulary import OTHER_CODES
 
 _BACK = 100  # characters before a name
 _NUMBER = r"(?<![\w.,/:€$£#*+-])(?P<value>[#*]{0,2}\d(?:[ -]?\d){2,9}[#*]{0,2})(?![\w*#]|[.,:/]\d)"
-_VALUE = rf"""(?:{_NUMBER}|["'](?P<quoted>[^"'\n]{{3,64}})["'])"""
+_MIXED = r"(?<![\w./-])(?=[a-z#*-]*\d)(?=[\d#*-]*[a-z])(?P<mixed>[a-z\d][a-z\d#*-]{3,15})(?![\w*#])"
+_VALUE = rf"""(?:{_NUMBER}|{_MIXED}|["'](?P<quoted>[^"'\n]{{3,64}})["'])"""
 _ARTICLES = rf"(?:(?:{phrases.ARTICLES})[ ']?(?<=[ ']))"
-_IS_THE = re.compile(rf"{_VALUE} ?(?:{phrases.IS})\s{{1,2}}{_ARTICLES}{{0,2}}$")
-_OPENS_THE = re.compile(rf"{_NUMBER} (?:{phrases.OPENING})(?: sich)?\s{_ARTICLES}{{0,2}}$")
+_IS_THE = re.compile(rf"{_VALUE},? ?(?:{phrases.IS})(?: (?:{phrases.STILL}))?\s{{1,2}}{_ARTICLES}{{0,2}}$")
+_IT_IS_FOR = re.compile(rf"(?<![a-z])(?:{phrases.IT_IS}) {_VALUE} (?:{phrases.FOR}) {_ARTICLES}{{0,2}}$")
+_OPENS_THE = re.compile(
+    rf"{_VALUE}(?: (?:{phrases.SUBJECTS})){{0,3}} (?:{phrases.OPENING})(?: sich)?(?: (?:{phrases.SUBJECTS}))?"
+    rf"\s{_ARTICLES}{{0,2}}$"
+)
 _ENTERED_AT = re.compile(
-    rf"(?<![a-z])(?:{phrases.ENTERING}) (?:(?:{phrases.ARTICLES}|den|code|pin|codigo|codice) ){{0,3}}[\"']?{_NUMBER}"
+    rf"(?<![a-z])(?:{phrases.ENTERING}) (?:(?:{phrases.ARTICLES}|den|code|pin|codigo|codice) ){{0,3}}[\"']?"
+    rf"(?:{_NUMBER}|{_MIXED})"
     rf"[\"']?,? (?:[a-z']+,? ){{0,8}}$"
 )
 _ON_THE_KEYPAD = re.compile(rf"{_NUMBER} (?:{phrases.TO_A_KEYPAD}) (?:{_ARTICLES}|dem |der )?$")
@@ -26,8 +33,7 @@ def values_before(low: str, term: Term) -> list[tuple[int, int]]:
         found = pattern.search(before)
         if found is None:
             continue
-        group = "value" if found["value"] else "quoted"
-        at, end = start + found.start(group), start + found.end(group)
+        at, end = (start + offset for offset in _span_of_value(found))
         if codes.is_numbered_or_priced(low[max(0, at - 30) : at]) or _is_counted(low, at, end):
             continue
         if codes.is_direct_value(low, at, end):
@@ -35,9 +41,14 @@ def values_before(low: str, term: Term) -> list[tuple[int, int]]:
     return []
 
 
+def _span_of_value(found: re.Match[str]) -> tuple[int, int]:
+    groups = found.groupdict()
+    return next(found.span(group) for group in ("value", "mixed", "quoted") if groups.get(group))
+
+
 def _patterns(low: str, term: Term) -> list[re.Pattern[str]]:
     if term.strength == "secret":
-        return [_IS_THE, _ENTERED_AT]
+        return [_IS_THE, _IT_IS_FOR, _ENTERED_AT]
     if term.strength != "place" or not terms.may_open_with_a_code(term):
         return []
     if term.kind == "keypad code":
@@ -51,14 +62,30 @@ def _is_counted(low: str, at: int, end: int) -> bool:
 
 
 _ENTERED_AFTER = re.compile(
-    rf"[^.!?\n;:0-9]{{0,40}}(?<![a-z])(?:{phrases.ENTERING}) "
-    rf"(?:(?:{phrases.ARTICLES}|den|code|pin|codigo|codice) ){{0,3}}[\"']?{_NUMBER}"
+    rf"[^.!?\n;]{{0,40}}?(?<![a-z])(?:{phrases.ENTERING}|(?:{phrases.OPENS})(?: sich)? (?:{phrases.WITH})) "
+    rf"(?:(?:{phrases.ARTICLES}|den|dem|code|pin|codigo|codice) ){{0,3}}[\"']?(?:{_NUMBER}|{_MIXED})"
 )
 
 
 def value_entered_after(low: str, term: Term) -> list[tuple[int, int]]:
-    """To open the door, enter 4711."""
-    found = _ENTERED_AFTER.match(low, term.end, term.end + _BACK)
-    if found is None or _is_counted(low, *found.span("value")):
+    """To open the door, enter 4711. The safe in the bedroom opens with 4711."""
+    end_of_reach = term.end + _BACK
+    found = _ENTERED_AFTER.match(low, term.end, end_of_reach) or _ENTERED_HERE.match(low, term.end, end_of_reach)
+    if found is None:
         return []
-    return [found.span("value")] if codes.is_direct_value(low, *found.span("value")) else []
+    at, end = _span_of_value(found)
+    is_counted = found.re is _ENTERED_AFTER and _is_counted(low, at, end)
+    return [(at, end)] if not is_counted and codes.is_direct_value(low, at, end) else []
+
+
+_ENTERED_HERE = re.compile(rf" (?:{phrases.ARTICLES} |den |die )?{_NUMBER} (?:{phrases.ENTERED})(?![a-z])")
+_SAID_LATER = re.compile(rf"[^.!?\n;:0-9]{{1,38}}(?<![a-z'])(?:{phrases.IS}) (?:{phrases.ARTICLES} )?{_NUMBER}")
+
+
+def value_said_later(low: str, term: Term) -> list[tuple[int, int]]:
+    """Smart lock: the code, followed by the tick, is 4711."""
+    found = _SAID_LATER.match(low, term.end, term.end + _BACK)
+    if found is None or not OTHER_CODES.isdisjoint(re.findall("[a-z]+", low[term.end : found.start("value")])):
+        return []
+    at, end = found.span("value")
+    return [(at, end)] if codes.is_direct_value(low, at, end) and not codes.is_count(low, end) else []

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from context_protection.redaction import codes, phrases, terms
 from context_protection.redaction.findings import mark
 from context_protection.redaction.folding import composed, folded, spaced
-from context_protection.redaction.preceding import value_entered_after, values_before
+from context_protection.redaction.preceding import value_entered_after, value_said_later, values_before
 from context_protection.redaction.terms import Term
 from context_protection.redaction.vocabulary import ABOUT, OTHER_CODES
 
@@ -35,6 +35,11 @@ _SEPARATED = re.compile(rf"[:=|>]|(?<![a-z])(?:{_OPENS})(?![a-z])|</t[dh]>|\n")
 _OPENED = re.compile(rf"(?<![a-z]){_OPENS}(?![a-z])")
 _DIRECTLY = re.compile("")
 _CODE_BEFORE = re.compile(phrases.CODE_BEFORE)
+_QUOTED_NAME = re.compile(rf"""["'][^"'\n]{{1,40}}["'] (?=(?:{_COPULA}) |[:=])""")
+_AUTHORIZATION = re.compile(
+    r"(?<![a-z])(?:authori[sz]ation[\"']?[ ]?[:=][ ]?[\"']?(?:[a-z]{3,12}[ ])?|bearer[ ])"
+    r"(?P<value>(?=[^\s]*\d)[a-z0-9._~+/=-]{6,})"
+)
 _LAW = re.compile(r"(?:1[89]|20)\d\d\b")
 _ATTACHED = re.compile(r"[A-Za-z_-]{2,40}")
 _SEGMENT = re.compile(r"[^.,;:|>\n(*\"\[]*$")
@@ -42,7 +47,9 @@ _NUMBERING = re.compile(r"(?:'s)?[ _]?\#?\d{1,2}(?=\s*[:=)])")
 _LINE_BREAK = re.compile(r"[ \t]*\r?\n[ \t]*(?:\r?\n[ \t]*)?(?:[-*•>+][ \t]+|\d{1,2}[.)][ \t]+)?")
 _ALONE = re.compile(r"[*_\"'`).,;! \t|]*(?:<[^<>\n]{0,40}>[ \t]*)*(?:\r?\n|$)")
 _WORD = re.compile(r"[^\s]+")
-_SENTENCE_END = re.compile(r"[.!?;](?=\s|$|<)")
+_SENTENCE_END = re.compile(
+    r"(?<!\b[dmh]r)(?<!\bms)(?<!\b[mf])(?<!\bfr)(?<!\bmme)(?<!\bmrs)(?<!\bs[rt])(?<!\bsra)(?<!\bsig)[.!?;](?=\s|$|<)"
+)
 _CONJUNCTION = r"\b(?:or|and|then|oder|und|ou|et|y|o|e|ed)\b"
 _AND = re.compile(
     rf"(?:\s*\([^()\n]{{0,24}}\))?"
@@ -50,7 +57,10 @@ _AND = re.compile(
     rf"(?:[a-z]{{2,14}}[ :]{{1,2}}){{0,2}}[*_\"'`#]{{0,2}}(?=[\d#*\"'a-z\[])"
 )
 _PREVIOUS = re.compile(r"([a-z]+)[ _'-]{1,2}$")
-_NAME_AND_PASSWORD = re.compile(r"(?: ?\([^()\n]{1,40}\))?[ ]?[:=-][ ]?([^\n/|:=]{1,40}?)[ ]?[/|][ ]?(?=[^\s/|])")
+_NAME_AND_PASSWORD = re.compile(
+    r"(?: ?\([^()\n]{1,40}\))?[ ]?[:=-][ ]?([^\n/|:=]{1,40}?)[ ]?[/|][ ]?"
+    rf"(?:(?:{phrases.PASSWORDS})[ ]?[:=][ ]?)?(?=[^\s/|])"
+)
 
 # A number in a text of JSON becomes a string, so that the text is JSON still.
 _AFTER_JSON_KEY = re.compile(r'":[ ]?$')
@@ -89,6 +99,7 @@ def _spans(text: str) -> list[Span]:
                 if value in found:
                     break  # and so are those that follow it
                 found[value] = term.kind
+    found |= {header.span("value"): "token" for header in _AUTHORIZATION.finditer(low)}
     spans = [(start, end, kind) for (start, end), kind in found.items()]
     return _apart(spans + _repeated(low, spans)) if spans else []
 
@@ -139,13 +150,22 @@ def _values_of(low: str, term: Term) -> Iterator[Iterable[Value]]:
         yield _without_laws(low, values) if term.kind == "building code" else values
     elif term.strength == "code":
         if _is_bare(low, term.start) and _has_place_near(low, term):
-            yield _numbers(low, _values_after(low, term.end, loose=False))
+            yield _codes(low, _values_after(low, term.end, loose=False))
+            yield value_said_later(low, term)
     elif term.strength == "place" and terms.may_open_with_a_code(term):
         yield value_entered_after(low, term)
         if terms.opens_with_a_code(term, low[term.start : term.end]):
-            yield _numbers(low, _values_after(low, term.end, loose=False, says_so=_separator(low, term)))
+            values = _values_after(low, term.end, loose=False, says_so=_separator(low, term))
+            yield (_codes if term.kind == "keypad code" else _numbers)(low, values)
     elif terms.opens_with_a_code(term, low[term.start : term.end]):
         yield _after_network(low, term.end)
+
+
+def _codes(low: str, values: Iterator[Value]) -> Iterator[Value]:
+    """Numbers that count nothing, and mixed codes."""
+    for start, end in values:
+        if codes.is_mixed(low[start:end]) or (codes.is_number(low, start, end) and not codes.is_count(low, end)):
+            yield start, end
 
 
 def _numbers_or_said(low: str, at: int, values: Iterator[Value]) -> Iterator[Value]:
@@ -161,7 +181,7 @@ def _without_laws(low: str, values: Iterator[Value]) -> Iterator[Value]:
 def _separator(low: str, place: Term) -> re.Pattern[str]:
     """What has to stand between a place and its code."""
     before = low[max(0, place.start - 80) : place.start]
-    if place.kind == "lockbox code" or _CODE_BEFORE.search(before):
+    if place.kind in ("lockbox code", "keypad code") or _CODE_BEFORE.search(before):
         return _DIRECTLY
     segment = _SEGMENT.search(before)
     words = segment[0].split() if segment else []
@@ -169,7 +189,9 @@ def _separator(low: str, place: Term) -> re.Pattern[str]:
 
 
 def _names_another_code(low: str, term: Term) -> bool:
-    """A booking code, a postcode, a discount code for the garage."""
+    """A booking code, a postcode, a discount code for the garage, a code of conduct."""
+    if low.startswith(phrases.NOT_A_CODE, term.end):
+        return True
     previous = _PREVIOUS.search(low, max(0, term.start - 30), term.start)
     return term.starts_with_code and previous is not None and previous[1] in OTHER_CODES
 
@@ -221,6 +243,9 @@ def _first_value(low: str, at: int, *, loose: bool, says_so: re.Pattern[str] | N
         at = numbering.end()
     limit = at + AWAY
     while at < min(limit, len(low)):
+        if (named := _QUOTED_NAME.match(low, at)) and not _SAYS_SO.search(low, begin, at):
+            at, limit = named.end(), named.end() + AWAY  # the name of what the code is for
+            continue
         if masked := codes.MASKED.match(low, at):
             return masked.span()
         value = _value_here(low, at, direct=direct)

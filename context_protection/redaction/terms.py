@@ -73,7 +73,7 @@ _field = _alternation({term for terms in vocabulary.FIELDS_ONLY.values() for ter
 _link = _alternation(_each(vocabulary.LINKS))
 _filler = _alternation(_each({"en": _FILLERS}))
 
-_ENDING = "(?:e?s|e?n)?"  # of plurals, and of German compounds: Garage-n-code, Eingang-s-code
+_ENDING = "(?:'s|e?s|e?n)?"  # of plurals, and of German compounds: Garage-n-code, Eingang-s-code
 _LINKED = rf"(?:[ _'-]{{0,2}}(?:{_link})(?=[ _'-])){{0,4}}[ _'-]{{1,2}}(?:{_link}')?"
 
 
@@ -160,7 +160,7 @@ _TOO_COMMON = word_set(
     """
     lock portal porta porte puerta teclado tastiera clavier serrure schloss barrier barriera barreira barriere grille
     red rete rede coffre tor portao hall cancela house network internet wireless router modem ssid wep hotspot box
-    reseau netzwerk broadband portachiavi
+    reseau netzwerk broadband portachiavi cassetta nuki yale schlage kwikset igloohome ttlock tedee danalock
     """
 )
 _OPEN_WITH_A_CODE = frozenset(vocabulary.PLACES) - {"entry code", "access code", "parking code", "building code"}

@@ -61,18 +61,19 @@ PLACES: dict[str, Terms] = {
         "en": "lockbox, lock box, lock-box, key box, keybox, key safe, keysafe, key cabinet, key locker, key holder",
         "de": "Schlüsselbox, Schlüsselsafe, Schlüsseltresor, Schlüsselkasten, Schlüsselfach, Schlüsselkassette, "
         "Schlüsseldepot",
-        "fr": "boîte à clés, boîte à clefs, boîte à clé, boîte aux clés, coffre à clés, coffre à clefs, boîtier à "
+        "fr": "coffret à clés, coffret à clefs, "
+        "boîte à clés, boîte à clefs, boîte à clé, boîte aux clés, coffre à clés, coffre à clefs, boîtier à "
         "clés, boîtier à clefs",
         "es": "caja de llaves, caja de las llaves, cajetín, caja para llaves, cajetín de llaves, caja fuerte de "
         "llaves, caja de seguridad de llaves, guardallaves",
         "it": "cassetta delle chiavi, cassetta di sicurezza delle chiavi, cassetta portachiavi, portachiavi, "
-        "scatola delle chiavi, cassetta chiavi, cassettina delle chiavi, box chiavi",
+        "scatola delle chiavi, cassetta chiavi, cassetta, cassettina delle chiavi, box chiavi",
         "pt": "cofre das chaves, cofre de chaves, cofre para chaves, cofre da chave, caixa de chaves, caixa das "
         "chaves, porta-chaves",
     },
     "smart lock code": {
         "en": "smart lock, smartlock, lock, door lock, digital lock, electronic lock, padlock, bike lock, "
-        "combination lock, deadbolt",
+        "combination lock, deadbolt, nuki, yale, august lock, schlage, kwikset, igloohome, ttlock, tedee, danalock",
         "de": "Türschloss, Smartlock, Smart-Lock, Schloss, Vorhängeschloss, Fahrradschloss",
         "fr": "serrure, serrure connectée, serrure électronique, cadenas",
         "es": "cerradura, cerradura inteligente, cerradura electrónica, candado",
@@ -172,7 +173,8 @@ NETWORK_KEYS: Terms = {
 # Names that need no place.
 OF_THEIR_OWN: dict[str, Terms] = {
     "password": {
-        "en": "password, passwd, passcode, pass code, one-time password, one time password, login password",
+        "en": "password, passwd, passcode, pass code, master password, one-time password, one time password, "
+        "login password",
         "de": "Passwort, Passwörter, Kennwort, Kennwörter, Losungswort",
         "fr": "mot de passe, mots de passe, mdp",
         "es": "contraseña, clave de paso",
@@ -189,6 +191,14 @@ OF_THEIR_OWN: dict[str, Terms] = {
         "pt": "código pin, código secreto",
     },
     "keypad code": {"en": "keycode, key code, keypad number", "fr": "digicode", "de": "Digicode, Zahlencode"},
+    "access code": {
+        "en": "master code, lock code, user code, guest code, unlock code, door number code, check in code",
+        "de": "Mastercode, Hauptcode, Gästecode, Öffnungscode",
+        "fr": "code maître, code principal",
+        "es": "código maestro",
+        "it": "codice principale, codice master",
+        "pt": "código mestre, código principal",
+    },
     "API key": {
         "en": "api key, access key, secret key, secret access key, private key, encryption key, signing key, master "
         "key, account key, subscription key, app key, application key",
@@ -262,7 +272,7 @@ WHOLE_NAMES: dict[str, str] = {
 # Between a code word and its place: "code FOR THE front door", "código DE LA puerta".
 LINKS: Terms = {
     "en": "for, of, to, the, our, your, this, that, a, at, on, in, into, open, opens, get, enter, unlock, access",
-    "de": "für, fuer, zu, zum, zur, die, der, das, den, dem, vom, von, am, an, im, unser, unsere, unserer",
+    "de": "für, fuer, fürs, zu, zum, zur, die, der, das, den, dem, vom, von, am, an, im, unser, unsere, unserer",
     "fr": "de, du, des, d', l', la, le, les, pour, au, à, votre, notre, ouvrir",
     "es": "de, del, la, el, los, las, para, al, a, abrir, nuestra, nuestro",
     "it": "di, del, della, dello, dell', delle, dei, al, alla, per, il, lo, la, aprire",

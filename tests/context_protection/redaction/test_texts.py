@@ -103,6 +103,31 @@ def test_the_value_after_a_name_is_masked(language: str, shape: str):
         '{"wifi_password":"4711"}',
         "api_key: sk-4711abcdef",
         "Access token: 4711abc",
+        "Authorization: Bearer 4711abcdef",
+        "authorization=Basic 4711abcdefgh",
+        "The gate code is 4711A this week",
+        "La puerta del sótano, código B4711",
+        "Front gate code for Ms. Aydin: 47 11",
+        "Mailbox code 4711-22",
+        "The strongbox under the bed opens with 4711",
+        "Gate: press 1, then enter 4711",
+        "Das Garagentor lässt sich mit 4711 öffnen",
+        "With 4711 you open the key box",
+        "It's 4711 for the garage door code",
+        "4711 ist weiterhin der Torcode.",
+        "4711, c'est toujours le code de la porte",
+        "El 4711 sigue siendo el código de la verja",
+        "Please punch in B4711 on the gate keypad",
+        "Usa Blume4711 como contraseña del wifi",
+        "Utilisez Blume4711 comme mot de passe wifi.",
+        "Die Tor-PIN haben wir auf 4711 geändert.",
+        "Am Tor 4711 eintippen",
+        "The lift needs code 4711",
+        "Smart lock: the code, followed by the tick, is 4711",
+        "Mastercode: 4711",
+        "Nuki code 4711",
+        "Wi-Fi: CasaBlu 12 / pw: 4711Blume",
+        'The password for the network "Casa Blu" is Blume4711',
     ],
 )
 def test_a_value_in_a_sentence_is_masked(text: str):
@@ -111,7 +136,15 @@ def test_a_value_in_a_sentence_is_masked(text: str):
     assert "4711" not in redacted
 
 
-@pytest.mark.parametrize("text", ["the password is 'sunflower'", 'la contraseña es "girasol"', "Passwort: „Blume“"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the password is 'sunflower'",
+        'la contraseña es "girasol"',
+        "Passwort: „Blume“",
+        "Le mot de passe est « bleuet »",
+    ],
+)
 def test_a_word_in_quotes_is_a_password(text: str):
     assert redact_text(text)[1] == ("password",)
 
@@ -138,6 +171,11 @@ def test_harmless_sentences_stay():
         "def check(pin: str, code: int = 404) -> None:",
         "for key, code in zip(keys, codes): total[code] += 1000",
         "tokens: 4096, max_tokens: 1024",
+        "The check-in code of conduct 2026 applies.",
+        "The bearer of this voucher gets 2 nights.",
+        "Security uses WPA2-PSK and AES-256 on channel 11.",
+        "The front door is painted in RAL7016.",
+        "It's 1500 for the garage as a whole.",
         "const key = scryptSync(password, 'salt', 24)",
         "`passphrase`, `pfx`, `rejectUnauthorized`",
         '"password": {"type": "string", "minLength": 8}',
