@@ -12,6 +12,7 @@ from gateway.logins.models import SecurityEvent
 
 Kind = SecurityEvent.Kind
 KEPT = timedelta(days=365)
+MOST_FAILED = 100_000  # failed logins that are kept: an attack makes three a second, and all else is few
 ALARMING = {Kind.LOGIN_FAILED, Kind.LOCKED_OUT}
 
 logger = logging.getLogger(__name__)
@@ -28,3 +29,7 @@ def note(kind: SecurityEvent.Kind, user: Any, request: HttpRequest | None = None
 
 def purge() -> None:
     SecurityEvent.objects.filter(at__lt=timezone.now() - KEPT).delete()
+    failed = SecurityEvent.objects.filter(kind=Kind.LOGIN_FAILED)
+    beyond = failed.order_by("-pk").values_list("pk", flat=True)[MOST_FAILED : MOST_FAILED + 1].first()
+    if beyond is not None:
+        failed.filter(pk__lte=beyond).delete()

@@ -66,14 +66,12 @@ class PooledHandler(ASGIHandler):
                 await self._handle(scope, body, receive, send)
                 return
             async with self._gate.entered(scope, receive):
-                await self._handle(scope, body, receive, send, until_ended=True)
+                await self._handle(scope, body, receive, send)
 
-    async def _handle(self, scope: Any, body: Any, receive: Any, send: Any, *, until_ended: bool = False) -> None:
-        """`until_ended`: returns when the thread has ended its work too, where the client went before that."""
+    async def _handle(self, scope: Any, body: Any, receive: Any, send: Any) -> None:
+        """Returns when the thread has ended its work, also where the client has gone before that."""
         async with self._slot(receive) as executor, ThreadSensitiveContext(executor=executor):
             await self.handle(scope, WholeRequest(body, receive), send)
-            if until_ended:
-                await asyncio.wrap_future(executor.submit(_nothing))
 
     async def read_body(self, receive: Any) -> Any:
         return receive.body
@@ -91,7 +89,3 @@ class PooledHandler(ASGIHandler):
         finally:
             self._idle.append(executor)
             self._free.release()
-
-
-def _nothing() -> None:
-    """Runs when what a thread was given before has ended."""

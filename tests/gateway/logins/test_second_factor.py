@@ -331,6 +331,16 @@ def test_nobody_but_staff_comes_to_its_page():
         assert is_login(client.post(PAGE, {"code": "000000"}))
 
 
+def test_its_page_leads_to_pages_of_this_host_only(clerk: User, clock: Clock):
+    client = Client()
+    sent_password(client)
+    setup, secret = offered(client.get(f"{PAGE}?next=https://elsewhere.example.com/"))
+    code = totp.code_at(secret, clock.now)
+    done = client.post(PAGE, {"setup": setup, "code": code, "next": "https://elsewhere.example.com/"})
+    assert f'href="{INDEX}" class="go-on"' in text(done)
+    assert "elsewhere" not in text(done)
+
+
 # -- Required ---------------------------------------------------------------------------------------
 
 

@@ -211,3 +211,13 @@ def test_what_is_old_is_purged(clerk: User):
     tasks.purge()
     assert LoginFailures.objects.get().name_digest == throttle.digest("clerk")
     assert kinds() == [Kind.LOGIN_FAILED]
+
+
+def test_an_attack_does_not_fill_the_audit_trail(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(events, "MOST_FAILED", 3)
+    guess(PASSWORD)
+    for number in range(5):
+        guess(address=f"192.0.2.{number}")
+    tasks.purge()
+    rows = SecurityEvent.objects.order_by("pk").values_list("kind", "address")
+    assert list(rows) == [(Kind.LOGIN, "192.0.2.1"), *((Kind.LOGIN_FAILED, f"192.0.2.{last}") for last in (2, 3, 4))]
