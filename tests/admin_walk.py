@@ -21,6 +21,7 @@ from django.db.models.fields import (
     NOT_PROVIDED,
     BooleanField,
     CharField,
+    DateField,
     DateTimeField,
     Field,
     FloatField,
@@ -144,6 +145,8 @@ def _value(each: "Field[Any, Any]") -> Any:
     match each:
         case DateTimeField():
             return timezone.now()
+        case DateField():
+            return timezone.localdate()
         case BooleanField():
             return False
         case IntegerField() | FloatField():
