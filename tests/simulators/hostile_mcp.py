@@ -175,6 +175,20 @@ def deep(request: Message) -> Iterator[bytes]:
     yield result(request, content=[], structuredContent={"a": 0}).replace(b'"a": 0', b'"a": ' + nested)
 
 
+def nested(levels: int, kind: str) -> Answer:
+    """An object or a text of so many levels; `kind`: of lists, of objects, or the JSON of either in a text."""
+
+    def answer(request: Message) -> Iterator[bytes]:
+        opening, closing = ("[", "]") if kind == "lists" else ('{"b":', "}")
+        value = '{"a":' + opening * (levels - 1) + "1" + closing * (levels - 1) + "}"
+        if kind == "text":
+            yield done(request, value)
+        else:
+            yield result(request, content=[], structuredContent=0).replace(b": 0}", b": " + value.encode() + b"}")
+
+    return answer
+
+
 def wordy_error(request: Message) -> Iterator[bytes]:
     yield result(request, content=[{"type": "text", "text": "No. \u200b" * 4_000_000}], isError=True)
 
@@ -213,6 +227,8 @@ CALLS: dict[str, Answer] = {
     each.__name__: each for each in (progress, strange_ids, huge, deep, wordy_error, dies, never_ends, drips)
 }
 CALLS["restless"] = how_often
+LEVELS = (100, 197, 198, 199, 200, 249, 250, 251, 500, 1_023)
+CALLS |= {f"{kind}_{levels}": nested(levels, kind) for kind in ("lists", "objects", "text") for levels in LEVELS}
 IN_PIECES = {"dies", "never_ends", "drips"}  # what they answer to a call is one message
 
 

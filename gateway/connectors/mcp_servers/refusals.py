@@ -7,8 +7,16 @@ from pydantic import ValidationError
 from context_protection.errors import INVALID_PARAMS
 from gateway.connectors.mcp_servers.cleaning import quoted
 from gateway.connectors.mcp_servers.configuration import Server
-from gateway.connectors.mcp_servers.wire import LARGEST, NO_TOKEN, NOT_CONNECTED_TO, NOT_LET_IN, TOO_LARGE
-from gateway.upstreams import addresses
+from gateway.connectors.mcp_servers.wire import (
+    DEEPEST,
+    LARGEST,
+    NO_TOKEN,
+    NOT_CONNECTED_TO,
+    NOT_LET_IN,
+    TOO_DEEP,
+    TOO_LARGE,
+)
+from gateway.upstreams import addresses, nesting
 from gateway.upstreams.errors import (
     AddressRefused,
     UpstreamCredentials,
@@ -21,6 +29,7 @@ from gateway.upstreams.errors import (
 )
 
 QUOTED = 300  # characters of what the server says
+OF_DEPTH = "recursion limit exceeded"  # in the words of the SDK's parser, which over HTTP is the first to read
 
 
 class ArgumentsRefused(UpstreamRefused):
@@ -43,6 +52,8 @@ def refused_by_tool(server: Server, result: types.CallToolResult) -> UpstreamRef
 
 def refused(server: Server, error: MCPError | ValidationError) -> UpstreamError:
     """What an exception of the SDK stands for."""
+    if isinstance(error, MCPError) and _is_of_depth(error):
+        return nesting.too_deep(DEEPEST)
     if isinstance(error, ValidationError) or error.code == types.PARSE_ERROR:
         return UpstreamGarbled(
             f"MCP server {server.name} answered with what is no valid MCP result.",
@@ -103,6 +114,10 @@ def refused(server: Server, error: MCPError | ValidationError) -> UpstreamError:
                 suggestion="See upstream.message. If it stays, tell the operator.",
                 upstream=said,
             )
+
+
+def _is_of_depth(error: MCPError) -> bool:
+    return error.code == TOO_DEEP or (error.code == types.PARSE_ERROR and OF_DEPTH in error.message)
 
 
 def unavailable(server: Server, seconds: float) -> UpstreamUnavailable:

@@ -10,10 +10,14 @@ import mcp.types as types
 from mcp.shared.message import SessionMessage
 from mcp.types import PARSE_ERROR, JSONRPCError, jsonrpc_message_adapter
 
+from context_protection import incoming
+
 LARGEST = 64 * 2**20  # bytes of a message
+DEEPEST = 198  # levels of a structured content: the SDK's parser takes 200, and the message and its result are two
 # Our own codes: of what came and was not read, of a session that the server no longer knows, of a private address, of
-# credentials that are missing or not taken, and of a token that cannot be had now.
+# credentials that are missing or not taken, of a token that cannot be had now, and of a message of too many levels.
 TOO_LARGE, FORGOTTEN, NOT_CONNECTED_TO, NOT_LET_IN, NO_TOKEN = -32098, -32097, -32096, -32095, -32094
+TOO_DEEP = -32093
 ENDS = 200  # bytes of a line that was too long, from its beginning and from its end
 _OUTCOME = re.compile(rb'"(?:result|error)"')
 _HALVES = re.compile("[\ud800-\udfff]")
@@ -76,7 +80,7 @@ def message_of(line: bytes | Cut) -> SessionMessage | None:
     should not print, but some do."""
     if isinstance(line, Cut):
         return _refusal(line, TOO_LARGE, "too large")
-    return _read(line) or _read(_mended(line)) or _refusal(Cut(line[:ENDS], line[-ENDS:]), PARSE_ERROR, "unreadable")
+    return _read(line) or _read(_mended(line)) or _unreadable(line)
 
 
 def _read(line: bytes) -> SessionMessage | None:
@@ -84,6 +88,13 @@ def _read(line: bytes) -> SessionMessage | None:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError:
         return None
+
+
+def _unreadable(line: bytes) -> SessionMessage | None:
+    ends = Cut(line[:ENDS], line[-ENDS:])
+    if incoming.is_deeper(line, DEEPEST + 2):
+        return _refusal(ends, TOO_DEEP, "too deep")
+    return _refusal(ends, PARSE_ERROR, "unreadable")
 
 
 def _mended(line: bytes) -> bytes:

@@ -16,17 +16,19 @@ from asgiref.sync import async_to_sync
 
 from context_protection.budget import dumps, length
 from gateway.connectors.mcp_servers import known, operations
+from gateway.connectors.mcp_servers.answers import read
 from gateway.connectors.mcp_servers.cleaning import hides
 from gateway.connectors.mcp_servers.configuration import Address, Command, Server
 from gateway.connectors.mcp_servers.refreshing import LOOK_SECONDS, Refreshing
 from gateway.connectors.mcp_servers.refusals import refused_by_tool
 from gateway.connectors.mcp_servers.schemas import LONGEST
 from gateway.connectors.mcp_servers.sessions import Sessions
+from gateway.connectors.mcp_servers.wire import DEEPEST
 from gateway.operations import Operation
 from gateway.process.bridge import run_sync
 from gateway.upstreams.errors import UpstreamError, UpstreamGarbled, UpstreamTooLarge, UpstreamUnavailable
 from tests.gateway.connectors.mcp_servers.conftest import CHILD, ROOT
-from tests.simulators.hostile_mcp import FLOODS, INVISIBLE
+from tests.simulators.hostile_mcp import FLOODS, INVISIBLE, LEVELS
 
 SECONDS = 60  # for what takes a few on a machine that is busy
 GOOD = Command("good", CHILD["command"], tuple(CHILD["args"]), (), CHILD["cwd"])
@@ -191,6 +193,35 @@ async def test_an_answer_that_is_none_is_an_error(
         async with asyncio.timeout(SECONDS):
             await sessions.call(hostile(mode), "act", {})
     await the_others_answer(sessions)
+
+
+@pytest.mark.parametrize("levels", LEVELS)
+@pytest.mark.parametrize("kind", ["lists", "objects"])
+async def test_a_content_of_more_levels_than_are_read_is_refused_as_too_deep(
+    sessions: Sessions, hostile: Hostile, kind: str, levels: int
+):
+    server = hostile(f"{kind}_{levels}")
+    for _ in range(2):  # the connection stays
+        async with asyncio.timeout(SECONDS):
+            if levels > DEEPEST:
+                with pytest.raises(UpstreamGarbled) as caught:
+                    await sessions.call(server, "act", {})
+                assert (caught.value.reason, caught.value.status) == ("too_deep", 502)
+                assert "at most 198 levels" in str(caught.value.expected)
+            else:
+                answer = await sessions.call(server, "act", {})
+                told = str(await run_sync(read, answer))
+                assert told.count("[" if kind == "lists" else "b") == levels - 1
+    await the_others_answer(sessions)
+
+
+@pytest.mark.parametrize("levels", LEVELS)
+async def test_a_text_of_any_depth_is_answered(sessions: Sessions, hostile: Hostile, levels: int):
+    server = hostile(f"text_{levels}")
+    text = await sessions.call(server, "act", {})
+    told = await run_sync(read, text)
+    assert isinstance(told, str) == (levels > 100)
+    assert str(told).count("b") == levels - 1
 
 
 async def test_an_error_of_megabytes_is_quoted_at_once(sessions: Sessions, hostile: Hostile):

@@ -4,7 +4,7 @@ import pytest
 from mcp.types import PARSE_ERROR
 
 from gateway.connectors.mcp_servers import wire
-from gateway.connectors.mcp_servers.wire import TOO_LARGE, Cut, Lines, message_of
+from gateway.connectors.mcp_servers.wire import TOO_DEEP, TOO_LARGE, Cut, Lines, message_of
 
 
 def lines_of(data: bytes, at_once: int, most: int = 100) -> list[bytes | Cut]:
@@ -64,18 +64,18 @@ def test_half_a_character_costs_no_answer(sent: bytes, read: str):
 
 
 @pytest.mark.parametrize(
-    "result",
+    ("result", "code"),
     [
-        b'{"structuredContent":{"method":' + b"[" * 300 + b"]" * 300 + b"}}",
-        b"[" * 300 + b"]" * 300,
-        b"[" * 3000 + b"]" * 3000,
-        b'{"broken": ',
+        (b'{"structuredContent":{"method":' + b"[" * 300 + b"]" * 300 + b"}}", TOO_DEEP),
+        (b"[" * 300 + b"]" * 300, TOO_DEEP),
+        (b"[" * 3000 + b"]" * 3000, TOO_DEEP),
+        (b'{"broken": ', PARSE_ERROR),
     ],
 )
-def test_whoever_waits_for_what_cannot_be_read_hears_of_it(result: bytes):
+def test_whoever_waits_for_what_cannot_be_read_hears_of_it(result: bytes, code: int):
     message = message_of(b'{"jsonrpc":"2.0","id":7,"result":' + result + b"}")
     assert message is not None
-    assert (message.message.id, message.message.error.code) == (7, PARSE_ERROR)
+    assert (message.message.id, message.message.error.code) == (7, code)
 
 
 def test_an_unreadable_question_of_the_server_is_taken_for_no_answer():
