@@ -1,10 +1,14 @@
 """The account as Sluice keeps it: columns for what is filtered, sorted or summed; the upstream object whole."""
 
+from typing import ClassVar
+
 from django.db import models
 
 
 class UpstreamObject(models.Model):
     """`seq` grows with every insert and is what a walk's watermark is taken of; `id` is upstream's."""
+
+    SEALED_CONTENT: ClassVar[str] = "sealed"  # is sealed anew when keys rotate
 
     seq = models.BigAutoField(primary_key=True)
     id = models.BigIntegerField(unique=True)
@@ -216,6 +220,8 @@ class Lease(models.Model):
 class WebhookEvent(models.Model):
     """What upstream has told us. `body`, which is sealed, is emptied once it is applied: the object is in the store
     then."""
+
+    SEALED_CONTENT: ClassVar[str] = "body"
 
     class Outcome(models.TextChoices):
         WAITING = "", "waiting"

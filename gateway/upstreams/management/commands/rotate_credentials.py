@@ -1,4 +1,4 @@
-"""manage.py rotate_credentials: all credentials under the newest key, so that a former key can go."""
+"""manage.py rotate_credentials: all that is sealed under the newest key, so that a former key can go."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ from gateway.upstreams.rotation import Counts, counted, rotated
 
 class Command(BaseCommand):
     help = (
-        "Seals the credentials of all upstream APIs anew with the newest key. It can be stopped and run again at any "
-        "time: each credential is either done or as it was."
+        "Seals the credentials of all upstreams, and the withheld values of stored objects, anew with the newest key. "
+        "It can be stopped and run again at any time: each row is either done or as it was."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -23,6 +23,11 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         counts = counted() if options["check"] else rotated()
         self.stdout.write(_sentence(counts, checked=options["check"]))
+        if counts.lost_content:
+            self.stdout.write(
+                f"{counts.lost_content} of these are Hostaway's objects. Their withheld values stay masked until "
+                "`manage.py hostaway_sync --full` has read the account anew; no key is needed for them."
+            )
         if counts.lost:
             raise CommandError(
                 f"No key opens the credential of {', '.join(counts.lost)}. Enter it again in the admin, or put the "
@@ -34,4 +39,5 @@ class Command(BaseCommand):
 
 def _sentence(counts: Counts, *, checked: bool) -> str:
     done = "sealed with a former key" if checked else "sealed anew"
-    return f"{counts.newest} sealed with the newest key, {counts.former} {done}, {len(counts.lost)} cannot be opened."
+    lost = len(counts.lost) + counts.lost_content
+    return f"{counts.newest} sealed with the newest key, {counts.former} {done}, {lost} cannot be opened."
