@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from django.db import connections
@@ -30,6 +31,7 @@ from telemetry.storage import Stored
 
 __all__ = [
     "Call",
+    "ProcessRecorder",
     "Recorder",
     "RecorderState",
     "drain",
@@ -250,55 +252,58 @@ class Recorder(Generic[Item]):
             return 0.0
 
 
-_recorder: Recorder[Call] = Recorder(storage.store)
+class ProcessRecorder(Generic[Item]):
+    """The one recorder of this process for items of a kind. A forked process begins with an empty one: it has neither
+    the thread nor a right to what its parent has queued, and locks may be held."""
+
+    def __init__(self, store: Callable[[Sequence[Item]], Stored], *, name: str) -> None:
+        self._make = partial(Recorder, store, name=name)
+        self._recorder: Recorder[Item] = self._make()
+        os.register_at_fork(after_in_child=self._start_afresh)
+        atexit.register(self.stop)
+
+    def record(self, item: Item) -> None:
+        """Notes one item: a few microseconds, no I/O, no error. A full queue drops it and counts that."""
+        self._recorder.record(item)
+
+    def drain(self) -> bool:
+        """Stores what is queued, on the calling thread; False when the database is away (the items are kept)."""
+        return self._recorder.drain()
+
+    def flush(self, timeout: float = SHUTDOWN) -> bool:
+        """Blocks until everything recorded so far is stored or given up; False after `timeout` seconds."""
+        return self._recorder.flush(timeout)
+
+    def stop(self, timeout: float = SHUTDOWN) -> bool:
+        """For shutdown: flushes for at most `timeout` seconds and ends the writer thread. May be repeated."""
+        return self._recorder.stop(timeout)
+
+    def state(self) -> RecorderState:
+        """What /metrics and the dashboards show of the recorder itself."""
+        return self._recorder.state()
+
+    @contextmanager
+    def on_callers_thread(self) -> Iterator[None]:
+        """For tests: a fresh recorder without a thread; `flush()` writes where it is called."""
+        ordinary, self._recorder = self._recorder, self._make(threaded=False)
+        try:
+            yield
+        finally:
+            self._recorder = ordinary
+
+    def _start_afresh(self) -> None:
+        self._recorder = self._make()
 
 
-def record(call: Call) -> None:
-    """Notes one call: a few microseconds, no I/O, no error. A full queue drops the call and counts it."""
-    _recorder.record(call)
+_calls: ProcessRecorder[Call] = ProcessRecorder(storage.store, name="telemetry-writer")
+record = _calls.record
+drain = _calls.drain
+flush = _calls.flush
+stop = _calls.stop
+state = _calls.state
+on_callers_thread = _calls.on_callers_thread
 
 
 def record_answer(**figures: Any) -> None:
     """`record` for applications that do not know this one: the fields of Call by name."""
     record(Call(**figures))
-
-
-def drain() -> bool:
-    """Stores what is queued, on the calling thread; False when the database is away (the calls are kept)."""
-    return _recorder.drain()
-
-
-def flush(timeout: float = SHUTDOWN) -> bool:
-    """Blocks until everything recorded so far is stored or given up; False after `timeout` seconds."""
-    return _recorder.flush(timeout)
-
-
-def stop(timeout: float = SHUTDOWN) -> bool:
-    """For shutdown: flushes for at most `timeout` seconds and ends the writer thread. May be repeated."""
-    return _recorder.stop(timeout)
-
-
-def state() -> RecorderState:
-    """What /metrics and the dashboards show of the recorder itself."""
-    return _recorder.state()
-
-
-@contextmanager
-def on_callers_thread() -> Iterator[None]:
-    """For tests: a fresh recorder without a thread; `flush()` writes where it is called."""
-    global _recorder
-    ordinary, _recorder = _recorder, Recorder(storage.store, threaded=False)
-    try:
-        yield
-    finally:
-        _recorder = ordinary
-
-
-def _start_afresh() -> None:
-    """A forked process has neither the thread nor a right to the parent's calls, and locks may be held."""
-    global _recorder
-    _recorder = Recorder(storage.store)
-
-
-os.register_at_fork(after_in_child=_start_afresh)
-atexit.register(stop)

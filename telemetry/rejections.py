@@ -6,11 +6,8 @@ The queue and its writer are those of calls (telemetry/recorder.py): a refusal w
 flood from one address is one row a minute; a flood from many is at most MOST_ADDRESSES rows, and one for the rest.
 """
 
-import atexit
 import ipaddress
-import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -19,7 +16,7 @@ from django.db import connection, transaction
 
 from telemetry import counters
 from telemetry.models import RejectedKey
-from telemetry.recorder import SHUTDOWN, Recorder, RecorderState
+from telemetry.recorder import ProcessRecorder
 from telemetry.storage import Stored, release_connection
 
 MOST_ADDRESSES = 1_000  # with a row of their own, a minute
@@ -117,51 +114,9 @@ def _row(tally: Tally) -> tuple[Any, ...]:
     return moment(tally.minute), tally.address, door, tally.hint, tally.attempts, moment(last_at)
 
 
-# -- The recorder of this process ---------------------------------------------------------------------
-
-
-def _new(*, threaded: bool = True) -> Recorder[Rejection]:
-    return Recorder(store, name="rejected-keys", threaded=threaded)
-
-
-_recorder = _new()
-
-
-def record(rejection: Rejection) -> None:
-    """Notes one rejection: a few microseconds, no I/O, no error. A full queue drops it and counts that."""
-    _recorder.record(rejection)
-
-
-def flush(timeout: float = SHUTDOWN) -> bool:
-    """Blocks until everything recorded so far is stored or given up; False after `timeout` seconds."""
-    return _recorder.flush(timeout)
-
-
-def stop(timeout: float = SHUTDOWN) -> bool:
-    """For shutdown: flushes for at most `timeout` seconds and ends the writer thread. May be repeated."""
-    return _recorder.stop(timeout)
-
-
-def state() -> RecorderState:
-    return _recorder.state()
-
-
-@contextmanager
-def on_callers_thread() -> Iterator[None]:
-    """For tests: a fresh recorder without a thread; `flush()` writes where it is called."""
-    global _recorder
-    ordinary, _recorder = _recorder, _new(threaded=False)
-    try:
-        yield
-    finally:
-        _recorder = ordinary
-
-
-def _start_afresh() -> None:
-    """A forked process has neither the thread nor its parent's rejections."""
-    global _recorder
-    _recorder = _new()
-
-
-os.register_at_fork(after_in_child=_start_afresh)
-atexit.register(stop)
+_rejections: ProcessRecorder[Rejection] = ProcessRecorder(store, name="rejected-keys")
+record = _rejections.record
+flush = _rejections.flush
+stop = _rejections.stop
+state = _rejections.state
+on_callers_thread = _rejections.on_callers_thread
