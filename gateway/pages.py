@@ -13,12 +13,12 @@ from django.views.decorators.http import require_safe
 from context_protection import tokens
 from context_protection.budget import dumps
 from gateway import audit
-from gateway.access.pages import differs_by_visitor, for_those_known, may_look
 from gateway.connecting import Server, ways
 from gateway.operations import catalogue
 from gateway.upstreams.registry import upstreams
 from gateway.upstreams.upstream import UpstreamState
 from gateway.version import VERSION
+from gateway.visitors import differs_by_visitor, for_those_known, may_look
 from telemetry import audits, queries, recorder
 from telemetry.metrics import metrics_text
 from telemetry.models import Alert

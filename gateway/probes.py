@@ -10,11 +10,11 @@ from context_protection.budget import dumps
 from context_protection.errors import CallError
 from gateway.access.callers import identify
 from gateway.access.handshake import Handshake, refuse
-from gateway.access.pages import has_key
 from gateway.access.visits import PAGE, Visit
 from gateway.mcp.admission import Endpoint, not_allowed
 from gateway.process.bridge import run_sync
 from gateway.process.readiness import readiness
+from gateway.visitors import has_key
 from telemetry.metrics import metrics_text
 
 SAFE = {"GET", "HEAD"}

@@ -175,6 +175,7 @@ if any(len(key) < 32 for key in CREDENTIAL_KEYS):
 # -- Requests ---------------------------------------------------------------------------------------
 
 LARGEST_BODY = 4 * 1024 * 1024  # bytes, also of a WebSocket message; an import in the admin may send more
+LARGEST_DOCUMENT = 40 * 1024 * 1024  # bytes of an OpenAPI document, sent by staff or fetched
 FILE_UPLOAD_MAX_MEMORY_SIZE = DATA_UPLOAD_MAX_MEMORY_SIZE = LARGEST_BODY  # of nobody unknown is anything put on disk
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000  # an imported API is chosen from on one page
 

@@ -6,8 +6,8 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from gateway import pages
-from gateway.access.pages import for_those_known
 from gateway.connectors import with_module
+from gateway.visitors import for_those_known
 
 urlpatterns = [
     path("", pages.home, name="home"),

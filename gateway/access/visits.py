@@ -5,7 +5,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from gateway.logins.addresses import address_of
+from gateway.access.addresses import address_of
 
 PAGE = "page"  # the door of what is not the API
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils import timezone
 
-from gateway.logins.addresses import address_of
+from gateway.access.addresses import address_of
 from gateway.logins.models import SecurityEvent
 
 Kind = SecurityEvent.Kind

@@ -18,8 +18,8 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from context_protection.errors import INVALID_REQUEST, CallError
+from gateway.access.addresses import address_of, network_of
 from gateway.logins import events
-from gateway.logins.addresses import address_of, network_of
 from gateway.logins.models import LoginFailures, known_user
 
 MOST_FAILURES = 5

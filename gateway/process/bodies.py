@@ -12,7 +12,6 @@ from typing import Any, Self
 from django.conf import settings
 from django.urls import reverse
 
-from gateway.connectors.openapi import documents
 from gateway.process import errors
 
 LARGEST_BODY: int = settings.LARGEST_BODY
@@ -25,7 +24,7 @@ KNOWN_BYTES = 64 * 2**20
 @cache
 def large_bodies() -> dict[str, int]:
     """Paths at which staff may send more than LARGEST_BODY, and how much."""
-    return {reverse("admin:openapi_import"): documents.MOST_BYTES + FORM_BYTES}
+    return {reverse("admin:openapi_import"): settings.LARGEST_DOCUMENT + FORM_BYTES}
 
 
 class ClientGone(Exception):

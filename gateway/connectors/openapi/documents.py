@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from django.conf import settings
+
 from context_protection import plain
 from context_protection.errors import InvalidArgument
 from gateway.connectors.openapi import yaml_documents
@@ -11,7 +13,6 @@ from gateway.connectors.openapi.encodings import MARKS
 from gateway.connectors.openapi.yaml_documents import YamlError
 from gateway.upstreams.nesting import DEEPEST
 
-MOST_BYTES = 40 * 2**20
 EXPECTED = "an OpenAPI 3.0 or 3.1 document, as JSON or YAML"
 # What other descriptions of APIs have at their top.
 _OTHERS = {
@@ -35,11 +36,11 @@ class DocumentError(InvalidArgument):
 
 def parse(data: bytes) -> Mapping[str, Any]:
     """The document with text keys, as OpenAPI 3.x has it at its top. Raises DocumentError."""
-    if len(data) > MOST_BYTES:
+    if len(data) > settings.LARGEST_DOCUMENT:
         raise _refused(
             f"The document has {len(data) / 2**20:,.0f} MB.",
             "document_too_large",
-            f"Import a part of it: at most {MOST_BYTES // 2**20} MB.",
+            f"Import a part of it: at most {settings.LARGEST_DOCUMENT // 2**20} MB.",
         )
     document = _loaded(_decoded(data))
     if not isinstance(document, Mapping):

@@ -1,17 +1,18 @@
 """A document at an address."""
 
+from django.conf import settings
+
 from gateway.upstreams.addresses import check_url
 from gateway.upstreams.exchanges import Request
 from gateway.upstreams.sending import Limits
 from gateway.upstreams.upstream import Upstream
 
-MOST_BYTES = 40 * 1024 * 1024
 ACCEPT = "application/json, application/yaml, text/yaml, */*;q=0.5"
 
 
 async def fetched(url: str) -> bytes:
     """Raises UpstreamError: also for an address that Sluice does not connect to."""
     check_url(url)
-    upstream = Upstream("the document", limits=Limits(most_bytes=MOST_BYTES))
+    upstream = Upstream("the document", limits=Limits(most_bytes=settings.LARGEST_DOCUMENT))
     response = await upstream.fetch(Request("GET", url, {"accept": ACCEPT}))
     return response.body

@@ -13,8 +13,8 @@ from django.db import connection, connections
 from django.test import Client
 from django.utils import timezone
 
+from gateway.access.addresses import network_of
 from gateway.logins import events, tasks, throttle
-from gateway.logins.addresses import network_of
 from gateway.logins.models import LoginFailures, SecurityEvent
 
 pytestmark = pytest.mark.django_db

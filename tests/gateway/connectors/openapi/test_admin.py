@@ -14,7 +14,6 @@ from django.utils import timezone
 
 from context_protection.revisions import revisions
 from gateway.celery import app
-from gateway.connectors.openapi import fetching
 from gateway.connectors.openapi.models import DRAFTS_LIVE, ImportDraft, ImportedApi, ImportedOperation
 from gateway.connectors.openapi.tasks import purge_drafts
 from gateway.upstreams.connected import retain
@@ -345,9 +344,9 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(admin_client: Cli
 
 
 def test_a_document_at_an_address_that_is_too_large_is_not_read_to_its_end(
-    admin_client: Client, api: Shop, monkeypatch: pytest.MonkeyPatch
+    admin_client: Client, api: Shop, settings: Any
 ):
-    monkeypatch.setattr(fetching, "MOST_BYTES", 1000)
+    settings.LARGEST_DOCUMENT = 1000
     page = page_of(admin_client.post(IMPORT, {"name": "shop", "url": f"{api.url}/log"}))
     assert "errornote" in page
     assert "no valid YAML" not in page, "it was not read"

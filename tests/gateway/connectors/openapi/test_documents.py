@@ -102,8 +102,8 @@ def test_swagger_2_is_told_how_to_be_converted():
     assert "Convert" in refused(b'{"swagger": "2.0"}').suggestion
 
 
-def test_a_document_of_more_than_40_mb_is_refused(monkeypatch):
-    monkeypatch.setattr(documents, "MOST_BYTES", 100)
+def test_a_document_of_more_than_40_mb_is_refused(settings):
+    settings.LARGEST_DOCUMENT = 100
     assert refused(b'{"openapi": "3.0.0"}' + b" " * 100).reason == "document_too_large"
 
 
