@@ -11,16 +11,16 @@ from gateway.upstreams.errors import UpstreamGarbled
 DEEPEST = 250  # an answer puts a few levels around it, and our JSON knows 254
 
 
-def loads(data: bytes, parse: Callable[[bytes], Any] = orjson.loads) -> Any:
+def loads(data: bytes, parse: Callable[[bytes], Any] = orjson.loads, levels: int = DEEPEST) -> Any:
     """The document, read by `parse`. Raises ValueError for what is no JSON, UpstreamGarbled for what is too deep."""
-    may_be_deep = data.count(b"[") + data.count(b"{") > DEEPEST
+    may_be_deep = data.count(b"[") + data.count(b"{") > levels
     try:
         value = parse(data)
     except (ValueError, RecursionError):
-        if may_be_deep and incoming.is_deeper(data, DEEPEST):
-            raise too_deep() from None
+        if may_be_deep and incoming.is_deeper(data, levels):
+            raise too_deep(levels) from None
         raise
-    return checked(value) if may_be_deep else value
+    return checked(value, levels) if may_be_deep else value
 
 
 def checked(value: Any, levels: int = DEEPEST) -> Any:

@@ -187,4 +187,4 @@ def _read(response: Response, method: Callable[Concatenate[NSIPClient, P], T], *
 def _body(response: Response) -> Any:
     """Raises ValueError for what is no JSON, UpstreamGarbled for what is so deep that whoever walks through it would
     break."""
-    return nesting.checked(response.json(), answers.DEEPEST)
+    return nesting.loads(response.body, levels=answers.DEEPEST)
