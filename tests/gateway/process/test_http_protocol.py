@@ -401,6 +401,98 @@ async def test_a_refusal_of_a_pipelined_request_does_not_cut_into_the_answer_bef
         assert await wire.refused() == (400, "bad_request")
 
 
+# -- Odd framing ----------------------------------------------------------------------------------
+
+HIDDEN = get("/hidden")
+TWO_LENGTHS = b"Content-Length: 0\r\nContent-Length: %d\r\n\r\n" % len(HIDDEN)
+NOT_HTTP = {
+    "a length and chunks": POST + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + HIDDEN,
+    "chunks and a length": POST + b"Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n" + HIDDEN,
+    "two lengths": POST + TWO_LENGTHS + HIDDEN,
+    "the same length twice": POST + b"Content-Length: 1\r\nContent-Length: 1\r\n\r\nx" + HIDDEN,
+    "a list of lengths": POST + b"Content-Length: 0, %d\r\n\r\n" % len(HIDDEN) + HIDDEN,
+    "a length with a plus": POST + b"Content-Length: +5\r\n\r\nhello" + HIDDEN,
+    "a length in hexadecimal": POST + b"Content-Length: 0x5\r\n\r\nhello" + HIDDEN,
+    "no length": POST + b"Content-Length: \r\n\r\n" + HIDDEN,
+    "chunked, identity": POST + b"Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n" + HIDDEN,
+    "identity": POST + b"Transfer-Encoding: identity\r\n\r\n" + HIDDEN,
+    "xchunked": POST + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" + HIDDEN,
+    "chunked twice": POST + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + HIDDEN,
+    "a space before the colon": POST + b"Content-Length : 5\r\n\r\nhello" + HIDDEN,
+    "a space in a name": POST + b"Transfer Encoding: chunked\r\n\r\n" + HIDDEN,
+    "a folded line": POST + b"Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n" + HIDDEN,
+    "bare line feeds": (POST + b"X: y\r\n\r\n").replace(b"\r\n", b"\n") + HIDDEN,
+    "a bare line feed in a chunk": CHUNKED + b"1\nx\r\n0\r\n\r\n" + HIDDEN,
+    "a bare carriage return": POST + b"X: a\rContent-Length: 5\r\n\r\nhello" + HIDDEN,
+    "NUL in a value": POST + b"X: a\0b\r\n\r\n" + HIDDEN,
+    "NUL in a name": POST + b"X\0: a\r\n\r\n" + HIDDEN,
+    "NUL in the address": b"GET /a\0b HTTP/1.1\r\n" + HOST + b"\r\n" + HIDDEN,
+    "NUL at first": b"\0" + HIDDEN,
+    "a negative chunk": CHUNKED + b"-1\r\nx\r\n0\r\n\r\n" + HIDDEN,
+    "a chunk that is longer than it says": CHUNKED + b"1\r\nxy\r\n0\r\n\r\n" + HIDDEN,
+    "another version": b"GET /echo HTTP/3.7\r\n" + HOST + b"\r\n" + HIDDEN,
+    "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + HIDDEN,
+    "HTTP/2 with frames": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0" + HIDDEN,
+}
+
+
+@pytest.mark.parametrize("name", NOT_HTTP)
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_a_request_that_is_hidden_by_odd_framing_is_never_answered(name: str, at_once: bool):
+    application, sent = Application(), NOT_HTTP[name]
+    async with listening(application) as server, server.connected() as wire, server.connected() as other:
+        with contextlib.suppress(ConnectionError):  # it is refused before the last byte
+            for piece in [sent] if at_once else [sent[each : each + 1] for each in range(len(sent))]:
+                await wire.send(piece)
+        assert await wire.refused() == (400, "bad_request")
+        await other.send(get())
+        assert (await other.response()).status == 200
+    assert "/hidden" not in application.calls
+
+
+OLD = {
+    "chunked in HTTP/1.0": b"POST /echo HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + HIDDEN,
+    "no version": b"GET /echo\r\n\r\n" + HIDDEN,
+    "another protocol": b"GET /echo RTSP/1.0\r\n" + HOST + b"\r\n" + HIDDEN,
+}
+
+
+@pytest.mark.parametrize("name", OLD)
+async def test_of_a_protocol_that_keeps_no_connection_the_first_request_is_the_last(name: str):
+    application = Application()
+    async with listening(application) as server, server.connected() as wire:
+        await wire.send(OLD[name])
+        assert (await wire.rest()).count(b"HTTP/1.1 200") == 1
+    assert application.calls == ["/echo"]
+
+
+FRAMED: dict[str, tuple[bytes, bytes]] = {
+    "within its length": (post(HIDDEN), HIDDEN),
+    "within a chunk": (CHUNKED + b"%x\r\n%b\r\n0\r\n\r\n" % (len(HIDDEN), HIDDEN), HIDDEN),
+    "after a chunk's extension": (CHUNKED + b'1;a="b";c\r\nx\r\n0\r\n\r\n', b"x"),
+    "in a trailer": (CHUNKED + b"1\r\nx\r\n0\r\nX-Trailer: GET /hidden HTTP/1.1\r\n\r\n", b"x"),
+    "upper case": (POST + b"TRANSFER-ENCODING: CHUNKED\r\n\r\n1\r\nx\r\n0\r\n\r\n", b"x"),
+    "leading zeros": (CHUNKED + b"0001\r\nx\r\n000\r\n\r\n", b"x"),
+    "an absolute address": (post(b"x").replace(b"/echo", b"http://elsewhere.example/echo"), b"x"),
+}
+
+
+@pytest.mark.parametrize("name", FRAMED)
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_a_request_within_a_body_is_a_body(name: str, at_once: bool):
+    application = Application()
+    sent, body = FRAMED[name]
+    async with listening(application) as server, server.connected() as wire:
+        for piece in [sent] if at_once else [sent[each : each + 1] for each in range(len(sent))]:
+            await wire.send(piece)
+        await asyncio.wait_for(wire.reader.readuntil(b"\r\n\r\n"), PATIENCE)
+        echoed = await asyncio.wait_for(wire.reader.readexactly(len(body)), PATIENCE)
+        await wire.send(get("/next"))
+        assert (await wire.response()).status == 200
+    assert echoed == body
+    assert [path.rpartition("/")[2] for path in application.calls] == ["echo", "next"]
+
+
 # -- Pipelining -------------------------------------------------------------------------------------
 
 
