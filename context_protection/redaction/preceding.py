@@ -25,9 +25,16 @@ _ENTERED_AT = re.compile(
 _ON_THE_KEYPAD = re.compile(rf"{_NUMBER} (?:{phrases.TO_A_KEYPAD}) (?:{_ARTICLES}|dem |der )?$")
 
 
+# Quick looks at what most names lack. Backwards: of what stands between a value and its name, no more than this.
+_DIGIT_OR_QUOTE_BEFORE = re.compile(r"""[a-z,=\s#*-]*+[0-9"']""")
+_DIGIT_IN_SENTENCE = re.compile(r"[^.!?\n;0-9]*+[0-9]")
+
+
 def values_before(low: str, term: Term) -> list[tuple[int, int]]:
     """Where the code stands that this name is said of, if it stands before it."""
     start = max(0, term.start - _BACK)
+    if _DIGIT_OR_QUOTE_BEFORE.match(low[start : term.start][::-1]) is None:
+        return []
     before = low[start : term.start]
     for pattern in _patterns(low, term):
         found = pattern.search(before)
@@ -70,6 +77,8 @@ _ENTERED_AFTER = re.compile(
 def value_entered_after(low: str, term: Term) -> list[tuple[int, int]]:
     """To open the door, enter 4711. The safe in the bedroom opens with 4711."""
     end_of_reach = term.end + _BACK
+    if _DIGIT_IN_SENTENCE.match(low, term.end, end_of_reach) is None:
+        return []
     found = _ENTERED_AFTER.match(low, term.end, end_of_reach) or _ENTERED_HERE.match(low, term.end, end_of_reach)
     if found is None:
         return []
@@ -84,6 +93,8 @@ _SAID_LATER = re.compile(rf"[^.!?\n;:0-9]{{1,38}}(?<![a-z'])(?:{phrases.IS}) (?:
 
 def value_said_later(low: str, term: Term) -> list[tuple[int, int]]:
     """Smart lock: the code, followed by the tick, is 4711."""
+    if _DIGIT_IN_SENTENCE.match(low, term.end, term.end + _BACK) is None:
+        return []
     found = _SAID_LATER.match(low, term.end, term.end + _BACK)
     if found is None or not OTHER_CODES.isdisjoint(re.findall("[a-z]+", low[term.end : found.start("value")])):
         return []

@@ -18,7 +18,13 @@ NEAR = 2000  # characters around a value in which it is masked again
 REACH = NEAR + 400
 
 _DIGIT_OR_QUOTE = re.compile(r"""[0-9"'`„“”‟«»‘’‚‛‹›´０-９]""")
-_CAMEL_CASE = re.compile("[A-Za-z0-9]{0,80}[a-z0-9][A-Z][A-Za-z0-9_-]{0,80}")
+_LETTERS_BEFORE = 80  # in a name in camel case, before the first capital inside
+_HUMP = re.compile("[A-Z](?<=[a-z0-9][A-Z])")
+_WORD_SO_FAR = re.compile(r"[A-Za-z0-9]*+\Z")
+_CAMEL_CASE = re.compile(f"[A-Za-z0-9]{{0,{_LETTERS_BEFORE}}}[a-z0-9][A-Z][A-Za-z0-9_-]{{0,80}}")
+# What a value needs somewhere around a name: a digit or a quote, or what lets it stand far behind the name.
+_BEFORE_NAME, _BEHIND_NAME = 110, 210  # characters
+_NEAR_VALUE = re.compile("""[0-9"'<(&]""")
 
 _COPULA = phrases.COPULA
 _OPENS = rf"(?:{phrases.OPENS})(?: sich)? (?:{phrases.WITH})"
@@ -30,6 +36,8 @@ _GLUE = re.compile(
     """,
     re.VERBOSE,
 )
+# A word behind a name that neither leads to a value nor is one: most names in sentences are passed over by this.
+_OTHER_WORD = re.compile(rf"[ \t]++(?!(?:{_JOINS}|nr|no|num)(?![a-z0-9']))[a-z]++[.,;:!?]?+(?:\s|\Z)")
 _SAYS_SO = re.compile(rf"[:=|>]|(?<![a-z])(?:{_COPULA}|{_OPENS})(?![a-z])|-(?=\s)|</t[dh]>|\n")
 _SEPARATED = re.compile(rf"[:=|>]|(?<![a-z])(?:{_OPENS})(?![a-z])|</t[dh]>|\n")
 _OPENED = re.compile(rf"(?<![a-z]){_OPENS}(?![a-z])")
@@ -107,10 +115,31 @@ def _spans(text: str) -> list[Span]:
 def _terms(text: str, low: str) -> Iterator[Term]:
     """The terms that stand as words, and those that are parts of a name in camel case."""
     for match in terms.IN_WORDS.finditer(low):
+        if not _may_have_a_value(low, *match.span()):
+            continue
         if (term := terms.term_of(match)) and not _is_of_another_name(text, low, term):
             yield term
-    for name in _CAMEL_CASE.finditer(text):
-        yield from _terms_in_camel_case(text, low, *name.span())
+    for start, end in _names_in_camel_case(text):
+        if _may_have_a_value(low, start, end):
+            yield from _terms_in_camel_case(text, low, start, end)
+
+
+def _may_have_a_value(low: str, start: int, end: int) -> bool:
+    return _NEAR_VALUE.search(low, max(0, start - _BEFORE_NAME), end + _BEHIND_NAME) is not None
+
+
+def _names_in_camel_case(text: str) -> Iterator[tuple[int, int]]:
+    """As by _CAMEL_CASE.finditer, which would try every letter of the text."""
+    at = 0
+    while hump := _HUMP.search(text, at + 1):
+        before = hump.start() - 1
+        if word := _WORD_SO_FAR.search(text, max(at, before - _LETTERS_BEFORE), before):
+            name = _CAMEL_CASE.match(text, word.start())
+        if word is None or name is None:
+            at = hump.end()
+            continue
+        at = name.end()
+        yield name.span()
 
 
 def _terms_in_camel_case(text: str, low: str, at: int, end: int) -> Iterator[Term]:
@@ -149,12 +178,12 @@ def _values_of(low: str, term: Term) -> Iterator[Iterable[Value]]:
             values = _numbers_or_said(low, term.end, values)
         yield _without_laws(low, values) if term.kind == "building code" else values
     elif term.strength == "code":
-        if _is_bare(low, term.start) and _has_place_near(low, term):
-            yield _codes(low, _values_after(low, term.end, loose=False))
-            yield value_said_later(low, term)
+        both = [*_codes(low, _values_after(low, term.end, loose=False))], value_said_later(low, term)
+        if any(both) and _is_bare(low, term.start) and _has_place_near(low, term):
+            yield from both
     elif term.strength == "place" and terms.may_open_with_a_code(term):
         yield value_entered_after(low, term)
-        if terms.opens_with_a_code(term, low[term.start : term.end]):
+        if terms.opens_with_a_code(term, low[term.start : term.end]) and not _OTHER_WORD.match(low, term.end):
             values = _values_after(low, term.end, loose=False, says_so=_separator(low, term))
             yield (_codes if term.kind == "keypad code" else _numbers)(low, values)
     elif terms.opens_with_a_code(term, low[term.start : term.end]):
@@ -192,8 +221,10 @@ def _names_another_code(low: str, term: Term) -> bool:
     """A booking code, a postcode, a discount code for the garage, a code of conduct."""
     if low.startswith(phrases.NOT_A_CODE, term.end):
         return True
+    if not term.starts_with_code:
+        return False
     previous = _PREVIOUS.search(low, max(0, term.start - 30), term.start)
-    return term.starts_with_code and previous is not None and previous[1] in OTHER_CODES
+    return previous is not None and previous[1] in OTHER_CODES
 
 
 def _is_bare(low: str, start: int) -> bool:
@@ -227,6 +258,8 @@ def _after_network(low: str, at: int) -> Iterator[Value]:
 
 def _values_after(low: str, at: int, *, loose: bool, says_so: re.Pattern[str] | None = None) -> Iterator[Value]:
     """The value that follows a name, and those that follow it: "codes are 1234 and 5678"."""
+    if not loose and _OTHER_WORD.match(low, at):
+        return
     value = _first_value(low, at, loose=loose, says_so=says_so)
     for _ in range(SEVERAL):
         if value is None:

@@ -135,20 +135,17 @@ def term_of(match: re.Match[str]) -> Term | None:
 
 
 def _kind_of(match: re.Match[str]) -> tuple[str | None, str]:
-    groups = match.groupdict()
-    if groups.get("network1") or groups.get("network2"):
+    group = match.lastgroup
+    if group is None:
+        return None, ""
+    if group in ("network1", "network2"):
         return vocabulary.WIFI, "secret"
-    if place := groups.get("place1") or groups.get("place2"):
-        return _looked_up(_PLACES, place), "secret"
-    if own := groups.get("own"):
-        return _looked_up(_OWN, own), "secret"
-    if groups.get("half_network"):
+    if group == "half_network":
         return vocabulary.WIFI, "network"
-    if place := groups.get("half_place"):
-        return _looked_up(_PLACES, place), "place"
-    if groups.get("half_code"):
+    if group == "half_code":
         return "access code", "code"
-    return None, ""
+    kinds = _OWN if group == "own" else _PLACES
+    return _looked_up(kinds, match[group]), "place" if group == "half_place" else "secret"
 
 
 def _looked_up(kinds: dict[str, str], words: str) -> str:

@@ -91,6 +91,7 @@ class _Search:
             label = node[0]
             is_label = len(label) <= pairs.LONGEST_LABEL and not self._is_revealed(label, path)
             if is_label and self._labelled(str(node[1]), (path, 1), label, "pair"):
+                self._text(label, (path, 0), name)  # which may be a sentence that tells a code itself
                 return
         for at, below in enumerate(node):
             if isinstance(below, (dict, list)) or (isinstance(below, str) and below):
@@ -220,7 +221,11 @@ def _keys(path: Path) -> tuple[str | int, ...]:
 
 def _is_schema(value: Any) -> bool:
     """A JSON Schema of the field, as in an OpenAPI document: it describes and holds nothing."""
-    return isinstance(value, dict) and _SCHEMA.issuperset(value) and ("$ref" in value or value.get("type") in _TYPES)
+    if not isinstance(value, dict) or not _SCHEMA.issuperset(value):
+        return False
+    types = value.get("type")
+    types = types if isinstance(types, list) else [types]
+    return "$ref" in value or (bool(types) and all(isinstance(each, str) and each in _TYPES for each in types))
 
 
 def _changed(value: Any, changes: list[tuple[tuple[str | int, ...], Any, Finding]]) -> Any:

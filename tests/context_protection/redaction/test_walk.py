@@ -93,7 +93,7 @@ def test_what_nests_deeply_is_walked():
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=12) | st.just("The gate code is 4711."),
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.text(max_size=12) | st.just("The gate code is 4711."),
     lambda below: st.lists(below, max_size=3) | st.dictionaries(st.sampled_from(["a", "note", "name", "value"]), below),
     max_leaves=12,
 )
@@ -110,3 +110,14 @@ def test_a_canary_in_a_secret_field_never_leaves_and_the_input_stays(around: Any
     assert CANARY.encode() not in orjson.dumps(redacted)
     assert findings
     assert redact(redacted) == (redacted, [])
+
+
+def test_a_schema_of_several_types_describes_a_secret_and_holds_none():
+    value = {"properties": {"password": {"type": ["string", "null"], "minLength": 8}}}
+    assert redact(value) == (value, [])
+    assert redact({"password": {"type": [CANARY]}})[0] == {"password": "[withheld: password]"}
+
+
+def test_a_pair_of_two_sentences_keeps_neither_code():
+    redacted, _ = redact(["The gate code is 4711.", "The door code is 4712."])
+    assert redacted == ["The gate code is [withheld: gate code].", "The door code is [withheld: door code]."]
