@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shutil
 import socket
 import subprocess
 import threading
@@ -13,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.needs import CADDY
+
 CADDYFILE = Path(__file__).resolve().parents[2] / "docker/Caddyfile"
 SECONDS = 60  # for anything, on a machine that is busy
 WAITS = 6.0  # longer than each of the proxy's limits is here
@@ -21,7 +22,10 @@ UPGRADE = (
     b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
 )
 
-pytestmark = pytest.mark.skipif(shutil.which("caddy") is None, reason="Caddy is missing: apt install caddy")
+
+@pytest.fixture(autouse=True, scope="module")
+def caddy() -> None:
+    CADDY.or_skip()
 
 
 def free_port() -> int:
