@@ -5,7 +5,7 @@
 {"columns": ["guest", "Door code"], "rows": [["Ada", "4711"]]}
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -71,9 +71,10 @@ def labels_of(value: dict[str, Any]) -> Iterator[str]:
             yield from (text for key, text in below.items() if isinstance(text, str) and part_of_pair(key) == "label")
 
 
-def values_of(value: dict[str, Any]) -> Iterator[str]:
-    """The names of the fields that hold what belongs to the label."""
-    return (name for name in value if part_of_pair(name) == "value")
+def may_be_table(names: Iterable[str]) -> bool:
+    """Whether fields of these names may be a table's columns and its rows."""
+    folded = set(map(compact, names))
+    return not folded.isdisjoint(_COLUMNS) and not folded.isdisjoint(_ROWS)
 
 
 def columns_of(value: dict[str, Any]) -> tuple[list[str], str] | None:

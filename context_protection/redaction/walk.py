@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -12,7 +11,8 @@ from context_protection.redaction import pairs
 from context_protection.redaction.codes import is_plain_code
 from context_protection.redaction.findings import MARK, Finding, mark
 from context_protection.redaction.folding import compact, folded
-from context_protection.redaction.names import label_kind, place_kind, secret_kind
+from context_protection.redaction.names import label_kind, place_kind
+from context_protection.redaction.objects import fields_of
 from context_protection.redaction.prose import redact_text
 
 Path = tuple[Any, ...]  # (path to the parent, key), () at the root: built without copying
@@ -25,8 +25,9 @@ _SCHEMA = word_set(
 _TYPES = word_set("string number integer boolean array object null")
 _DIGIT_OR_QUOTE = re.compile(r"""[0-9０-９"'„“”«»‘’‚‛]""")
 _LETTERS = re.compile(r"[^\W\d_]{3}")
-_DIVIDERS = frozenset(" :=>\n\t\u00a0")
+_DIVIDER = re.compile("[ :=>\n\t\u00a0]")
 SHORT = 64  # characters
+MOST_HARMLESS = 8192  # short texts without a secret that are remembered
 LINE = 200  # characters: a longer text under a secret's title is read, not masked whole
 
 
@@ -65,20 +66,24 @@ class _Search:
                 self._text(node, path, name)
 
     def _object(self, node: dict[str, Any], path: Path, custom: bool) -> None:
-        masked = self._pair(node, path, custom) | self._table(node, path)
-        for name, below in node.items():
-            if name in masked or below is None or below is True or below is False or below == "":
+        fields = fields_of(tuple(node), custom=custom)
+        masked = self._pair(node, path, fields.values) if fields.values else ()
+        if fields.may_be_table:
+            self._table(node, path)
+        for (name, below), field in zip(node.items(), fields.each, strict=True):
+            if below is None or below is True or below is False or below == "" or name in masked:
                 continue
+            if field.kind is None and not field.is_place and isinstance(below, str) and not _may_tell(below):
+                continue  # most fields of most records
             if self.revealed and self._is_revealed(name, path):
                 continue
-            kind = label_kind(name) if custom else secret_kind(name)
-            if kind is not None and not _is_schema(below):
-                self._mask(below, (path, name), name, kind, "field")
+            if field.kind is not None and not _is_schema(below):
+                self._mask(below, (path, name), name, field.kind, "field")
             elif isinstance(below, str):
                 self._labelled(below, (path, name), name, "field")
             elif isinstance(below, (dict, list)):
-                self.stack.append((below, (path, name), name, custom or pairs.holds_custom_fields(name)))
-            elif isinstance(below, int) and place_kind(name):
+                self.stack.append((below, (path, name), name, field.is_custom))
+            elif field.is_place and isinstance(below, int):
                 self._labelled(str(below), (path, name), name, "field")
 
     def _list(self, node: list[Any], path: Path, name: str, custom: bool) -> None:
@@ -94,14 +99,11 @@ class _Search:
                 self._text(label, (path, 0), name)  # which may be a sentence that tells a code itself
                 return
         for at, below in enumerate(node):
-            if isinstance(below, (dict, list)) or (isinstance(below, str) and below):
+            if isinstance(below, (dict, list)) or (isinstance(below, str) and _may_tell(below)):
                 self.stack.append((below, (path, at), name, custom))
 
-    def _pair(self, node: dict[str, Any], path: Path, custom: bool) -> set[str]:
-        """The names of fields that belong to the object's label, and are dealt with."""
-        values = [name for name in node if pairs.part_of_pair(name) == "value"]
-        if not values:
-            return set()
+    def _pair(self, node: dict[str, Any], path: Path, values: tuple[str, ...]) -> set[str]:
+        """Those of the fields with values that belong to the object's label, and are dealt with."""
         done: set[str] = set()
         for label in pairs.labels_of(node):
             if len(label) > pairs.LONGEST_LABEL:
@@ -120,11 +122,11 @@ class _Search:
                     done.add(name)
         return done
 
-    def _table(self, node: dict[str, Any], path: Path) -> set[str]:
+    def _table(self, node: dict[str, Any], path: Path) -> None:
         """Cells in columns with secrets' names; the rows are walked for what else they hold."""
         table = pairs.columns_of(node)
         if table is None:
-            return set()
+            return
         names, rows = table
         for column, name in enumerate(names):
             if not name or self._is_revealed(name, path):
@@ -138,7 +140,6 @@ class _Search:
                     self._mask(cell, place, name, kind, "pair")
                 elif isinstance(cell, (str, int)) and not isinstance(cell, bool):
                     self._labelled(str(cell), place, name, "pair")
-        return set()
 
     def _mask(self, value: Any, path: Path, name: str, kind: str, how: Any) -> None:
         if value is None or isinstance(value, bool) or value in ("", [], {}):
@@ -173,7 +174,16 @@ class _Search:
     def _prose(self, value: str) -> tuple[str, tuple[str, ...]]:
         if not _is_worth_reading(value):
             return value, ()
-        return _redacted_short(value) if len(value) <= SHORT else redact_text(value)
+        if len(value) > SHORT:
+            return redact_text(value)
+        if value in _harmless:
+            return value, ()
+        redacted, kinds = redact_text(value)
+        if not kinds:
+            if len(_harmless) >= MOST_HARMLESS:
+                _harmless.clear()
+            _harmless.add(value)
+        return redacted, kinds
 
     def _document(self, value: str) -> tuple[str, tuple[str, ...]] | None:
         """A text that is itself a JSON object or list, redacted as that; None for any other."""
@@ -200,15 +210,18 @@ class _Search:
         return ".".join((*above, folded)) in self.revealed
 
 
-# The rows of a list have many short texts in common.
-_redacted_short = lru_cache(maxsize=8192)(redact_text)
+# The rows of a list have many short texts in common. What holds a secret is not kept.
+_harmless: set[str] = set()
+
+
+def _may_tell(value: str) -> bool:
+    """Whether a text may hold a secret, at a quick look: most texts of a record are ids, dates and words."""
+    return _is_worth_reading(value) or value[:1] in ("{", "[")
 
 
 def _is_worth_reading(value: str) -> bool:
-    """Whether there may be a name with its value: a quick look, as most texts of a record are ids, dates and words."""
-    if _DIVIDERS.isdisjoint(value) or _DIGIT_OR_QUOTE.search(value) is None:
-        return False
-    return _LETTERS.search(value) is not None
+    """Whether there may be a name with its value."""
+    return bool(_DIVIDER.search(value) and _DIGIT_OR_QUOTE.search(value) and _LETTERS.search(value))
 
 
 def _keys(path: Path) -> tuple[str | int, ...]:
