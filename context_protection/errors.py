@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from context_protection.redaction import mark, redact, secret_kind
 from context_protection.tokens import claude
 
 # JSON-RPC's own numbers, and the seed's for what JSON-RPC has none for.
@@ -53,7 +54,7 @@ class CallError(Exception):
         data: dict[str, Any] = {}
         if self.parameter:
             data["parameter"] = shown(self.parameter)
-            data["value"] = shown(self.value)
+            data["value"] = _echoed(self.parameter, self.value)
         for name in ("expected", "suggestion", "retry_after"):
             if getattr(self, name):
                 data[name] = _short(getattr(self, name))
@@ -61,6 +62,14 @@ class CallError(Exception):
 
     def __str__(self) -> str:
         return self.message
+
+
+def _echoed(parameter: str, value: Any) -> Any:
+    """What was given, but for secrets: errors go into transcripts, and into the logs of clients."""
+    kind = next(filter(None, map(secret_kind, parameter.split("."))), None)
+    if kind is not None and value is not None:
+        return mark(kind)
+    return shown(redact(value)[0] if isinstance(value, (dict, list)) else value)
 
 
 def _short(words: Any) -> Any:

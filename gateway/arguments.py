@@ -13,6 +13,7 @@ import orjson
 from context_protection import incoming
 from context_protection.errors import CallError, InvalidArgument, nearest, shown
 from context_protection.policy import DEFAULTS
+from context_protection.redaction import is_secret
 from gateway.operations import Operation
 
 _KINDS = {
@@ -166,10 +167,11 @@ def _failed(operation: Operation, error: Any) -> Mapping[str, Any]:
 
 
 def _unknown_name(operation: Operation, given: Mapping[str, Any]) -> InvalidArgument:
-    valid = list(operation.schema(DEFAULTS)["properties"])
-    name = next((name for name in given if name not in valid), None)
+    known = operation.schema(DEFAULTS)["properties"]
+    name = next((name for name in given if name not in known), None)
     if name is None:
         return _unknown_below(operation, given)
+    valid = [each for each in known if each not in operation.asks_secrets]
     close = nearest(name, valid)
     return InvalidArgument(
         f"{operation.name} has no argument {name[:80]!r}.",
@@ -247,6 +249,8 @@ def _suggestion(name: str, value: Any, schema: Mapping[str, Any], *, required: b
     """A value that would pass, as near to the given one as can be told."""
     if choices := _choices(schema):
         return f"Set {name} to {nearest(str(value), choices, cutoff=0.4) or choices[0]}."
+    if any(map(is_secret, name.split("."))):
+        return f"Correct {name}." if required else f"Correct {name}, or leave it out."
     if (repaired := _repaired(value, schema)) is not None:
         return f"Set {name} to {repaired}."
     if "default" in schema:

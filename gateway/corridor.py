@@ -46,6 +46,7 @@ from gateway.operations import FORM_NAMES, Fetch, FetchAsync, Fetched, Operation
 from gateway.process.bridge import LANE_WIDTH, check_wanted, run_sync_and
 from gateway.process.lanes import Lanes
 from gateway.redacting import redacted
+from gateway.secret_arguments import check_revealed
 from telemetry import recorder
 from telemetry.calls import WithheldCount
 
@@ -215,6 +216,7 @@ def _begin(call: Call, loaded: Loaded | None, *, caller_is_fresh: bool) -> Begun
     operation = catalogue.get(call.operation, call.caller.tools.hidden)
     policy = loaded.budgets.policy(operation.name) if loaded else policy_for(operation.name)
     given = validated(operation, call.arguments)
+    check_revealed(operation, given, call.caller.reveal)
     own = {name: value for name, value in given.items() if name not in FORM_NAMES}
     ask = _ask(call, operation, {**operation.form_of(own), **given}, own)
     return Begun(call, operation, policy, ask, state if _is_current(operation, loaded, caller_is_fresh) else None)

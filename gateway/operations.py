@@ -15,6 +15,7 @@ from context_protection.cached import cached_property
 from context_protection.errors import UnknownOperation, nearest
 from context_protection.payloads import Payload
 from context_protection.policy import Kind, Policy
+from context_protection.redaction import is_secret
 from context_protection.revisions import revisions
 from context_protection.shapes import ANY, Shape
 from gateway.access.callers import Caller
@@ -81,6 +82,15 @@ class Operation:
     destructive: bool | None = None  # of an action: whether it may undo or delete; None: not known
     idempotent: bool | None = None  # of an action: whether it does no more when it is called twice; None: not known
 
+    @cached_property
+    def asks_secrets(self) -> frozenset[str]:
+        """Arguments of its own that would tell a secret by whether rows are found: refused unless the caller's key
+        reveals the name, and in no tool list. Not of what acts, whose inputs they are; nor what is required, which its
+        caller must know."""
+        if self.kind is Kind.ACTION:
+            return frozenset()
+        return frozenset(name for name in self.parameters if name not in self.required and is_secret(name))
+
     @property
     def is_called_once(self) -> bool:
         return self.called_once or self.kind is Kind.ACTION
@@ -105,7 +115,7 @@ class Operation:
 
     def schema(self, policy: Policy, *, brief: bool = False) -> dict[str, Any]:
         """The JSON Schema of all arguments, as published. A brief one leaves out what a model does without."""
-        quiet = self.quiet if brief else ()
+        quiet = self.quiet | self.asks_secrets if brief else ()
         parameters = self.shown if brief and self.shown is not None else self.parameters
         own = {name: schema for name, schema in parameters.items() if name not in quiet}
         form = FORM_PARAMETERS[self.kind](self, policy)

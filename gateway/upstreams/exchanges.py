@@ -15,13 +15,15 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 @dataclass(frozen=True, slots=True)
 class Request:
     """`url` is absolute, with its query, percent-encoded. `repeatable`: sent twice, it does no more than once; of a
-    method that is not safe, only who knows the operation can say so."""
+    method that is not safe, only who knows the operation can say so. `secrets`: texts in it that neither
+    a log nor an error repeats."""
 
     method: str
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     repeatable: bool | None = None
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def may_be_repeated(self) -> bool:

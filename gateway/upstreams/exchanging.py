@@ -94,7 +94,7 @@ class Exchanger:
 
     def _log(self, request: Request, attempt: int, **figures: str | float) -> None:
         """One line for each exchange (N-FR-011): never headers, query or body."""
-        path = without(urlsplit(request.url).path, self._authentication.secrets)
+        path = without(urlsplit(request.url).path, [*self._authentication.secrets, *request.secrets])
         logger.info(
             "exchange",
             extra={"upstream": self._name, "method": request.method, "path": path, "attempt": attempt, **figures},

@@ -3,6 +3,7 @@ its credentials are never in the words."""
 
 import math
 import time
+from collections.abc import Sequence
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -26,10 +27,14 @@ TRANSIENT_STATUSES = frozenset({429, 502, 503, 504})
 
 
 class Failures:
-    """The errors of one upstream."""
+    """The errors of one upstream. `secrets`: those of a request, which upstream may repeat as it may the credential."""
 
-    def __init__(self, name: str, authentication: Authentication) -> None:
-        self._name, self._authentication = name, authentication
+    def __init__(self, name: str, authentication: Authentication, secrets: Sequence[str] = ()) -> None:
+        self._name, self._authentication, self._secrets = name, authentication, secrets
+
+    def hiding(self, secrets: Sequence[str]) -> "Failures":
+        """The same of a request that holds these."""
+        return Failures(self._name, self._authentication, secrets) if secrets else self
 
     def of_status(self, response: Response) -> UpstreamError | None:
         """What a status says; None for 2xx, and for 304, which only who asked for it gets."""
@@ -170,7 +175,7 @@ class Failures:
         )
 
     def _said(self, response: Response) -> dict[str, Any]:
-        message = masking.message(response, self._authentication.secrets)
+        message = masking.message(response, [*self._authentication.secrets, *self._secrets])
         return {"status": response.status} | ({"message": message} if message else {})
 
 

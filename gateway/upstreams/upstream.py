@@ -218,7 +218,7 @@ class Upstream:
                     response = await self._exchanger.send(request, attempt)
         except TimeoutError:
             raise self._failures.too_slow(self.limits.total_seconds) from None
-        error = self._failures.of_status(response)
+        error = self._failures.hiding(request.secrets).of_status(response)
         if error is not None:
             raise error
         return response

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from context_protection.errors import InvalidArgument
+from context_protection.redaction import redact
 from gateway.connectors.openapi import payloads, styles
 from gateway.connectors.openapi.described import DocumentedOperation, Place
 from gateway.connectors.openapi.parameters import TEMPLATE
@@ -60,7 +61,19 @@ def _built(
     body = [(place, value) for _, place, value in given if place.location == "body"]
     media_type, data = payloads.written(operation.body, body) if operation.body else ("", b"")
     headers = {"accept": ACCEPT, **_headers(given), **({"content-type": media_type} if media_type else {})}
-    return Request(operation.method, url, headers, data)
+    secrets = tuple(_secrets({name: value for name, _, value in given}))
+    return Request(operation.method, url, headers, data, secrets=secrets)
+
+
+def _secrets(given: Arguments) -> Iterator[str]:
+    """The texts in which arguments with a secret's name are sent, however deep they stand."""
+    _, found = redact(dict(given))
+    for finding in found:
+        if finding.how != "text":
+            value: Any = given
+            for step in finding.path:
+                value = value[step]
+            yield from _texts(value)
 
 
 def _given(operation: DocumentedOperation, arguments: Arguments) -> Iterator[tuple[str, Place, Any]]:

@@ -1,6 +1,7 @@
 """No secret of a JSON value is left, wherever it stands, and nothing else is changed."""
 
 import copy
+import json
 from typing import Any
 
 import orjson
@@ -107,7 +108,7 @@ def test_a_canary_in_a_secret_field_never_leaves_and_the_input_stays(around: Any
     before = copy.deepcopy(value)
     redacted, findings = redact(value)
     assert value == before
-    assert CANARY.encode() not in orjson.dumps(redacted)
+    assert CANARY not in json.dumps(redacted)
     assert findings
     assert redact(redacted) == (redacted, [])
 
