@@ -16,8 +16,7 @@ from django.conf import settings
 from sse_starlette.sse import AppStatus
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from gateway.mcp.sessions import sessions
-from gateway.process import errors
+from gateway.process import draining, errors
 from gateway.process.bodies import large_bodies
 from gateway.process.http_protocol import Limits, bounded_http, raw_response
 
@@ -61,7 +60,7 @@ def run(listener: socket.socket, application: Any = "gateway.asgi:application", 
     """Serves an ASGI application, or the one of that name, until SIGINT or SIGTERM."""
     # uvicorn raises the signal again when it has stopped; without a handler, nothing after it would run.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    # It cuts every stream at the signal; `sessions` drains them.
+    # It cuts every stream at the signal; `DrainingServer` lets them end.
     AppStatus.disable_automatic_graceful_drain()  # type: ignore[no-untyped-call]
     http: Any = bounded_http(limits or Limits(large_bodies=large_bodies()))
     config = uvicorn.Config(
@@ -81,12 +80,12 @@ def run(listener: socket.socket, application: Any = "gateway.asgi:application", 
 
 
 class DrainingServer(uvicorn.Server):
-    """Stops accepting, lets MCP's calls in flight finish, and only then closes connections."""
+    """Stops accepting, lets the calls in flight finish, and only then closes connections."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for server in self.servers:
             server.close()
-        drained = asyncio.create_task(sessions.drain(DRAIN_SECONDS))
+        drained = asyncio.create_task(draining.drain(DRAIN_SECONDS))
         while not (drained.done() or self.force_exit):
             await asyncio.wait([drained], timeout=0.1)
         await super().shutdown(sockets)
