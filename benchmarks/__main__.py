@@ -27,7 +27,7 @@ django.setup()
 import orjson
 from django.core.management import call_command
 
-from benchmarks import imported, overhead, protection, sockets
+from benchmarks import imported, overhead, protection, redaction, sockets
 from benchmarks.measuring import in_turn, milliseconds, yardstick
 from context_protection import tokens
 from context_protection.stores import walks
@@ -112,10 +112,11 @@ def main() -> None:
     calls(options.runs)
     print(f"Paging {options.bookings:,} bookings:")
     deep_paging(options.bookings, options.runs)
+    upstream = [orjson.loads(data) for data in Booking.objects.values_list("data", flat=True)[:500]]
     print("protect() alone:")
-    protection.by_size(
-        [orjson.loads(data) for data in Booking.objects.values_list("data", flat=True)[:500]], options.runs
-    )
+    protection.by_size(upstream, options.runs)
+    print("redact() alone:")
+    redaction.by_kind(upstream, options.runs)
     print("A REST list of fifty bookings (SC-005):")
     overhead.compare(options.runs)
     print("Rulers:")
