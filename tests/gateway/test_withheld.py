@@ -66,6 +66,12 @@ def test_a_document_is_masked_and_otherwise_whole(doors: Doors):
     assert text.endswith("The heating hums. " * 40)
 
 
+def test_the_size_of_a_document_is_that_of_its_masked_text(doors: Doors):
+    (row,) = doors.rest("list_documents", {"where": {"id": "manual.txt"}})["items"]
+    text = crawler.text(doors.rest, "read_document", {"id": "manual.txt"})
+    assert row["bytes"] == len(text.encode()) != len(PLANTED.document.encode())
+
+
 @pytest.mark.parametrize("name", [*FIELDS, "doorCode.front", "doorCodes.front", "entry_codes"])
 def test_a_withheld_field_cannot_be_asked(doors: Doors, name: str):
     for question in (

@@ -366,7 +366,7 @@ DOCUMENT_ORDERS = {"insertedOn": "inserted_on", "title": "title", "id": "id"}
 
 
 def _fetch_documents(arguments: Arguments, caller: Caller) -> Payload:
-    documents = Document.objects.order_by(*_ordered(arguments["order"], DOCUMENT_ORDERS))
+    documents = Document.objects.select_related("content").order_by(*_ordered(arguments["order"], DOCUMENT_ORDERS))
     if "title" in arguments:
         documents = documents.filter(title__icontains=arguments["title"])
     return MemoryRows([_described(document) for document in documents], shapes.DOCUMENT)
@@ -379,7 +379,7 @@ def _described(document: Document) -> dict[str, Any]:
         "mediaType": document.media_type,
         "encoding": document.encoding,
         "lines": document.lines,
-        "bytes": document.bytes,
+        "bytes": document.content.bytes if document.content else document.bytes,  # of what can be read of it
         "estimatedTokens": document.estimated_tokens,
         "updatedOn": moment(document.updated_on),
     }
