@@ -26,7 +26,8 @@ INSTRUCTIONS = (
     "meta.detailsAvailable names the call for the whole (fields=all) and its sections (fields=<section>). A long text "
     "comes in chunks, by cursor or by startLine/endLine. Where search_tools is listed, most tools are not: it finds "
     "them by what they do, describe_tool shows their arguments, and call_tool calls them, those named here too. A tool "
-    "and arguments that an answer names are called just as they stand."
+    "and arguments that an answer names are called just as they stand. Secrets (codes, passwords) are withheld; an "
+    "operator can reveal a field to an API key."
 )
 
 
