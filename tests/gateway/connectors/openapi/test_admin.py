@@ -490,3 +490,28 @@ def test_the_first_page_of_the_admin_leads_there(admin_client: Client):
     assert "<strong>Import APIs</strong>" in page
     assert "<strong>Connect upstream APIs</strong>" in page
     assert "<strong>Import APIs</strong>" not in page_of(staff("view_apikey").get("/admin/"))
+
+
+# -- Forms and documents beyond the limits ------------------------------------------------------------
+
+
+def test_a_form_of_too_many_files_is_refused_in_words(admin_client: Client):
+    files = {f"file{number}": SimpleUploadedFile("a.json", b"{}") for number in range(101)}
+    response = admin_client.post(IMPORT, {"name": "shop", **files})
+    error = response.json()["error"]
+    assert (response.status_code, error["reason"]) == (400, "too_many_fields")
+    assert "100 files" in error["data"]["expected"]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        b"openapi: 3.1.0\nx: " + b"[" * 5_000 + b"]" * 5_000,
+        b"openapi: 3.1.0\nx: " + b"{a: " * 5_000 + b"}" * 5_000,
+        b"openapi: 3.1.0\n" + b"".join(b" " * level + b"x:\n" for level in range(1_000)),
+    ],
+    ids=["lists", "objects", "blocks"],
+)
+def test_a_yaml_document_of_too_many_levels_is_refused_in_words(admin_client: Client, document: bytes):
+    assert "it is nested more than 200 deep" in page_of(upload(admin_client, document))
+    assert ImportDraft.objects.count() == 0
