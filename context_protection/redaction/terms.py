@@ -185,6 +185,21 @@ def place_of_words(words: str) -> str | None:
     return kind if strength == "network" or kind in _OPEN_WITH_A_CODE else None
 
 
+_LOCKS = frozenset({"smart lock code", "lockbox code", "keypad code"})
+_DOORS = _LOCKS | {"door code", "gate code", "garage code", "safe code"}
+_HALF_NAMES = re.compile(rf"(?<![a-z0-9])(?:{_HALF_NAME.pattern})(?![a-z])")
+
+
+@lru_cache(maxsize=8192)
+def lock_of_words(words: str, *, or_door: bool) -> str | None:
+    """The kind of code that goes with a name which tells of a lock or a network: `smartlockId`, `ssid`."""
+    for match in _HALF_NAMES.finditer(words):
+        kind, strength = _kind_of(match)
+        if strength == "network" or kind in (_DOORS if or_door else _LOCKS):
+            return kind
+    return None
+
+
 @lru_cache(maxsize=8192)
 def kind_of_words(words: str) -> str | None:
     """The kind of secret that a name in folded words tells of; None where it is harmless."""

@@ -59,23 +59,28 @@ class _Search:
         while self.stack:
             node, path, name, custom = self.stack.pop()
             if isinstance(node, dict):
-                self._object(node, path, custom)
+                self._object(node, path, name, custom)
             elif isinstance(node, list):
                 self._list(node, path, name, custom)
             elif isinstance(node, str):
                 self._text(node, path, name)
 
-    def _object(self, node: dict[str, Any], path: Path, custom: bool) -> None:
-        fields = fields_of(tuple(node), custom=custom)
+    def _object(self, node: dict[str, Any], path: Path, within: str, custom: bool) -> None:
+        fields = fields_of(tuple(node), within=within, custom=custom)
         masked = self._pair(node, path, fields.values) if fields.values else ()
         if fields.may_be_table:
             self._table(node, path)
         for (name, below), field in zip(node.items(), fields.each, strict=True):
             if below is None or below is True or below is False or below == "" or name in masked:
                 continue
-            if field.kind is None and not field.is_place and isinstance(below, str) and not _may_tell(below):
+            opens = field.opens
+            is_named = field.kind is not None or opens is not None or field.is_place
+            if not is_named and isinstance(below, str) and not _may_tell(below):
                 continue  # most fields of most records
             if self.revealed and self._is_revealed(name, path):
+                continue
+            if opens is not None and _are_codes(below):
+                self._change((path, name), mark(opens), name, opens, "field")
                 continue
             if field.kind is not None and not _is_schema(below):
                 self._mask(below, (path, name), name, field.kind, "field")
@@ -222,6 +227,15 @@ def _may_tell(value: str) -> bool:
 def _is_worth_reading(value: str) -> bool:
     """Whether there may be a name with its value."""
     return bool(_DIVIDER.search(value) and _DIGIT_OR_QUOTE.search(value) and _LETTERS.search(value))
+
+
+def _are_codes(value: Any) -> bool:
+    """Whether a lock may take the value, or each of a list."""
+    if isinstance(value, list):
+        return bool(value) and all(not isinstance(each, list) and _are_codes(each) for each in value)
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        return False
+    return is_plain_code(folded(str(value).strip()))
 
 
 def _keys(path: Path) -> tuple[str | int, ...]:

@@ -122,3 +122,31 @@ def test_a_schema_of_several_types_describes_a_secret_and_holds_none():
 def test_a_pair_of_two_sentences_keeps_neither_code():
     redacted, _ = redact(["The gate code is 4711.", "The door code is 4712."])
     assert redacted == ["The gate code is [withheld: gate code].", "The door code is [withheld: door code]."]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"smartlockId": 7, "name": "Main", "code": 471147},
+        {"locks": [{"name": "Main", "code": "4711#"}]},
+        {"ssid": "CasaBlu", "encryption": "psk2", "key": "4711Blume"},
+        {"doors": {"front": 1, "codes": ["471147", "471148"]}},
+        {"keypad": {"label": "left", "combination": "47-11-47"}},
+    ],
+)
+def test_a_code_of_anything_is_secret_beside_a_lock(value: Any):
+    assert "4711" not in str(redact(value)[0])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"country": "Malta", "code": "MT4711"},
+        {"ssid": "CasaBlu", "channel": {"code": "EU-4711"}},
+        {"locks": [{"name": "Main", "code": "ok"}]},
+        {"door": {"color": "RAL7016", "id": 4711}},
+        {"garage": True, "code": "HOME4711"},
+    ],
+)
+def test_a_code_of_anything_else_stays(value: Any):
+    assert redact(value) == (value, [])
