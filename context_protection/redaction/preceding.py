@@ -30,6 +30,13 @@ _DIGIT_OR_QUOTE_BEFORE = re.compile(r"""[a-z,=\s#*-]*+[0-9"']""")
 _DIGIT_IN_SENTENCE = re.compile(r"[^.!?\n;0-9]*+[0-9]")
 
 
+def may_have_far_value(low: str, start: int, end: int) -> bool:
+    """Whether a sentence may tell the code of the name that stands there, at a quick look."""
+    if _DIGIT_IN_SENTENCE.match(low, end, end + _BACK):
+        return True
+    return _DIGIT_OR_QUOTE_BEFORE.match(low[max(0, start - _BACK) : start][::-1]) is not None
+
+
 def values_before(low: str, term: Term) -> list[tuple[int, int]]:
     """Where the code stands that this name is said of, if it stands before it."""
     start = max(0, term.start - _BACK)

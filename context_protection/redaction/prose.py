@@ -6,7 +6,12 @@ from collections.abc import Iterable, Iterator
 from context_protection.redaction import codes, phrases, terms
 from context_protection.redaction.findings import mark
 from context_protection.redaction.folding import composed, folded, spaced
-from context_protection.redaction.preceding import value_entered_after, value_said_later, values_before
+from context_protection.redaction.preceding import (
+    may_have_far_value,
+    value_entered_after,
+    value_said_later,
+    values_before,
+)
 from context_protection.redaction.terms import Term
 from context_protection.redaction.vocabulary import ABOUT, OTHER_CODES
 
@@ -38,6 +43,7 @@ _GLUE = re.compile(
 )
 # A word behind a name that neither leads to a value nor is one: most names in sentences are passed over by this.
 _OTHER_WORD = re.compile(rf"[ \t]++(?!(?:{_JOINS}|nr|no|num)(?![a-z0-9']))[a-z]++[.,;:!?]?+(?:\s|\Z)")
+_HALF_NAMES = frozenset({"half_place", "half_network", "half_code"})
 _SAYS_SO = re.compile(rf"[:=|>]|(?<![a-z])(?:{_COPULA}|{_OPENS})(?![a-z])|-(?=\s)|</t[dh]>|\n")
 _SEPARATED = re.compile(rf"[:=|>]|(?<![a-z])(?:{_OPENS})(?![a-z])|</t[dh]>|\n")
 _OPENED = re.compile(rf"(?<![a-z]){_OPENS}(?![a-z])")
@@ -48,6 +54,7 @@ _AUTHORIZATION = re.compile(
     r"(?<![a-z])(?:authori[sz]ation[\"']?[ ]?[:=][ ]?[\"']?(?:[a-z]{3,12}[ ])?|bearer[ ])"
     r"(?P<value>(?=[^\s]*\d)[a-z0-9._~+/=-]{6,})"
 )
+_IN_HEADERS = ("authorization", "authorisation", "bearer")
 _LAW = re.compile(r"(?:1[89]|20)\d\d\b")
 _ATTACHED = re.compile(r"[A-Za-z_-]{2,40}")
 _SEGMENT = re.compile(r"[^.,;:|>\n(*\"\[]*$")
@@ -107,15 +114,20 @@ def _spans(text: str) -> list[Span]:
                 if value in found:
                     break  # and so are those that follow it
                 found[value] = term.kind
-    found |= {header.span("value"): "token" for header in _AUTHORIZATION.finditer(low)}
+    if any(word in low for word in _IN_HEADERS):
+        found |= {header.span("value"): "token" for header in _AUTHORIZATION.finditer(low)}
     spans = [(start, end, kind) for (start, end), kind in found.items()]
     return _apart(spans + _repeated(low, spans)) if spans else []
 
 
 def _terms(text: str, low: str) -> Iterator[Term]:
     """The terms that stand as words, and those that are parts of a name in camel case."""
+    near_value = _NEAR_VALUE.search
     for match in terms.IN_WORDS.finditer(low):
-        if not _may_have_a_value(low, *match.span()):
+        start, end = match.span()
+        if not near_value(low, start - _BEFORE_NAME if start > _BEFORE_NAME else 0, end + _BEHIND_NAME):
+            continue
+        if _OTHER_WORD.match(low, end) and match.lastgroup in _HALF_NAMES and not may_have_far_value(low, start, end):
             continue
         if (term := terms.term_of(match)) and not _is_of_another_name(text, low, term):
             yield term

@@ -256,7 +256,9 @@ def _is_schema(value: Any) -> bool:
 
 
 def _changed(value: Any, changes: list[tuple[tuple[str | int, ...], Any, Finding]]) -> Any:
-    """A copy with the changes; what has none is shared with the original."""
+    """A copy with the changes; what has none is shared with the original. Where two meet, as in a table's row that
+    reads like a pair, one that masks all of a value stands."""
+    masked: set[tuple[str | int, ...]] = set()
     copies: dict[tuple[str | int, ...], Any] = {}
     root: list[Any] = [value]
     for keys, new, _ in changes:
@@ -264,8 +266,14 @@ def _changed(value: Any, changes: list[tuple[tuple[str | int, ...], Any, Finding
         at: str | int = 0
         for depth, key in enumerate(keys):
             here = keys[:depth]
+            if here in masked:
+                break
             if here not in copies:
                 copies[here] = parent[at] = parent[at].copy()
             parent, at = copies[here], key
-        parent[at] = new
+        else:
+            if keys not in masked:
+                parent[at] = new
+                if MARK.fullmatch(new):
+                    masked.add(keys)
     return root[0]

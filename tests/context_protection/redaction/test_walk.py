@@ -150,3 +150,12 @@ def test_a_code_of_anything_is_secret_beside_a_lock(value: Any):
 )
 def test_a_code_of_anything_else_stays(value: Any):
     assert redact(value) == (value, [])
+
+
+@pytest.mark.parametrize(
+    "cell", [{"doorCode": CANARY}, [CANARY, {"PIN": CANARY}], "Door code: 4711, the dog is called canary-4711"], ids=str
+)
+@pytest.mark.parametrize("others", [[], ["4711"], ["a", "b"]], ids=str)
+def test_a_cell_in_a_secret_column_is_masked_whole(cell: Any, others: list[str]):
+    redacted, _ = redact({"columns": ["Password"], "rows": [[cell, *others]]})
+    assert redacted["rows"][0][0] == "[withheld: password]"
