@@ -26,8 +26,8 @@ _ON_THE_KEYPAD = re.compile(rf"{_NUMBER} (?:{phrases.TO_A_KEYPAD}) (?:{_ARTICLES
 
 
 # Quick looks at what most names lack. Backwards: of what stands between a value and its name, no more than this.
-_DIGIT_OR_QUOTE_BEFORE = re.compile(r"""[a-z,=\s#*-]*+[0-9"']""")
-_DIGIT_IN_SENTENCE = re.compile(r"[^.!?\n;0-9]*+[0-9]")
+_DIGIT_OR_QUOTE_BEFORE = re.compile(r"""[a-z,=\s#*-]*[0-9"']""")
+_DIGIT_IN_SENTENCE = re.compile(r"[^.!?\n;0-9]*[0-9]")
 
 
 def may_have_far_value(low: str, start: int, end: int) -> bool:

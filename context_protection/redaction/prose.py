@@ -25,7 +25,7 @@ REACH = NEAR + 400
 _DIGIT_OR_QUOTE = re.compile(r"""[0-9"'`„“”‟«»‘’‚‛‹›´０-９]""")
 _LETTERS_BEFORE = 80  # in a name in camel case, before the first capital inside
 _HUMP = re.compile("[A-Z](?<=[a-z0-9][A-Z])")
-_WORD_SO_FAR = re.compile(r"[A-Za-z0-9]*+\Z")
+_WORD_SO_FAR = re.compile(r"[A-Za-z0-9]*\Z")
 _CAMEL_CASE = re.compile(f"[A-Za-z0-9]{{0,{_LETTERS_BEFORE}}}[a-z0-9][A-Z][A-Za-z0-9_-]{{0,80}}")
 # What a value needs somewhere around a name: a digit or a quote, or what lets it stand far behind the name.
 _BEFORE_NAME, _BEHIND_NAME = 110, 210  # characters
@@ -42,7 +42,7 @@ _GLUE = re.compile(
     re.VERBOSE,
 )
 # A word behind a name that neither leads to a value nor is one: most names in sentences are passed over by this.
-_OTHER_WORD = re.compile(rf"[ \t]++(?!(?:{_JOINS}|nr|no|num)(?![a-z0-9']))[a-z]++[.,;:!?]?+(?:\s|\Z)")
+_OTHER_WORD = re.compile(rf"[ \t]+(?![ \t])(?!(?:{_JOINS}|nr|no|num)(?![a-z0-9']))[a-z]+(?![a-z])[.,;:!?]?(?:\s|\Z)")
 _HALF_NAMES = frozenset({"half_place", "half_network", "half_code"})
 _SAYS_SO = re.compile(rf"[:=|>]|(?<![a-z])(?:{_COPULA}|{_OPENS})(?![a-z])|-(?=\s)|</t[dh]>|\n")
 _SEPARATED = re.compile(rf"[:=|>]|(?<![a-z])(?:{_OPENS})(?![a-z])|</t[dh]>|\n")

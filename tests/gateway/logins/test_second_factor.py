@@ -448,8 +448,9 @@ def test_a_secret_that_no_key_opens_can_be_replaced_by_a_recovery_code(phone: Ph
 
 def test_rotation_seals_it_anew(phone: Phone, settings: Any):
     settings.CREDENTIAL_KEYS = ["a-newer-key-that-seals-0123456789-abcdefgh"]
-    assert counted().former == 1
+    assert counted().former >= 1  # what Hostaway's store seals stands beside it
     call_command("rotate_credentials")
+    assert counted().former == 0
     phone.factor.refresh_from_db()
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "yet-another-0123456789-abcdefghijklmnopqrs", []
     assert vault().open(phone.factor.sealed_secret, upstream="") == phone.secret

@@ -90,7 +90,7 @@ def test_a_secret_is_masked_however_it_is_written(text: str):
 )
 def test_what_looks_like_a_token_is_masked_although_nobody_knows_it(token: str):
     shown = cleaned(f"Refused {token} today", [])
-    assert MASK in shown
+    assert MASK in shown or "[withheld: token]" in shown
     assert token not in shown
     assert shown.startswith("Refused ")
     assert shown.endswith("today")

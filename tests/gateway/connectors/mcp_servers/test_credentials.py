@@ -221,8 +221,10 @@ def test_credentials_of_servers_are_rotated_with_all_others(settings: Any):
     server.sealed_secret = Vault([settings.SECRET_KEY]).seal(CANARY)
     server.save()
     settings.CREDENTIAL_KEYS = ["a newer key of 32 characters, 1 2 3"]
-    assert (counted().newest, counted().former) == (0, 1)
-    assert rotated().former == 1
+    former = counted().former  # with what Hostaway's store seals
+    assert (counted().newest, former >= 1) == (0, True)
+    assert rotated().former == former
+    assert (counted().newest, counted().former) == (former, 0)
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another key of 32 characters, 1 2 3", []
     server.refresh_from_db()
     assert vault().open(server.sealed_secret, upstream="web") == CANARY
