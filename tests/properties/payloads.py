@@ -84,3 +84,12 @@ def lists(draw: st.DrawFn) -> list[dict[str, Any]]:
     if rows and draw(st.booleans()):
         rows[draw(st.integers(0, count - 1))]["story"] = draw(texts(80_000))
     return rows
+
+
+def longest_path(value: Any) -> int:
+    """Characters of the names from the root to the deepest value: they stand twice in a part, and cannot be divided."""
+    if isinstance(value, dict):
+        return max((len(name) + longest_path(below) for name, below in value.items()), default=0)
+    if isinstance(value, list):
+        return max(map(longest_path, value), default=0)
+    return 0
