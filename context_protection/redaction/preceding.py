@@ -48,6 +48,8 @@ def values_before(low: str, term: Term) -> list[tuple[int, int]]:
         if found is None:
             continue
         at, end = (start + offset for offset in _span_of_value(found))
+        if codes.MASKED.match(low, at):
+            continue  # redacted already
         if codes.is_numbered_or_priced(low[max(0, at - 30) : at]) or _is_counted(low, at, end):
             continue
         if codes.is_direct_value(low, at, end):
