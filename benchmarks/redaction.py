@@ -1,4 +1,4 @@
-"""What redact() costs where nothing, or next to nothing, is masked: that is what most answers are."""
+"""The cost of redact() on data with few or no secrets, as most answers are."""
 
 from collections.abc import Sequence
 from typing import Any

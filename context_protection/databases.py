@@ -1,4 +1,4 @@
-"""What a database's errors mean: that it cannot be used just now, or that a statement is wrong."""
+"""Classifies database errors: the database is down, or the statement is wrong."""
 
 import sqlite3
 

@@ -65,7 +65,7 @@ class CallError(Exception):
 
 
 def _echoed(parameter: str, value: Any) -> Any:
-    """What was given, but for secrets: errors go into transcripts, and into the logs of clients."""
+    """The value for an error message, with secrets redacted: clients log errors and show them in transcripts."""
     kind = next(filter(None, map(secret_kind, parameter.split("."))), None)
     if kind is not None and value is not None:
         return mark(kind)

@@ -1,5 +1,4 @@
-"""A store that may be away, as whoever needs it sees it: asked through a breaker, so that nobody waits for it again and
-again."""
+"""A circuit breaker around a store: while the store is down, callers fail at once instead of waiting for it."""
 
 import logging
 import time
@@ -15,8 +14,8 @@ FIRST_REST, LONGEST_REST = 1.0, 5.0  # seconds
 
 
 class Guard:
-    """`is_away` tells what the store's driver raises when it cannot be used. The first such error opens the breaker;
-    after a rest one caller tries again, and closes it."""
+    """`is_away` says whether an exception of the driver means that the store is down. The first such exception opens
+    the breaker. After a pause one caller tries again, and closes it on success."""
 
     def __init__(
         self, store: str, is_away: Callable[[Exception], bool], clock: Callable[[], float] = time.monotonic

@@ -26,8 +26,8 @@ def loads(data: bytes | str, parameter: str = "body") -> Any:
 
 
 def check(data: bytes | str, parameter: str = "body") -> None:
-    """Raises InvalidArgument for more than MOST_VALUES values or DEEPEST levels. Says nothing of whether it is JSON:
-    a parser makes no more objects of what is none than are counted here."""
+    """Raises InvalidArgument for more than MOST_VALUES values or DEEPEST levels. Does not check that the data is JSON:
+    a parser creates no more objects from invalid data than are counted here."""
     text = data.encode("utf-8", "replace") if isinstance(data, str) else data
     lists, objects = text.count(b"["), text.count(b"{")
     # Each value but the first of its list or object has a comma. Those within texts are counted too: this is a bound.

@@ -176,7 +176,7 @@ class ColumnRows(QuerySetRows):
 
     @property
     def _kept_rows(self) -> MemoryRows:
-        """Of a walk that keeps the rows themselves."""
+        """For a snapshot that stores the rows themselves."""
         return MemoryRows((), self.shape, self.manner)
 
     def _read(self, rows: QuerySet[Any], *extra: str) -> Iterable[tuple[Any, ...]]:

@@ -1,10 +1,10 @@
-"""What a code or a password looks like in a text, and what only looks like one: times, prices, dates, counts."""
+"""Recognises codes and passwords in text, and rejects what only looks like one: times, prices, dates, counts."""
 
 import re
 
 from context_protection.redaction import phrases
 
-COUNTED = 3  # digits of what is counted, at most: "120 guests"
+COUNTED = 3  # digits: a longer number before a noun is a code and not a count ("120 guests")
 SHORTEST, LONGEST = 3, 64  # characters of a value
 
 MASKED = re.compile(r"\[withheld: [^\]\n]{1,40}\]")
@@ -53,7 +53,7 @@ _PLAIN_CODE = re.compile(r"(?=.*\d)(?:[#*]*\d{3,10}[#*]*|\S{4,64})")
 
 
 def value_at(low: str, at: int, *, direct: bool) -> tuple[int, int] | None:
-    """The offsets of what may be a value and begins at `at`; in quotes, without the quotes."""
+    """Start and end of the possible value that begins at `at`, without its quotes; None if there is none."""
     if quoted := QUOTED.match(low, at):
         return quoted.span(2)
     is_said = direct or low[at - 2 : at] in (": ", "= ")

@@ -1,4 +1,4 @@
-"""What redaction found, and the text that stands in place of a value."""
+"""The findings of redaction, and the text that replaces a redacted value."""
 
 import re
 from dataclasses import dataclass

@@ -16,7 +16,7 @@ _NUMBERED_CODE = re.compile(r"(?:access )?(?:code|codigo|codice|kode|pin)s? ?\d{
 
 @lru_cache(maxsize=16384)
 def secret_kind(name: str) -> str | None:
-    """What a field of this name holds: "door code", "Wi-Fi password", "access instructions", "PIN"; None: no secret."""
+    """The kind of secret that a field of this name holds, such as "door code" or "PIN"; None if it holds no secret."""
     words = spaced(name[:LONGEST])
     if words in _COUNTED:
         return None
@@ -42,5 +42,5 @@ def label_kind(label: str) -> str | None:
 
 @lru_cache(maxsize=8192)
 def place_kind(name: str) -> str | None:
-    """What a code under this name opens, where the name says no more than the place: "Garage", "Front door 2"."""
+    """The kind of code that belongs to a name which is only a place: "Garage", "Front door 2". None for other names."""
     return terms.place_of_words(_NUMBERED.sub("", spaced(name[:LONGEST])))
