@@ -92,11 +92,17 @@ def window(chromium: Browser, sluice: Sluice, **options: object) -> Iterator[tup
         context.close()
 
 
+def go(page: Page, control: Locator) -> None:
+    """Clicks what leads to another page, and waits for it: between two pages there is no document to measure."""
+    with page.expect_navigation():
+        control.click()
+
+
 def log_in(page: Page, sluice: Sluice) -> None:
     page.goto("/admin/")
     page.get_by_label("Username").fill("admin")
     page.get_by_label("Password").fill(sluice.password)
-    page.get_by_role("button", name="Log in").click()
+    go(page, page.get_by_role("button", name="Log in"))
 
 
 def page_size(page: Page, sluice: Sluice) -> int:

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from gateway.logins import totp
 from tests.e2e.serving import Serving, serving
-from tests.e2e.test_browser import Sluice, chromium, log_in, window
+from tests.e2e.test_browser import Sluice, chromium, go, log_in, window
 
 pytestmark = pytest.mark.browser
 __all__ = ["chromium"]
@@ -41,7 +41,7 @@ def fits(page: Page) -> bool:
 
 def enter(page: Page, label: str, code: str, button: str) -> None:
     page.get_by_label(label).fill(code)
-    page.get_by_role("button", name=button).click()
+    go(page, page.get_by_role("button", name=button))
 
 
 def test_a_newcomer_sets_it_up_and_lives_with_it(chromium: Browser, sluice: Serving) -> None:
@@ -65,7 +65,7 @@ def test_a_newcomer_sets_it_up_and_lives_with_it(chromium: Browser, sluice: Serv
         assert Path(download.value.path()).read_text().split() == codes
         page.get_by_role("link", name="Go on").click()
         page.wait_for_url("**/admin/telemetry/telemetryrecord/")
-        page.get_by_role("button", name="Log out").click()
+        go(page, page.get_by_role("button", name="Log out"))
 
         log_in(page, server)
         enter(page, "Code from your app", app.code(), "Log in")
@@ -92,14 +92,14 @@ def test_its_pages_fit_and_complain_of_nothing(
         enter(page, "Code from your app", app.code(), "Switch on")
         assert fits(page)
         code = page.locator(".codes code").first.inner_text()
-        page.get_by_role("link", name="Go on").click()
+        go(page, page.get_by_role("link", name="Go on"))
         page.goto("/admin/second-factor/")
         assert fits(page)
-        page.get_by_role("button", name="Log out").click()
+        go(page, page.get_by_role("button", name="Log out"))
 
         log_in(page, server)
         assert fits(page)
-        page.get_by_role("link", name="Use a recovery code").click()
+        go(page, page.get_by_role("link", name="Use a recovery code"))
         enter(page, "Recovery code", "AAAA-BBBB-CCCC-DDDD", "Log in")
         expect(page.get_by_text("none of your recovery codes")).to_be_visible()
         assert fits(page)
