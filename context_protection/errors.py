@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from context_protection.redaction import mark, redact, secret_kind
+from context_protection.redaction import mark, path_kind, redact
 from context_protection.tokens import claude
 
 # JSON-RPC's own numbers, and the seed's for what JSON-RPC has none for.
@@ -66,7 +66,7 @@ class CallError(Exception):
 
 def _echoed(parameter: str, value: Any) -> Any:
     """The value for an error message, with secrets redacted: clients log errors and show them in transcripts."""
-    kind = next(filter(None, map(secret_kind, parameter.split("."))), None)
+    kind = path_kind(parameter)
     if kind is not None and value is not None:
         return mark(kind)
     return shown(redact(value)[0] if isinstance(value, (dict, list)) else value)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from context_protection.redaction import is_secret
+from context_protection.redaction import is_secret, kinds_of_path, path_kind
 from context_protection.redaction.folding import compact
 
 MARK = "[withheld: "
@@ -37,18 +37,18 @@ NOTHING_WITHHELD: Counts = {}
 def withheld_in(value: Any) -> Counts:
     """The masks in a JSON value, in its order, with how often each occurs."""
     found: Counter[Withheld] = Counter()
-    waiting: list[tuple[str, str, Any]] = [("", "", value)]
+    waiting: list[tuple[str, Any]] = [("", value)]
     while waiting:
-        path, name, at = waiting.pop()
+        path, at = waiting.pop()
         if isinstance(at, str):
             if MARK in at:
-                found.update(Withheld(path, kind, _how(at, name)) for kind in _MASK.findall(at))
+                found.update(Withheld(path, kind, _how(at, path)) for kind in _MASK.findall(at))
         elif isinstance(at, dict):
             below = f"{path}." if path else ""
-            waiting += [(f"{below}{key}", str(key), each) for key, each in reversed(at.items()) if _may_hold(each)]
+            waiting += [(f"{below}{key}", each) for key, each in reversed(at.items()) if _may_hold(each)]
         elif isinstance(at, list):
             below = f"{path}.*" if path else "*"
-            waiting += [(below, name, each) for each in reversed(at) if _may_hold(each)]
+            waiting += [(below, each) for each in reversed(at) if _may_hold(each)]
     return found
 
 
@@ -68,16 +68,16 @@ def _may_hold(value: Any) -> bool:
     return isinstance(value, (dict, list)) or (isinstance(value, str) and MARK in value)
 
 
-def _how(text: str, name: str) -> How:
+def _how(text: str, path: str) -> How:
     if not _MASK.fullmatch(text):
         return "text"
-    return "field" if is_secret(name) else "pair"
+    return "field" if path_kind(path) else "pair"
 
 
 def is_withheld(path: str, reveal: Collection[str]) -> bool:
     """Whether a name, or any step of a dotted path, is that of a secret which is not revealed (as of `redact`)."""
     steps = path.split(".")
-    secret = [number for number, step in enumerate(steps, start=1) if is_secret(step)]
+    secret = [number for number, kind in enumerate(kinds_of_path(path), start=1) if kind is not None]
     if not secret:
         return len(steps) > 1 and is_secret(path) and compact(path) not in _folded(frozenset(reveal))
     revealed = _folded(frozenset(reveal))

@@ -13,7 +13,7 @@ import orjson
 from context_protection import incoming
 from context_protection.errors import CallError, InvalidArgument, nearest, shown
 from context_protection.policy import DEFAULTS
-from context_protection.redaction import is_secret
+from context_protection.redaction import path_kind
 from gateway.operations import Operation
 
 _KINDS = {
@@ -249,7 +249,7 @@ def _suggestion(name: str, value: Any, schema: Mapping[str, Any], *, required: b
     """A value that would pass, as near to the given one as can be told."""
     if choices := _choices(schema):
         return f"Set {name} to {nearest(str(value), choices, cutoff=0.4) or choices[0]}."
-    if any(map(is_secret, name.split("."))):
+    if path_kind(name):
         return f"Correct {name}." if required else f"Correct {name}, or leave it out."
     if (repaired := _repaired(value, schema)) is not None:
         return f"Set {name} to {repaired}."

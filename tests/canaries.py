@@ -63,6 +63,11 @@ def planted(identifier: int = 7) -> Planted:
         "entry_codes": [plant("entry_codes"), plant("entry_codes.*")],
         "doorCodes": {"front": plant("doorCodes.front"), "back": plant("doorCodes.back")},
         "messages": [{"body": f"Hello! Gate code: {plant('messages.*.body')}"}, {"body": "See you soon."}],
+        "house": {
+            "entry": {"codes": [plant("house.entry.codes")]},
+            "door": {"main": {"code": plant("house.door.main.code")}},
+        },
+        "wifi": {"key": plant("wifi.key")},
         "stay": {"custom_fields": [{"title": "Gate code", "text": plant("stay.custom_fields.*.text")}]},
     }
     in_document = [next(codes), next(codes)]

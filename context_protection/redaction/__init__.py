@@ -4,8 +4,18 @@ Plain Python. A value that is masked is replaced by what it was: `[withheld: doo
 """
 
 from context_protection.redaction.findings import Finding, mark
-from context_protection.redaction.names import is_secret, secret_kind
+from context_protection.redaction.names import is_secret, kinds_of_path, path_kind, secret_kind
 from context_protection.redaction.prose import REACH, redact_text
 from context_protection.redaction.walk import redact
 
-__all__ = ["REACH", "Finding", "is_secret", "mark", "redact", "redact_text", "secret_kind"]
+__all__ = [
+    "REACH",
+    "Finding",
+    "is_secret",
+    "kinds_of_path",
+    "mark",
+    "path_kind",
+    "redact",
+    "redact_text",
+    "secret_kind",
+]

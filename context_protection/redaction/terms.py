@@ -54,6 +54,14 @@ def _pattern(branch: dict[str, dict]) -> str:  # type: ignore[type-arg]
     return f"(?:{joined})?" if "" in branch else joined
 
 
+_IDENTIFIERS = frozenset(term.replace(_BLANK, "") for term in _each(vocabulary.IDENTIFIERS))
+# What a code, a key or a password is called, whatever it opens.
+CODE_NAMES = frozenset(
+    term.replace(_BLANK, "") + plural
+    for table in (vocabulary.CODE_WORDS, vocabulary.NETWORK_KEYS)
+    for term in _each(table)
+    for plural in ("", "s")
+) | {"keypadnumber", "instruction", "instructions", "number"}
 _OWN = {
     term.replace(_BLANK, ""): kind
     for table in (vocabulary.FIELDS_ONLY, vocabulary.OF_THEIR_OWN)
@@ -200,11 +208,16 @@ def lock_of_words(words: str, *, or_door: bool) -> str | None:
     return None
 
 
+def _is_identifier(words: str) -> bool:
+    return words.replace(" ", "").removesuffix("s") in _IDENTIFIERS
+
+
 @lru_cache(maxsize=8192)
-def kind_of_words(words: str) -> str | None:
-    """The kind of secret that a name in folded words tells of; None where it is harmless."""
+def kind_of_words(words: str, *, of_field: bool = False) -> str | None:
+    """The kind of secret that a name in folded words tells of; None where it is harmless. `of_field`: a name that a
+    program gave, where the code of a house is its identifier."""
     match = _FIELD.search(words)
-    if match is None:
+    if match is None or (of_field and _is_identifier(match[0])):
         return None
     kind, _ = _kind_of(match)
     before, behind = _WORD.findall(words[: match.start()]), _WORD.findall(words[match.end() :])

@@ -4,6 +4,7 @@ Plain data. A name of a secret is
 - a place with a code word: "front door code", "Türcode", "code de la porte" (PLACES, CODE_WORDS, LINKS),
 - a network with a password word: "Wi-Fi key", "clé WPA" (NETWORKS, CODE_WORDS, NETWORK_KEYS), or
 - a word of its own: "PIN", "Kennwort", "API key" (OF_THEIR_OWN).
+A person who comes to the house has a code to get in, and stands among the PLACES.
 
 Terms stand without case and plural; umlauts are also found as `ue`, a blank also as `-`, `_` or nothing.
 """
@@ -41,13 +42,30 @@ PLACES: dict[str, Terms] = {
     "access code": {
         "en": "access, guest access, self check in, check in, checkin, locker, storage, storage room, mailbox, "
         "letterbox, shed, gym, pool, laundry, laundry room, basement, cellar, bike room, bin room, apartment, "
-        "flat, unlock, unlocking, arming, disarm, security, security gate",
+        "flat, unlock, unlocking, arming, disarm, security, security gate, bike shed, bike storage, bike cellar, "
+        "bike garage, ski room, ski locker, boot room, sauna, hot tub, fitness room, clubhouse, tennis court, "
+        "owner closet, owner's closet, linen closet, supply closet, closet, utility room, trash room, garbage room, "
+        "mail room, package room, parcel locker, parcel box, package locker, courtyard, stairwell, hallway, foyer, "
+        "rooftop, roof terrace, beach access, dock, concierge, concierge box, concierge desk, doorman, cleaner, "
+        "cleaning lady, cleaning crew, cleaning team, cleaning staff, housekeeper, maid, caretaker, janitor, "
+        "handyman, gardener, landscaper, plumber, electrician, technician, maintenance crew, maintenance staff, "
+        "contractor, staff, visitor, dog walker, pet sitter, house sitter, babysitter, nanny",
         "de": "Zugang, Zugriff, Zutritt, Keller, Fahrradkeller, Briefkasten, Waschküche, Wohnung, Schließfach, "
-        "Öffnung, Entsperr, Sicherheit",
-        "fr": "accès, ouverture, cave, boîte aux lettres, consigne, casier, appartement, local vélo, sécurité",
-        "es": "acceso, apertura, trastero, buzón, taquilla, consigna, apartamento, seguridad",
-        "it": "accesso, apertura, cantina, cassetta postale, armadietto, appartamento, sicurezza, sblocco",
-        "pt": "acesso, abertura, arrecadação, caixa de correio, cacifo, apartamento, segurança",
+        "Öffnung, Entsperr, Sicherheit, Fahrradraum, Skiraum, Skikeller, Müllraum, Abstellraum, Innenhof, Sauna, "
+        "Paketbox, Paketfach, Concierge, Portier, Reinigungskraft, Reinigungsteam, Reinigungspersonal, Putzfrau, "
+        "Putzkraft, Hausmeister, Hauswart, Handwerker, Gärtner, Besucher",
+        "fr": "accès, ouverture, cave, boîte aux lettres, consigne, casier, appartement, local vélo, sécurité, "
+        "local à vélos, local vélos, local poubelles, local à skis, conciergerie, concierge, gardien, femme de ménage, "
+        "équipe de ménage, agent d'entretien, personnel de ménage, jardinier, visiteur",
+        "es": "acceso, apertura, trastero, buzón, taquilla, consigna, apartamento, seguridad, "
+        "cuarto de bicicletas, cuarto de basuras, piscina, conserje, conserjería, limpiadora, personal de limpieza, "
+        "equipo de limpieza, señora de la limpieza, jardinero, visitante",
+        "it": "accesso, apertura, cantina, cassetta postale, armadietto, appartamento, sicurezza, sblocco, "
+        "deposito bici, locale bici, piscina, portineria, portiere, custode, donna delle pulizie, "
+        "addetto alle pulizie, addetta alle pulizie, personale delle pulizie, giardiniere, visitatore",
+        "pt": "acesso, abertura, arrecadação, caixa de correio, cacifo, apartamento, segurança, "
+        "arrecadação de bicicletas, piscina, porteiro, zelador, faxineira, diarista, empregada de limpeza, equipa de "
+        "limpeza, equipe de limpeza, jardineiro, visitante",
     },
     "keypad code": {
         "en": "keypad, key pad, touchpad, number pad, keycode panel, entry panel, door panel",
@@ -268,6 +286,38 @@ WHOLE_NAMES: dict[str, str] = {
     "proxy address": "host proxy email",
     "Wi-Fi login": "wifi username, wifi user, wi-fi username, wlan username",
 }
+
+# Identifiers of property systems where they name a field; in a sentence, "house code: 4711" opens a door.
+IDENTIFIERS: Terms = {
+    "en": "property code, house code, apartment code, flat code, building code, complex code, community code, "
+    "condo code, condominium code, premises code",
+    "de": "Hauscode, Gebäudecode, Wohnungscode",
+    "fr": "code appartement, code bâtiment, code résidence, code maison",
+    "es": "código apartamento, código del apartamento, código edificio, código del edificio, código casa, "
+    "código urbanización",
+    "it": "codice appartamento, codice edificio, codice casa, codice condominio, codice palazzo",
+    "pt": "código apartamento, código do apartamento, código edifício, código do edifício, código prédio, "
+    "código do prédio, código casa, código condomínio",
+}
+
+# Objects that hold a key or a code of their own which is no secret: {"account": {"key": "acc-1"}}.
+HOLDERS_WITH_KEYS = word_set(
+    """
+    account app application apartment flat guest login master staff storage subscription user visitor appartement
+    wohnung apartamento appartamento besucher visiteur visitante visitatore
+    """
+)
+# The name of a value, that says what it is only with the name of the object which holds it.
+VALUE_NAMES = word_set("value values val wert werte valeur valeurs valor valores valore valori digits")
+# Beside a value these make it a measure or a price.
+MEASURED = word_set("unit units uom currency price amount cost min max")
+# Names of what lies between a thing and its code: {"entry": {"main": {"code": "4711"}}}.
+BETWEEN = word_set(
+    """
+    data item items list details detail info main front back side rear left right upper lower primary secondary current
+    default first second third new old temporary permanent attributes properties fields content result object common
+    """
+)
 
 # Between a code word and its place: "code FOR THE front door", "código DE LA puerta".
 LINKS: Terms = {

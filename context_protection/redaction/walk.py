@@ -11,7 +11,7 @@ from context_protection.redaction import pairs
 from context_protection.redaction.codes import is_plain_code
 from context_protection.redaction.findings import MARK, Finding, mark
 from context_protection.redaction.folding import compact, folded
-from context_protection.redaction.names import label_kind, place_kind
+from context_protection.redaction.names import holder_below, label_kind, place_kind
 from context_protection.redaction.objects import fields_of
 from context_protection.redaction.prose import redact_text
 
@@ -52,18 +52,18 @@ class _Search:
     def __init__(self, reveal: Iterable[str]) -> None:
         self.revealed = frozenset(".".join(map(compact, name.split("."))) for name in reveal)
         self.changes: list[tuple[tuple[str | int, ...], Any, Finding]] = []
-        self.stack: list[tuple[Any, Path, str, bool]] = []  # value, path, name of the field, under custom fields
+        self.stack: list[tuple[Any, Path, str, bool]] = []  # value, path, holder, under custom fields
 
     def run(self, value: Any) -> None:
         self.stack.append((value, (), "", False))
         while self.stack:
-            node, path, name, custom = self.stack.pop()
+            node, path, within, custom = self.stack.pop()
             if isinstance(node, dict):
-                self._object(node, path, name, custom)
+                self._object(node, path, within, custom)
             elif isinstance(node, list):
-                self._list(node, path, name, custom)
+                self._list(node, path, within, custom)
             elif isinstance(node, str):
-                self._text(node, path, name)
+                self._text(node, path, _name_at(path))
 
     def _object(self, node: dict[str, Any], path: Path, within: str, custom: bool) -> None:
         fields = fields_of(tuple(node), within=within, custom=custom)
@@ -79,7 +79,7 @@ class _Search:
                 continue  # most fields of most records
             if self.revealed and self._is_revealed(name, path):
                 continue
-            if opens is not None and _are_codes(below):
+            if opens is not None and _holds_code(below):
                 self._change((path, name), mark(opens), name, opens, "field")
                 continue
             if field.kind is not None and not _is_schema(below):
@@ -87,11 +87,11 @@ class _Search:
             elif isinstance(below, str):
                 self._labelled(below, (path, name), name, "field")
             elif isinstance(below, (dict, list)):
-                self.stack.append((below, (path, name), name, field.is_custom))
+                self.stack.append((below, (path, name), holder_below(within, name), field.is_custom))
             elif field.is_place and isinstance(below, int):
                 self._labelled(str(below), (path, name), name, "field")
 
-    def _list(self, node: list[Any], path: Path, name: str, custom: bool) -> None:
+    def _list(self, node: list[Any], path: Path, within: str, custom: bool) -> None:
         if (
             len(node) == 2
             and isinstance(node[0], str)
@@ -101,11 +101,11 @@ class _Search:
             label = node[0]
             is_label = len(label) <= pairs.LONGEST_LABEL and not self._is_revealed(label, path)
             if is_label and self._labelled(str(node[1]), (path, 1), label, "pair"):
-                self._text(label, (path, 0), name)  # which may be a sentence that tells a code itself
+                self._text(label, (path, 0), _name_at(path))  # which may be a sentence that tells a code itself
                 return
         for at, below in enumerate(node):
             if isinstance(below, (dict, list)) or (isinstance(below, str) and _may_tell(below)):
-                self.stack.append((below, (path, at), name, custom))
+                self.stack.append((below, (path, at), within, custom))
 
     def _pair(self, node: dict[str, Any], path: Path, values: tuple[str, ...]) -> set[str]:
         """Those of the fields with values that belong to the object's label, and are dealt with."""
@@ -229,13 +229,25 @@ def _is_worth_reading(value: str) -> bool:
     return bool(_DIVIDER.search(value) and _DIGIT_OR_QUOTE.search(value) and _LETTERS.search(value))
 
 
-def _are_codes(value: Any) -> bool:
-    """Whether a lock may take the value, or each of a list."""
-    if isinstance(value, list):
-        return bool(value) and all(not isinstance(each, list) and _are_codes(each) for each in value)
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
-        return False
-    return is_plain_code(folded(str(value).strip()))
+def _holds_code(value: Any) -> bool:
+    """Whether a lock may take the value, or one below it."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, (dict, list)):
+            waiting += each.values() if isinstance(each, dict) else each
+        elif isinstance(each, (str, int)) and not isinstance(each, bool) and is_plain_code(folded(str(each).strip())):
+            return True
+    return False
+
+
+def _name_at(path: Path) -> str:
+    """Of the field that a text, or the list around it, stands in."""
+    while path:
+        path, key = path
+        if isinstance(key, str):
+            return key
+    return ""
 
 
 def _keys(path: Path) -> tuple[str | int, ...]:

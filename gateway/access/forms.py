@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib.admin.widgets import FilteredSelectMultiple
 
-from context_protection.redaction import is_secret
+from context_protection.redaction import path_kind
 from gateway.access.models import ApiKey
 from gateway.operations import catalogue
 
@@ -59,7 +59,7 @@ class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
         for name in names:
             if len(name) > LONGEST_NAME:
                 raise forms.ValidationError(f"“{name[:40]}…” is longer than {LONGEST_NAME} characters. Shorten it.")
-            if not is_secret(name):
+            if path_kind(name) is None:
                 raise forms.ValidationError(
                     f"“{name}” is not withheld: every key sees it already. Name fields as the page “Withheld fields” "
                     "has them, without the path before the name, such as doorCode."

@@ -159,3 +159,75 @@ def test_a_code_of_anything_else_stays(value: Any):
 def test_a_cell_in_a_secret_column_is_masked_whole(cell: Any, others: list[str]):
     redacted, _ = redact({"columns": ["Password"], "rows": [[cell, *others]]})
     assert redacted["rows"][0][0] == "[withheld: password]"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"entry": {"codes": ["4711#"]}},
+        {"entry": {"codes": [{"id": 1, "digits": "4711"}]}},
+        {"door": {"code": "4711"}},
+        {"house": {"entry": {"codes": ["4711", "main"]}}},
+        {"house": {"entry": [{"code": 4711}, {"code": "main"}]}},
+        {"entry": {"main": {"code": "4711"}}},
+        {"door": {"codes": {"front": "4711", "back": "4712"}}},
+        {"doors": {"101": {"code": "4711"}}},
+        {"access": {"data": [[{"code": "4711"}]]}},
+        {"access": {"instructions": "The key lies under stone 4711."}},
+        {"wifi": {"key": "sunflower-4711"}},
+        {"wifi": {"keys": ["sunflower 4711"]}},
+        {"network": {"guest": {"password": "4711"}}},
+        {"api": {"key": "ab-4711"}},
+        {"gate": {"value": 4711}},
+        {"gate": {"value": "4711#"}},
+        {"garage": {"values": ["4711"]}},
+        {"keypad": {"number": "4711"}},
+        {"cleaner": {"code": "4711"}},
+        {"puerta": {"codigo": "4711"}},
+        {"Haustür": {"Code": "4711"}},
+        {"wlan": {"schluessel": "4711 Blumen"}},
+    ],
+    ids=str,
+)
+def test_a_field_is_secret_by_its_name_and_that_of_its_object(value: Any):
+    assert "4711" not in str(redact(value)[0])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"country": {"code": "DE"}},
+        {"currency": {"code": "EUR1"}},
+        {"error": {"code": 4711}},
+        {"promo": {"code": "SUMMER26"}},
+        {"booking": {"entry": {"key": "row-7"}}},
+        {"entry": {"code": "main"}},
+        {"entries": [{"code": "A1000"}]},
+        {"entry": {"number": 4711, "value": 4711}},
+        {"property": {"code": "LX-4711"}},
+        {"building": {"code": "B4711"}},
+        {"apartment": {"code": "A4711"}},
+        {"user": {"code": "U4711"}},
+        {"guest": {"code": "G-4711"}},
+        {"account": {"key": "acc-4711"}},
+        {"storage": {"key": "s3-4711"}},
+        {"door": {"number": 4711, "floor": {"code": "F4711"}}},
+        {"door": {"keys": 2, "count": 4711}},
+        {"garage": {"value": 1500, "currency": "EUR"}},
+        {"gate": {"name": "Width", "value": 1200}},
+        {"gate": {"value": 12}},
+        {"wifi": {"speed": {"value": 300}}},
+        {"listing": {"value": 4711, "code": "L4711"}},
+        {"hasDoor": {"code": "ok-4711"}},
+        {"door": {"code": None, "codes": []}},
+    ],
+    ids=str,
+)
+def test_a_field_of_another_object_stays(value: Any):
+    assert redact(value) == (value, [])
+
+
+def test_a_nested_secret_is_revealed_by_its_path():
+    value = {"units": [{"entry": {"codes": ["4711"]}, "wifi": {"key": "sunflower"}}]}
+    redacted, _ = redact(value, frozenset({"units.entry.codes"}))
+    assert redacted == {"units": [{"entry": {"codes": ["4711"]}, "wifi": {"key": "[withheld: Wi-Fi password]"}}]}
