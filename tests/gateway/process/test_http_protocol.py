@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 import pytest
+from uvicorn.server import ServerState
 
 from gateway.process.unfinished import Unfinished
-from tests.gateway.process.wire import PATIENCE, Wire, listening
+from tests.gateway.process.wire import PATIENCE, Wire, Written, listening, protocols
 
 HEAD_BYTES = 2000  # the limit of most tests here
 HOST = b"Host: localhost\r\n"
@@ -513,6 +514,27 @@ async def test_pipelined_requests_wait_unread():
         assert application.calls == ["/slow", "/other"]
         application.let_go.set()
         assert [(await wire.response()).status for _ in range(1001)] == [200] * 1001
+
+
+@pytest.mark.parametrize(
+    "reads",
+    [[get("/slow")], [post(b"x", "/slow")], [post(b"xy", "/slow")[:-2], b"xy"], [post(b"xy", "/slow")[:-1], b"y"]],
+    ids=["no body", "a body", "a body in its own read", "a body in two reads"],
+)
+async def test_what_follows_a_request_in_the_same_read_is_not_parsed_with_it(reads: list[bytes]):
+    application, transport = Application(), Written()
+    protocol = protocols(application, ServerState())()
+    protocol.connection_made(transport)
+    protocol.data_received(post(b"before"))
+    await transport.until(1)
+    for read in reads[:-1]:
+        protocol.data_received(read)
+    protocol.data_received(reads[-1] + b"nonsense\r\n\r\n")
+    application.let_go.set()
+    await transport.until(3)
+    protocol.connection_lost(None)
+    assert [each.split()[1] for each in transport.writes] == [b"200", b"200", b"400"]
+    assert transport.writes[0].endswith(b"\r\n\r\nbefore"), "an answer leaves in one write"
 
 
 async def test_a_flood_of_pipelined_requests_is_not_taken_in():

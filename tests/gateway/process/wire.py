@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -75,17 +75,54 @@ class Server:
                 await writer.wait_closed()
 
 
+class Written(asyncio.Transport):
+    """What each write held, of a connection whose reads a test makes itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writes: list[bytes] = []
+        self.is_closed = False
+        self._written = asyncio.Event()
+
+    def write(self, data: Any) -> None:
+        self.writelines([data])
+
+    def writelines(self, list_of_data: Iterable[Any]) -> None:
+        self.writes.append(b"".join(list_of_data))
+        self._written.set()
+
+    def can_write_eof(self) -> bool:
+        return False
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    async def until(self, number: int) -> None:
+        """That many writes have been made."""
+        async with asyncio.timeout(PATIENCE):
+            while len(self.writes) < number:
+                self._written.clear()
+                await self._written.wait()
+
+
+def protocols(
+    application: Any, state: ServerState, unfinished: Unfinished | None = None, **limits: Any
+) -> Callable[[], Any]:
+    """Makes what serves a connection."""
+    config = uvicorn.Config(application, lifespan="off", log_config=None, access_log=False, ws=SmallWebSocket)
+    config.load()
+    make = bounded_http(Limits(**{"linger_seconds": 0.2, **limits}), unfinished)
+    return lambda: make(config=config, server_state=state, app_state={})
+
+
 @asynccontextmanager
 async def listening(application: Any, unfinished: Unfinished | None = None, **limits: Any) -> AsyncIterator[Server]:
     """`limits`: those that are not the usual ones."""
-    config = uvicorn.Config(application, lifespan="off", log_config=None, access_log=False, ws=SmallWebSocket)
-    config.load()
     state, together = ServerState(), Unfinished() if unfinished is None else unfinished
-    make = bounded_http(Limits(**{"linger_seconds": 0.2, **limits}), together)
-
-    def protocol() -> Any:
-        return make(config=config, server_state=state, app_state={})
-
+    protocol = protocols(application, state, together, **limits)
     server = await asyncio.get_running_loop().create_server(protocol, "127.0.0.1", 0)
     try:
         yield Server(server.sockets[0].getsockname()[1], together)
