@@ -15,6 +15,7 @@ from context_protection.revisions import revisions
 from gateway.access.callers import Caller
 from gateway.access.models import ApiKey
 from gateway.connectors.hostaway.models import Booking
+from gateway.logins.hashing import YieldingHasher
 from gateway.operations import catalogue
 from gateway.process import bridge
 from telemetry import recorder, rejections
@@ -60,6 +61,15 @@ def static_files_are_looked_for_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ServeStaticMiddleware, "add_files_from_finders", add)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def rounds_of_a_hash() -> Iterator[int]:
+    """How many there are outside of tests: a million, 0.4 s a login. Tests whose matter they are set them back."""
+    with pytest.MonkeyPatch.context() as patch:
+        shipped = YieldingHasher.iterations
+        patch.setattr(YieldingHasher, "iterations", 1)
+        yield shipped
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,11 @@ from gateway.logins.hashing import NICENESS, YieldingHasher
 PASSWORD = "orchard-lantern-52"
 
 
+@pytest.fixture(autouse=True)
+def as_outside_of_tests(rounds_of_a_hash: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(YieldingHasher, "iterations", rounds_of_a_hash)
+
+
 def test_hashes_of_django_and_ours_are_the_same():
     assert YieldingHasher().encode(PASSWORD, "salt") == PBKDF2PasswordHasher().encode(PASSWORD, "salt")
     assert check_password(PASSWORD, PBKDF2PasswordHasher().encode(PASSWORD, "salt"))
