@@ -1,20 +1,25 @@
 """One Sluice as a newcomer starts it: `manage.py serve` in an empty environment, with a data directory of its own."""
 
+import atexit
 import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import httpx2
 
 ROOT = Path(__file__).resolve().parents[2]
 STOP_SECONDS = 15
+DATABASE = "sluice.sqlite3"
 
 
 @dataclass(frozen=True)
@@ -52,10 +57,20 @@ def until_it_stops_listening(sluice: Serving) -> None:
 
 @contextmanager
 def serving(
-    data_dir: Path, command: Sequence[str] = ("manage.py", "serve", "--port", "0"), **variables: str
+    data_dir: Path,
+    command: Sequence[str] = ("manage.py", "serve", "--port", "0"),
+    *,
+    empty: bool = False,
+    **variables: str,
 ) -> Iterator[Serving]:
-    """Starts it on any free port, and stops it as a supervisor does. `variables` of the environment."""
-    environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(data_dir), "PYTHONUNBUFFERED": "1", **variables}
+    """Starts it on any free port, and stops it as a supervisor does. `variables` of the environment.
+
+    A database in `data_dir` has its tables already, which saves the start two thirds of its time; `empty` leaves them
+    to the start too. All rows are always the start's to make."""
+    environment = _environment(data_dir, **variables)
+    if not empty and "DATABASE_URL" not in variables:
+        data_dir.mkdir(mode=0o700, exist_ok=True)
+        shutil.copy(_migrated() / DATABASE, data_dir)
     process = subprocess.Popen(
         [sys.executable, *command],
         cwd=ROOT,
@@ -71,6 +86,20 @@ def serving(
         process.wait(STOP_SECONDS)
         assert process.stdout is not None
         process.stdout.close()
+
+
+def _environment(data_dir: Path, **variables: str) -> dict[str, str]:
+    return {"PATH": os.environ["PATH"], "DATA_DIR": str(data_dir), "PYTHONUNBUFFERED": "1", **variables}
+
+
+@cache
+def _migrated() -> Path:
+    """A data directory with a database that has its tables and no more."""
+    directory = Path(tempfile.mkdtemp(prefix="sluice-migrated-"))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    subprocess.run(command, cwd=ROOT, env=_environment(directory), check=True, capture_output=True)
+    return directory
 
 
 def _welcomed(process: "subprocess.Popen[str]", environment: dict[str, str]) -> Serving:

@@ -34,7 +34,7 @@ from tests.properties.desk import real_tokens
 
 @pytest.fixture(scope="module")
 def sluice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    with serving(tmp_path_factory.mktemp("sluice")) as running:
+    with serving(tmp_path_factory.mktemp("sluice"), empty=True) as running:
         yield running
 
 
