@@ -13,6 +13,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SUITES := tests/conformance
 CLIENTS := tests/e2e/typescript
+# A file's tests share its servers, and files are begun in the order of tests/conftest.py.
+PROCESSES := --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 .PHONY: run test smoke check bench conformance cluster lock clean
 .DEFAULT_GOAL := run
@@ -22,11 +24,11 @@ run: $(VENV)/.run
 
 # Where npm is missing, or fetches nothing, the tests say at their end what they skipped.
 test: $(VENV)/.dev $(if $(shell command -v npm),$(CLIENTS)/node_modules/.installed)
-	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest $(PROCESSES) $(ARGS)
 
 # What another Python could make different: every import, the core, a server and a client's call.
 smoke: $(VENV)/.dev
-	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m "not stores and not cluster" $(ARGS) tests/test_imports.py \
+	@$(BIN)/python -m pytest $(PROCESSES) -m "not stores and not cluster" $(ARGS) tests/test_imports.py \
 		tests/context_protection --ignore tests/context_protection/results --ignore tests/context_protection/test_texts.py \
 		"tests/e2e/test_clients.py::test_an_account_is_read_through_the_official_sdk"
 

@@ -1,8 +1,10 @@
 """What every test may count on: the sample account in the database, blocking code on the test's own thread."""
 
 import inspect
+import os
 from collections.abc import Iterator
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +24,8 @@ from telemetry import recorder, rejections
 from tests.doors import Doors
 from tests.gateway.connectors.tools import invented
 
+SERVERS = Path(__file__).parent / "e2e"
+
 # The laws over more payloads: make test ARGS="tests/properties --hypothesis-profile=thorough"
 settings.register_profile("default", max_examples=25, deadline=None)
 settings.register_profile("thorough", max_examples=1000, deadline=None)
@@ -30,10 +34,19 @@ settings.load_profile("default")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`-m stores`: what another database or Redis could make different. All else proves the same on any of them."""
+    """`-m stores`: what another database or Redis could make different. All else proves the same on any of them.
+
+    Files that start servers take minutes. They come first, so that no process of a run is left alone with one."""
     for item in items:
         if item.get_closest_marker("django_db") or "db" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.stores)
+    items.sort(key=lambda item: SERVERS not in item.path.parents)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: who waits for a server leaves its own to another."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(tryfirst=True)

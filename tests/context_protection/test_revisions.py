@@ -104,7 +104,6 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
 
 
 @pytest.mark.cluster
-@pytest.mark.xdist_group("cluster")
 @pytest.mark.parametrize("way", ["announced", "redis://127.0.0.1:1/0", ""])
 def test_another_process_follows_by_announcement_or_while_redis_is_away_by_looking(stores: Stores, way: str):
     environment = stores.environment | {"DJANGO_SETTINGS_MODULE": "gateway.settings", "LOG_LEVEL": "ERROR"}

@@ -40,7 +40,7 @@ from tests.e2e.clusters import (
 )
 from tests.e2e.test_sockets import ask, closed, connected, heard
 
-pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
+pytestmark = pytest.mark.cluster
 
 LOG = "sync-2026-11.log"
 MOMENT = 1.0  # seconds for a change to reach the other processes; announced over Redis, it takes milliseconds

@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.clusters import Stores, own_stores
 
-pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
+pytestmark = pytest.mark.cluster
 
 
 @pytest.fixture(scope="module")
