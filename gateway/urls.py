@@ -21,5 +21,6 @@ urlpatterns = [
 ]
 
 handler400 = "gateway.api.errors.bad_request"
+handler403 = "gateway.api.errors.not_permitted"
 handler404 = "gateway.api.errors.page_not_found"
 handler500 = "gateway.api.errors.server_error"

@@ -53,7 +53,7 @@ class ApiKeyAdmin(HistoryAdmin):
         if not change:
             secret = new_key()
             obj.digest, obj.prefix = digest(secret), prefix(secret)
-            message = "The key of {}, shown this once: {}"
+            message = "The key of {}, shown this once: <code>{}</code>"
             messages.warning(request, format_html(message, obj.name, secret))
         for sentence in broken_by_hiding(obj.hidden_tools):
             messages.warning(request, sentence)

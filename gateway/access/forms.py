@@ -49,6 +49,9 @@ class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
             if name in self.fields:
                 chosen: Iterable[str] = getattr(self.instance, name)
                 self.fields[name].choices = _choices(chosen)  # type: ignore[attr-defined]
+        if "expires_at" in self.fields:
+            for part, what in zip(self.fields["expires_at"].widget.widgets, ("day", "time"), strict=True):
+                part.attrs["aria-label"] = f"Expires at, {what}"
         self.initial["reveal"] = ", ".join(self.instance.reveal)
 
     def clean_reveal(self) -> list[str]:

@@ -143,7 +143,19 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         reason="csrf_failed",
         suggestion="Open the page again and send the form anew; programs call /api/v1.",
     )
-    return HttpResponse(dumps(error.document()), status=403, content_type="application/json")
+    sentence = "Its security token is missing or has expired. Go back, load the page again and send the form anew."
+    return answer_page(request, error, "The form was not accepted", sentence)
+
+
+def not_permitted(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """handler403: staff without the right to what they asked for."""
+    error = NotAllowed(
+        "Your user lacks the permission for this.",
+        reason="not_permitted",
+        suggestion="Ask an administrator for the permission, or log in as a user who has it.",
+    )
+    sentence = "Your user lacks the permission for it. Ask an administrator, who gives permissions under Users."
+    return answer_page(request, error, "You may not open this page", sentence)
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

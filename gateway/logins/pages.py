@@ -41,6 +41,7 @@ def code_page(request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(reverse("admin:login"))
     is_recovery = "recovery" in request.GET
     form = CodeForm(request.POST or None, is_recovery=is_recovery)
+    form.fields["code"].widget.attrs["autofocus"] = True
     if form.is_valid():
         proof = _proved(request, waiting.user, waiting.factor, form)
         if proof is not None:

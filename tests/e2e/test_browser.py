@@ -98,9 +98,9 @@ def go(page: Page, control: Locator) -> None:
         control.click()
 
 
-def log_in(page: Page, sluice: Sluice) -> None:
+def log_in(page: Page, sluice: Sluice, name: str = "admin") -> None:
     page.goto("/admin/")
-    page.get_by_label("Username").fill("admin")
+    page.get_by_label("Username").fill(name)
     page.get_by_label("Password").fill(sluice.password)
     go(page, page.get_by_role("button", name="Log in"))
 

@@ -68,6 +68,7 @@ def test_a_newcomer_sets_it_up_and_lives_with_it(chromium: Browser, sluice: Serv
         go(page, page.get_by_role("button", name="Log out"))
 
         log_in(page, server)
+        expect(page.get_by_label("Code from your app")).to_be_focused()
         enter(page, "Code from your app", app.code(), "Log in")
         page.get_by_role("link", name="Two-factor authentication").click()
         expect(page.get_by_text("10 recovery codes left")).to_be_visible()

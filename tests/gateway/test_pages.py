@@ -6,7 +6,7 @@ from html import unescape
 
 import pytest
 from django.conf import settings
-from django.test import RequestFactory
+from django.test import Client, RequestFactory
 from django.utils import timezone
 
 from context_protection.models import TokenBudget
@@ -221,3 +221,32 @@ def test_a_failure_is_told_to_programs_as_json():
     response = server_error(RequestFactory().get("/api/v1/bookings", headers=BROWSER))
     assert response.status_code == 500
     assert json.loads(response.content)["error"]["reason"] == "internal_error"
+
+
+@pytest.fixture
+def clerk(client, django_user_model):
+    client.force_login(django_user_model.objects.create_user("clerk", is_staff=True))
+    return client
+
+
+@pytest.mark.django_db
+def test_browsers_get_a_page_where_the_user_lacks_the_permission(clerk):
+    response = clerk.get("/admin/access/apikey/", headers=BROWSER)
+    assert response.status_code == 403
+    assert "You may not open this page" in text(response)
+    assert 'href="/admin/"' in text(response)
+    assert len(response.content) < 2000
+
+
+@pytest.mark.django_db
+def test_programs_get_json_where_the_user_lacks_the_permission(clerk):
+    response = clerk.get("/admin/access/apikey/", headers={"accept": "application/json"})
+    assert response.status_code == 403
+    assert response.json()["error"]["reason"] == "not_permitted"
+
+
+@pytest.mark.parametrize(("accept", "expected"), [(BROWSER["accept"], "<h1>"), ("*/*", '"csrf_failed"')])
+def test_a_form_without_its_token_is_told_in_the_form_that_is_asked_for(accept, expected):
+    response = Client(enforce_csrf_checks=True).post("/admin/login/", headers={"accept": accept})
+    assert response.status_code == 403
+    assert expected in text(response)

@@ -1,0 +1,174 @@
+"""Pages of the admin that operators and people with few rights open: they fit, say what they are, and lead on."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.clusters import seconds_until
+from tests.e2e.serving import serving
+from tests.e2e.test_browser import Sluice, chromium, go, log_in, shown, window
+
+pytestmark = pytest.mark.browser
+__all__ = ["chromium"]
+
+BOOKING = "/api/v1/bookings/43000003"
+KEYS = "/admin/access/apikey/"
+WITHHELD = "/admin/telemetry/withheldfield/"
+VIEWER = "looks-only-2026"
+MAKE_VIEWER = f"""
+from django.contrib.auth.models import Permission, User
+viewer = User.objects.create_user("viewer", password="{VIEWER}", is_staff=True)
+viewer.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
+"""
+# What people read or fill in, and where it ends.
+CUT_OFF = """() => [...document.querySelectorAll("main :is(h1, p, th, td, label, input, select, textarea, code)")]
+  .filter(each => each.checkVisibility() && each.getBoundingClientRect().right > innerWidth)
+  .map(each => each.outerHTML.slice(0, 120))"""
+UNNAMED = """() => [...document.querySelectorAll("main :is(input:not([type=hidden]), select, textarea)")]
+  .filter(each => each.checkVisibility() && !["submit", "button"].includes(each.type))
+  .filter(each => !each.labels.length && !each.ariaLabel && !each.getAttribute("aria-labelledby"))
+  .map(each => each.outerHTML.slice(0, 120))"""
+FOCUSED = """() => {
+  const style = getComputedStyle(document.activeElement), box = document.activeElement.getBoundingClientRect();
+  const drawn = parseFloat(style.outlineWidth) > 0 && style.outlineStyle !== "none" || style.boxShadow !== "none";
+  return {id: document.activeElement.id, name: document.activeElement.name, seen: drawn && box.width > 1};
+}"""
+PHONE_AND_DESK = pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+
+
+@pytest.fixture(scope="module")
+def sluice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sluice]:
+    with serving(tmp_path_factory.mktemp("pages")) as running:
+        made = running.manage("shell", "-c", MAKE_VIEWER)
+        assert made.returncode == 0, made.stderr
+        yield Sluice(running.base, running.password, running.key)
+
+
+def fits(page: Page) -> None:
+    assert page.evaluate(CUT_OFF) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing sticks out"
+
+
+@PHONE_AND_DESK
+def test_withheld_fields_are_listed_within_the_screen(
+    chromium: Browser, sluice: Sluice, width: int, scheme: str
+) -> None:
+    size = {"width": width, "height": 900}
+    with window(chromium, sluice, color_scheme=scheme, viewport=size) as (page, complaints):
+        log_in(page, sluice)
+        assert page.request.get(BOOKING, headers={"Authorization": f"Bearer {sluice.key}"}).ok
+        seconds_until(lambda: "guestPortalRevampUrl" in shown(page, WITHHELD), 10)
+        fits(page)
+        expect(page.get_by_role("cell", name="doorCode", exact=True)).to_be_visible()
+        go(page, page.get_by_role("row", name="doorCode").get_by_role("link").first)
+        expect(page.get_by_text("door code", exact=True)).to_be_visible()
+        expect(page.get_by_text("Field withheld")).to_be_visible()
+        expect(page.get_by_role("link", name="History")).to_have_count(0)
+        fits(page)
+        assert complaints == []
+
+
+@PHONE_AND_DESK
+def test_a_key_that_reveals_fields_is_made_seen_and_changed(
+    chromium: Browser, sluice: Sluice, width: int, scheme: str
+) -> None:
+    size = {"width": width, "height": 900}
+    name = f"desk-{width}"
+    with window(chromium, sluice, color_scheme=scheme, viewport=size) as (page, complaints):
+        log_in(page, sluice)
+        page.goto(f"{KEYS}add/")
+        page.get_by_label("Name:").fill(name)
+        page.get_by_label("Revealed fields").fill("guestName")
+        fits(page)
+        assert page.evaluate(UNNAMED) == []
+        go(page, page.get_by_role("button", name="Save", exact=True))
+        expect(page.locator(".field-reveal .errorlist")).to_contain_text("“guestName” is not withheld")
+        page.get_by_label("Revealed fields").fill("doorCode, wifiPassword")
+        go(page, page.get_by_role("button", name="Save", exact=True))
+
+        secret = page.locator(".messagelist code").inner_text()
+        fits(page)
+        expect(page.get_by_role("row", name=name)).to_contain_text("doorCode, wifiPassword")
+        assert page.request.get(BOOKING, headers={"Authorization": f"Bearer {secret}"}).ok
+
+        go(page, page.locator("#result_list").get_by_role("link", name=name))
+        page.get_by_label("Revealed fields").fill("doorCode")
+        go(page, page.get_by_role("button", name="Save and continue editing"))
+        go(page, page.get_by_role("link", name="History"))
+        expect(page.locator("#change-history")).to_contain_text("[doorCode, wifiPassword] → [doorCode]")
+        fits(page)
+        assert complaints == []
+
+
+def test_the_tab_key_reaches_what_a_key_is_made_of(chromium: Browser, sluice: Sluice) -> None:
+    with window(chromium, sluice, viewport={"width": 1440, "height": 900}) as (page, _):
+        log_in(page, sluice)
+        page.goto(f"{KEYS}add/")
+        expect(page.get_by_label("Name:")).to_be_focused()
+        wanted = ["name", "expires_at_0", "expires_at_1", "tool_listing", "reveal", "_save"]
+        reached = []
+        while wanted[-1] not in reached:
+            focused = page.evaluate(FOCUSED)
+            assert focused["seen"], focused
+            reached.append(focused["name"])
+            assert len(reached) < 60, reached
+            page.keyboard.press("Tab")
+        assert [each for each in reached if each in wanted] == wanted
+
+
+@PHONE_AND_DESK
+def test_who_may_only_look_is_told_so_and_led_back(chromium: Browser, sluice: Sluice, width: int, scheme: str) -> None:
+    size = {"width": width, "height": 900}
+    viewer = replace(sluice, password=VIEWER)
+    with window(chromium, sluice, color_scheme=scheme, viewport=size) as (page, complaints):
+        log_in(page, viewer, "viewer")
+        page.goto(KEYS)
+        fits(page)
+        go(page, page.get_by_role("link", name="first-key"))
+        expect(page.get_by_role("button", name="Save")).to_have_count(0)
+        fits(page)
+        assert complaints == []
+        page.goto(f"{KEYS}add/")
+        expect(page.get_by_role("heading", name="You may not open this page")).to_be_visible()
+        assert scheme in page.evaluate("getComputedStyle(document.documentElement).colorScheme")
+        fits(page)
+        go(page, page.get_by_role("link", name="Admin"))
+        expect(page.get_by_role("heading", name="Operations")).to_be_visible()
+
+
+@PHONE_AND_DESK
+def test_five_wrong_passwords_lead_to_a_page_that_says_how_long(
+    chromium: Browser, sluice: Sluice, width: int, scheme: str
+) -> None:
+    size = {"width": width, "height": 900}
+    with window(chromium, sluice, color_scheme=scheme, viewport=size) as (page, _):
+        for _ in range(5):
+            log_in(page, replace(sluice, password="wrong"), f"nobody-{width}")
+            expect(page.get_by_text("Please enter the correct username and password")).to_be_visible()
+            fits(page)
+        log_in(page, replace(sluice, password="wrong"), f"nobody-{width}")
+        expect(page.get_by_role("heading", name="Too many failed logins")).to_be_visible()
+        expect(page.get_by_text("Try again in 15 minutes")).to_be_visible()
+        fits(page)
+        expect(page.get_by_role("link", name="Home page")).to_be_visible()
+
+
+@PHONE_AND_DESK
+def test_the_password_page_fits_and_says_what_is_wrong(
+    chromium: Browser, sluice: Sluice, width: int, scheme: str
+) -> None:
+    size = {"width": width, "height": 900}
+    with window(chromium, sluice, color_scheme=scheme, viewport=size) as (page, complaints):
+        log_in(page, replace(sluice, password=VIEWER), "viewer")
+        go(page, page.get_by_role("link", name="Change password"))
+        fits(page)
+        assert page.evaluate(UNNAMED) == []
+        page.get_by_label("Old password").fill(VIEWER)
+        page.get_by_label("New password:").fill("an-entirely-new-one")
+        page.get_by_label("New password confirmation").fill("another-one")
+        go(page, page.get_by_role("button", name="Change my password"))
+        expect(page.get_by_text("The two password fields didn’t match.")).to_be_visible()
+        fits(page)
+        assert complaints == []
