@@ -219,7 +219,7 @@ def hostaway(**choices: Any) -> Iterator[Hostaway]:
                 return
             status, document = answer
             is_text = isinstance(document, str)
-            data = (document if is_text else json.dumps(document)).encode()
+            data = document if isinstance(document, bytes) else (document if is_text else json.dumps(document)).encode()
             self.send_response(status)
             self.send_header("Content-Type", "text/html" if is_text else "application/json")
             self.send_header("Content-Length", str(len(data)))

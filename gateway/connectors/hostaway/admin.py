@@ -28,8 +28,13 @@ class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable
 
 @admin.register(SyncState)
 class SyncStateAdmin(ReadOnly):
-    list_display = ("resource", "account", "mode", "rows", "as_of", "error", "error_at", "retry_at")
+    list_display = ("resource", "account", "mode", "rows", "records_left_out", "as_of", "error", "error_at", "retry_at")
     actions = ("try_again",)
+
+    @admin.display(description="left out")
+    def records_left_out(self, state: SyncState) -> int:
+        """Which ones is on the state's own page."""
+        return len(state.left_out)
 
     @admin.action(description="Try again now, without the pause", permissions=["retry"])
     def try_again(self, request: HttpRequest, states: QuerySet[SyncState]) -> None:

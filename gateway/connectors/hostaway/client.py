@@ -1,16 +1,19 @@
 """Hostaway's API, version 1, as pages of rows: its envelopes read, its failures told apart."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import urlencode
 
 import orjson
 
+from context_protection.plain import is_within
+from gateway.upstreams import nesting
 from gateway.upstreams.errors import UpstreamGarbled, UpstreamRefused
 from gateway.upstreams.exchanges import Request, Response
 
 PAGE_ROWS = 100
+DEEPEST_ROW = nesting.DEEPEST - 2  # an envelope and a list are around it
 LONGEST_SAID = 300  # characters of a text of upstream's
 NO_SUCH_OBJECT = 404
 Row = Mapping[str, Any]
@@ -49,11 +52,17 @@ CHARGES = Resource(
 @dataclass(frozen=True, slots=True)
 class Page:
     """`rows` as upstream has them, whatever they are. `next`: the position after them, None at the end. `total`: the
-    rows that match, where upstream says so."""
+    rows that match, where upstream says so. `too_deep`: ids of the rows that are left out since they are nested deeper
+    than Sluice reads."""
 
     rows: Sequence[Any]
     next: int | None
     total: int | None
+    too_deep: Sequence[int] = ()
+
+    @property
+    def read(self) -> int:
+        return len(self.rows) + len(self.too_deep)
 
 
 class Client:
@@ -67,11 +76,15 @@ class Client:
             query["afterId" if resource.by_id else "offset"] = str(position)
         if since:
             query["latestActivityStart"] = since
-        envelope = await self._envelope(f"{resource.path}?{urlencode(query)}")
+        envelope = await self._envelope(f"{resource.path}?{urlencode(query)}", _json_of_page)
         rows = envelope.get("result")
         if not isinstance(rows, list):
             raise garbled("an answer without a list of rows")
-        return Page(rows, _after(resource, position, rows, envelope), _number(envelope.get("count")))
+        after, total = _after(resource, position, rows, envelope), _number(envelope.get("count"))
+        deep = {place for place, row in enumerate(rows) if not is_within(row, DEEPEST_ROW)}
+        named = [identifier for place in sorted(deep) if (identifier := _id(rows[place])) is not None]
+        nameless = [None] * (len(deep) - len(named))
+        return Page([row for place, row in enumerate(rows) if place not in deep] + nameless, after, total, named)
 
     async def one(self, resource: Resource, identifier: int) -> Row | None:
         """The object; None: there is none of this id. Raises UpstreamError."""
@@ -86,10 +99,10 @@ class Client:
             raise garbled("an answer that is not the object asked for")
         return row
 
-    async def _envelope(self, path: str) -> dict[str, Any]:
+    async def _envelope(self, path: str, read: Callable[[Response], Any] = Response.json) -> dict[str, Any]:
         response = await self.upstream.fetch(Request("GET", self.base_url + path))
         try:
-            envelope = response.json()
+            envelope = read(response)
         except orjson.JSONDecodeError:
             raise garbled("an answer that is no JSON") from None
         if not isinstance(envelope, dict) or "status" not in envelope:
@@ -97,6 +110,19 @@ class Client:
         if envelope["status"] != "success":
             raise _refused(response.status, envelope)
         return envelope
+
+
+def _json_of_page(response: Response) -> Any:
+    """One row that is too deep makes its whole page too deep. It is cut where it is, so that its id and all other rows
+    are read: a page of this row alone could be asked for, but would not say its id either, nor so what comes after."""
+    try:
+        return response.json()
+    except UpstreamGarbled:
+        return orjson.loads(nesting.cut(response.body))
+
+
+def _id(row: Any) -> int | None:
+    return _number(row.get("id")) if isinstance(row, dict) else None
 
 
 def http_status(error: Exception) -> int | None:
@@ -132,7 +158,7 @@ def _after(resource: Resource, position: int, rows: Sequence[Any], envelope: Map
         return None
     if not resource.by_id:
         return position + len(rows)
-    last = _number(rows[-1].get("id")) if isinstance(rows[-1], dict) else None
+    last = _id(rows[-1])
     if last is None or last == position:
         raise garbled("a page after which there is no next one")
     return last

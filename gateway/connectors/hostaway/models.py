@@ -192,6 +192,9 @@ class SyncState(models.Model):
     position = models.BigIntegerField(default=0, help_text="Where it goes on: an id, or how many rows came before")
     rows = models.PositiveBigIntegerField(default=0, help_text="That it has read so far")
     refused_rows = models.PositiveBigIntegerField(default=0, help_text="Of these, what was no object with an id")
+    left_out = models.JSONField(
+        default=dict, blank=True, help_text="Ids of records that upstream has and the copy lacks or has older, and why"
+    )
     attempts = models.PositiveIntegerField(default=0, help_text="At the page that comes next")
     as_of = models.DateTimeField(null=True, help_text="The copy has what upstream had then")
     full_at = models.DateTimeField(null=True, help_text="When the last run over everything began that has ended")

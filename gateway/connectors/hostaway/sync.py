@@ -12,6 +12,7 @@ from enum import StrEnum
 from gateway.connectors.hostaway import leases, sync_states
 from gateway.connectors.hostaway.client import Client
 from gateway.connectors.hostaway.leases import Held, LeaseLost
+from gateway.connectors.hostaway.models import SyncState
 from gateway.connectors.hostaway.sync_runs import Run, Stop
 from gateway.connectors.hostaway.sync_states import COPIED, Interrupted
 
@@ -22,6 +23,7 @@ Progress = Callable[[str, int, int | None], None]
 
 class Ending(StrEnum):
     DONE = "done"
+    INCOMPLETE = "incomplete"  # done, but for records that are left out: SyncState names them
     BUSY = "busy"  # another worker is at it
     UNFINISHED = "unfinished"  # the next run goes on
 
@@ -44,7 +46,8 @@ def run(
             _run_all(client, lease, seconds, progress)
         except (Stop, LeaseLost, Interrupted):
             return Ending.UNFINISHED
-    return Ending.DONE
+        is_incomplete = any(SyncState.objects.values_list("left_out", flat=True))
+    return Ending.INCOMPLETE if is_incomplete else Ending.DONE
 
 
 def _run_all(client: Client, lease: Held, seconds: float | None, progress: Progress) -> None:

@@ -15,7 +15,8 @@ from gateway.connectors.hostaway.client import Client, Page, garbled, http_statu
 from gateway.connectors.hostaway.leases import Held, LeaseLost
 from gateway.connectors.hostaway.models import SyncState
 from gateway.connectors.hostaway.sync_states import ATTEMPTS, MODE, OVERLAP, Copied, Interrupted
-from gateway.upstreams.errors import UpstreamError, UpstreamTooSlow, UpstreamUnavailable
+from gateway.upstreams import nesting
+from gateway.upstreams.errors import UpstreamError, UpstreamGarbled, UpstreamTooSlow, UpstreamUnavailable
 
 MOST_LOOKED_FOR = 200  # rows that may be gone, in one run
 NO_ENTRY = (401, 403)
@@ -96,9 +97,10 @@ class Run:
             self.lease.renew()
             self._adopt()
             written = sync_writing.save_newer(self.copied.mapped, page.rows)
+            self._leave_out(page)
             self._save(
                 position=page.next or 0,
-                rows=self.state.rows + len(page.rows),
+                rows=self.state.rows + page.read,
                 refused_rows=self.state.refused_rows + written.refused,
                 attempts=0,
                 error="",
@@ -110,6 +112,14 @@ class Run:
                 contents_changed()  # answers say as of when they are
         self.progress(self.copied.name, rows, page.total)
         return page.next is None
+
+    def _leave_out(self, page: Page) -> None:
+        """An older copy of what cannot be read stays."""
+        for identifier in page.too_deep:
+            named = {"resource": self.copied.name, "id": identifier, "reason": nesting.TOO_DEEP}
+            logger.warning("hostaway record left out", extra=named)
+        sync_writing.note_seen(self.copied.mapped, page.too_deep)
+        self._save(left_out=sync_states.left_out(self.state.left_out, page))
 
     def _since(self) -> str | None:
         return (self.state.as_of - OVERLAP).date().isoformat() if self.state.as_of else None
@@ -144,10 +154,18 @@ class Run:
 
     def _remove_if_gone(self, identifier: int) -> None:
         resource = self.copied.resource
-        row = self.wait(self.client.one(resource, identifier)) if resource.one_by_one else None
+        is_too_deep = False
+        try:
+            row = self.wait(self.client.one(resource, identifier)) if resource.one_by_one else None
+        except UpstreamGarbled as error:
+            if error.reason != nesting.TOO_DEEP:
+                raise
+            row, is_too_deep = None, True
         with transaction.atomic():
             self.lease.renew()
-            if row is None:
+            if is_too_deep:
+                self._leave_out(Page((), None, None, [identifier]))
+            elif row is None:
                 sync_writing.remove(self.copied.mapped, [identifier])
             else:
                 sync_writing.save_newer(self.copied.mapped, [row])

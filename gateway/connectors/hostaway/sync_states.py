@@ -1,21 +1,25 @@
 """How far the copy of each resource is: what is due next, and what a run leaves for whoever goes on with it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any
 
 from django.db import transaction
 
 from gateway.connectors.hostaway import store
-from gateway.connectors.hostaway.client import CHARGES, LISTINGS, RESERVATIONS, Resource
+from gateway.connectors.hostaway.client import CHARGES, LISTINGS, RESERVATIONS, Page, Resource
 from gateway.connectors.hostaway.models import SyncState
 from gateway.connectors.hostaway.store import Mapped
+from gateway.upstreams.nesting import TOO_DEEP
 
 ATTEMPTS = 3  # at one page
 PAUSE_AFTER_FAILURE = timedelta(hours=1)
 PAUSE_WHERE_NOT_AVAILABLE = timedelta(days=1)
 OVERLAP = timedelta(minutes=10)  # clocks differ, and changes show up late
 NOT_AVAILABLE = "not_available"  # the error of a resource that this account does not have
+MOST_NAMED = 1000  # records that are left out, of one resource
 MODE = SyncState.Mode
 
 
@@ -62,7 +66,16 @@ def prepare(account_id: str, *, full: bool = False) -> None:
 
 
 def begun(mode: SyncState.Mode, now: datetime | None) -> dict[str, Any]:
-    return {"mode": mode, "started_at": now, "position": 0, "rows": 0, "refused_rows": 0, "attempts": 0}
+    values = {"mode": mode, "started_at": now, "position": 0, "rows": 0, "refused_rows": 0, "attempts": 0}
+    return {**values, "left_out": {}} if mode is MODE.FULL else values  # it meets them again
+
+
+def left_out(before: Mapping[str, str], page: Page) -> dict[str, str]:
+    """After a page: those that it has, and those of `before` that it does not show to be readable now. Above
+    MOST_NAMED they are only in the log."""
+    readable = {str(row.get("id")) for row in page.rows if isinstance(row, Mapping)}
+    still = {identifier: why for identifier, why in before.items() if identifier not in readable}
+    return dict(islice((still | {str(each): TOO_DEEP for each in page.too_deep}).items(), MOST_NAMED))
 
 
 def due(copied: Copied, state: SyncState, now: datetime) -> SyncState.Mode:

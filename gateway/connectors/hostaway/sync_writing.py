@@ -50,6 +50,11 @@ def save_newer(mapped: Mapped, objects: Iterable[Any]) -> Written:
     return Written(len(rows), older, len(given) - len(readable))
 
 
+def note_seen(mapped: Mapped, ids: Iterable[int]) -> None:
+    """Upstream has these; what is stored of them stays as it is."""
+    mapped.model._default_manager.filter(id__in=list(ids)).update(seen_at=timezone.now())
+
+
 def remove(mapped: Mapped, ids: Iterable[int]) -> int:
     """Removes what upstream does not have any more; returns how many rows."""
     with transaction.atomic():

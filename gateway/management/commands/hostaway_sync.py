@@ -33,8 +33,19 @@ class Command(BaseCommand):
         if ending is Ending.UNFINISHED:
             why = ", ".join(f"{resource}: {error}" for resource, error in errors) or "interrupted"
             raise CommandError(f"Not all was read ({why}). Run it again: it goes on.")
+        if ending is Ending.INCOMPLETE:
+            raise CommandError(f"All was read, but for what cannot be: {_left_out()}. All others are stored.")
 
     def _show(self, resource: str, rows: int, total: int | None) -> None:
         of = f" of {total:,}" if total is not None else ""
         start, end = ("\r", "") if sys.stdout.isatty() else ("", "\n")
         self.stdout.write(f"{start}{resource}: {rows:,}{of} ", ending=end)
+
+
+def _left_out() -> str:
+    """ "reservations 4711 (too_deep)", and so on."""
+    return ", ".join(
+        f"{state.resource} {identifier} ({why})"
+        for state in SyncState.objects.order_by("resource")
+        for identifier, why in state.left_out.items()
+    )

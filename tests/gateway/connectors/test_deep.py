@@ -8,12 +8,12 @@ import pytest
 from context_protection.revisions import contents
 from gateway.connectors.hostaway import sync
 from gateway.connectors.hostaway.client import Client
-from gateway.connectors.hostaway.models import SyncState
+from gateway.connectors.hostaway.models import Booking, SyncState
+from gateway.connectors.hostaway.sync import Ending
 from gateway.connectors.nsip.answers import DEEPEST as NSIP_DEEPEST
 from gateway.connectors.nsip.client import Nsip
 from gateway.connectors.nsip.operations import operations
 from gateway.operations import catalogue
-from gateway.upstreams.nesting import DEEPEST
 from tests import crawler
 from tests.doors import Doors
 from tests.gateway.connectors.hostaway.plain import PlainFetching
@@ -33,7 +33,7 @@ def nested(levels: int) -> list[Any]:
     return value
 
 
-@pytest.mark.parametrize("levels", [249, 251])
+@pytest.mark.parametrize("levels", [249, 250, 251])
 def test_a_booking_of_as_many_levels_as_are_read_is_had_whole(
     doors: Doors, levels: int, django_capture_on_commit_callbacks: Any
 ):
@@ -43,16 +43,17 @@ def test_a_booking_of_as_many_levels_as_are_read_is_had_whole(
         booking = min(upstream.reservations)
         upstream.reservations[booking]["deep"] = deep = nested(levels - 3)
         with django_capture_on_commit_callbacks(execute=True):
-            sync.run(ACCOUNT_ID, Client(upstream.url, PlainFetching(upstream.url)))
+            ending = sync.run(ACCOUNT_ID, Client(upstream.url, PlainFetching(upstream.url)))
     contents.bump()
     try:
-        failure = SyncState.objects.get(resource="reservations").error
+        left_out = SyncState.objects.get(resource="reservations").left_out
+        assert Booking.objects.count() == 20 - len(left_out)
         for call in (doors.post, doors.mcp):
-            if levels > DEEPEST:
-                assert "too_deep" in failure
+            if levels > 250:
+                assert (ending, left_out) == (Ending.INCOMPLETE, {str(booking): "too_deep"})
                 assert call("get_booking", {"id": booking})["error"]["reason"] == "not_found"
             else:
-                assert failure == ""
+                assert (ending, left_out) == (Ending.DONE, {})
                 assert crawler.from_parts(call, "get_booking", {"id": booking, "fields": "all"})["deep"] == deep
     finally:
         contents.bump()  # no other test sees what this one has

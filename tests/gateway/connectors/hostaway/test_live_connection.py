@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.test import Client as Browser
 from django.utils import timezone
 
 from gateway.connectors.hostaway import live, live_connection, tasks
+from gateway.connectors.hostaway.client import DEEPEST_ROW
 from gateway.connectors.hostaway.models import Booking, Listing, SyncState, Transaction, WebhookEvent
 from gateway.upstreams.registry import upstreams
 from gateway.upstreams.secrets import vault
+from tests.gateway.connectors.hostaway.test_too_deep import nested
 from tests.gateway.connectors.hostaway.test_webhooks import event, reservation
 from tests.simulators.hostaway import ACCOUNT_ID, SECRET, Hostaway, hostaway
 
@@ -87,6 +90,15 @@ def test_the_command_says_what_upstream_fails_at(upstream: Hostaway):
     upstream.modes["/listings"] = "failing"
     with pytest.raises(CommandError, match=r"listings: upstream_failed.*goes on"):
         call_command("hostaway_sync", stdout=StringIO())
+
+
+def test_the_command_names_what_is_left_out_and_fails(upstream: Hostaway, admin_client: Browser):
+    deep = min(upstream.reservations)
+    upstream.reservations[deep]["deep"] = nested(DEEPEST_ROW)
+    with pytest.raises(CommandError, match=rf"reservations {deep} \(too_deep\)"):
+        call_command("hostaway_sync", stdout=StringIO())
+    assert tasks.sync() == "incomplete"
+    assert str(deep) in admin_client.get("/admin/hostaway/syncstate/reservations/change/").text
 
 
 def test_health_finds_the_upstream(upstream: Hostaway):
