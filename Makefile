@@ -1,6 +1,7 @@
 # The commands for people and for CI. Every one of them makes the .venv it needs.
 #   make run          start Sluice: web, worker and beat in one process, on 127.0.0.1:8000
 #   make test         run the tests
+#   make quick        the core's, which need no database, server or browser: a minute and a half on two cores
 #   make smoke        a few of them, for another Python: make smoke PYTHON=python3.13 VENV=/tmp/venv
 #   make check        lint, formatting, types, import directions, migrations, Django's own checks
 #   make bench        measure the hot path
@@ -15,8 +16,10 @@ SUITES := tests/conformance
 CLIENTS := tests/e2e/typescript
 # A file's tests share its servers, and files are begun in the order of tests/conftest.py.
 PROCESSES := --numprocesses auto --dist loadfile --no-loadscope-reorder
+# Each process would compile all test files anew, half a minute of its time, where an image says to keep no bytecode.
+test quick smoke: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test smoke check bench conformance cluster lock clean
+.PHONY: run test quick smoke check bench conformance cluster lock clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.run
@@ -25,6 +28,11 @@ run: $(VENV)/.run
 # Where npm is missing, or fetches nothing, the tests say at their end what they skipped.
 test: $(VENV)/.dev $(if $(shell command -v npm),$(CLIENTS)/node_modules/.installed)
 	@$(BIN)/python -m pytest $(PROCESSES) $(ARGS)
+
+# For the inner loop. Files that start programs of their own are left to `make test`, as are the laws of tests/properties.
+quick: $(VENV)/.dev
+	@$(BIN)/python -m pytest $(PROCESSES) -m "not stores and not cluster" $(ARGS) tests/context_protection tests/gateway tests/telemetry \
+		--ignore tests/gateway/connectors/mcp_servers --ignore tests/gateway/test_data_directory.py
 
 # What another Python could make different: every import, the core, a server and a client's call.
 smoke: $(VENV)/.dev
