@@ -38,10 +38,6 @@ def step_of(secret: str, code: str, now: float) -> int | None:
     return None
 
 
-def code_at(secret: str, now: float) -> str:
-    return _totp(secret).generate(int(now)).decode()
-
-
 def _totp(secret: str) -> TOTP:
     # What every app knows. SHA-1 is used as a keyed hash here, whose collisions do not matter.
     return TOTP(base64.b32decode(secret), DIGITS, SHA1(), STEP_SECONDS)  # noqa: S303

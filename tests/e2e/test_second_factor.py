@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from gateway.logins import totp
+from tests import authenticator
 from tests.e2e.serving import Serving, serving
 from tests.e2e.test_browser import Sluice, chromium, go, log_in, window
 
@@ -25,14 +25,14 @@ class App:
     """An authenticator app: it shows a code that it has not shown before."""
 
     def __init__(self, secret: str) -> None:
-        self.secret, self.shown = secret, int(time.time()) // totp.STEP_SECONDS - 2
+        self.secret, self.shown = secret, int(time.time()) // authenticator.STEP_SECONDS - 2
 
     def code(self) -> str:
         """Ours may be half a minute ahead, so that nobody waits for three codes in a row."""
-        now = int(time.time()) // totp.STEP_SECONDS
+        now = int(time.time()) // authenticator.STEP_SECONDS
         self.shown = max(self.shown + 1, now - 1)
         assert self.shown <= now + 1, "the test uses more codes than there are"
-        return totp.code_at(self.secret, self.shown * totp.STEP_SECONDS)
+        return authenticator.code_at(self.secret, self.shown * authenticator.STEP_SECONDS)
 
 
 def fits(page: Page) -> bool:

@@ -17,6 +17,7 @@ from gateway.logins import second_factor, second_step, totp
 from gateway.logins.models import RecoveryCode, SecondFactor, SecurityEvent
 from gateway.upstreams.rotation import counted
 from gateway.upstreams.secrets import vault
+from tests import authenticator
 from tests.admin_walk import is_login
 
 pytestmark = pytest.mark.django_db
@@ -64,7 +65,7 @@ class Phone:
 
     @property
     def code(self) -> str:
-        return totp.code_at(self.secret, self.clock.now)
+        return authenticator.code_at(self.secret, self.clock.now)
 
 
 @pytest.fixture
@@ -152,7 +153,7 @@ def test_an_older_code_than_the_last_one_is_refused(phone: Phone, clock: Clock):
 
 def test_the_code_that_switched_it_on_does_not_log_in(clerk: User, clock: Clock):
     secret = totp.new_secret()
-    code = totp.code_at(secret, clock.now)
+    code = authenticator.code_at(secret, clock.now)
     factor, _ = second_factor.switch_on(clerk, secret, code) or pytest.fail("not switched on")
     assert second_factor.prove(factor, code) is None
 
@@ -270,7 +271,7 @@ def test_staff_switch_it_on(clerk: User, clock: Clock):
     assert not SecondFactor.objects.exists()
 
     key = client.session.session_key
-    done = client.post(PAGE, {"setup": setup, "code": totp.code_at(secret, clock.now)})
+    done = client.post(PAGE, {"setup": setup, "code": authenticator.code_at(secret, clock.now)})
     codes = re.findall(r"<li><code>([A-Z2-7-]+)</code>", text(done))
     assert len(set(codes)) == 10
     assert client.session.session_key != key
@@ -279,7 +280,7 @@ def test_staff_switch_it_on(clerk: User, clock: Clock):
     assert codes[0] not in text(client.get(PAGE))
     assert Kind.SECOND_FACTOR_ON in kinds()
     clock.next()
-    assert is_in(logged_in(totp.code_at(secret, clock.now)))
+    assert is_in(logged_in(authenticator.code_at(secret, clock.now)))
     assert is_in(logged_in(codes[3]))
 
 
@@ -289,7 +290,7 @@ def test_a_secret_that_was_offered_to_somebody_else_is_not_taken(clerk: User, cl
     setup, secret = offered(other.get(PAGE))
     client = Client()
     sent_password(client)
-    code = totp.code_at(secret, clock.now)
+    code = authenticator.code_at(secret, clock.now)
     assert client.post(PAGE, {"setup": setup, "code": code})["Location"] == PAGE
     assert client.post(PAGE, {"setup": "forged", "code": code})["Location"] == PAGE
     assert not SecondFactor.objects.exists()
@@ -335,7 +336,7 @@ def test_its_page_leads_to_pages_of_this_host_only(clerk: User, clock: Clock):
     client = Client()
     sent_password(client)
     setup, secret = offered(client.get(f"{PAGE}?next=https://elsewhere.example.com/"))
-    code = totp.code_at(secret, clock.now)
+    code = authenticator.code_at(secret, clock.now)
     done = client.post(PAGE, {"setup": setup, "code": code, "next": "https://elsewhere.example.com/"})
     assert f'href="{INDEX}" class="go-on"' in text(done)
     assert "elsewhere" not in text(done)
@@ -356,7 +357,7 @@ def test_where_it_is_required_staff_are_led_to_it_and_to_nothing_else(clerk: Use
     page = client.get(f"{PAGE}?next=/admin/access/apikey/")
     assert "requires a second factor" in text(page)
     setup, secret = offered(page)
-    code = totp.code_at(secret, clock.now)
+    code = authenticator.code_at(secret, clock.now)
     done = client.post(PAGE, {"setup": setup, "code": code, "next": "/admin/access/apikey/"})
     assert 'href="/admin/access/apikey/" class="go-on"' in text(done)
     assert is_in(client)
