@@ -14,7 +14,7 @@ import hmac
 import re
 import time
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
@@ -269,10 +269,18 @@ class Walks:
         """Blocks of the walk's snapshot, at the cost of one. Raises InvalidCursor when one of them is gone."""
         return [zlib.decompress(_there(block)) for block in self._packed(walk, numbers)]
 
-    def blocks_from(self, walk: Walk, first: int) -> list[bytes]:
-        """Up to AT_ONCE blocks from the first-th on; fewer where there are no more. Some may have been added since the
-        walk began."""
-        return [zlib.decompress(block) for block in self._packed_from(walk, first)]
+    def blocks_from(self, walk: Walk, first: int) -> Iterator[bytes]:
+        """All blocks from the first-th on, of which some may have been added since the walk began. AT_ONCE are read by
+        one question, when they are needed. Raises InvalidCursor when the first is gone."""
+        if first == 0:
+            yield self.block(walk, 0)  # it came with the walk
+        number, more = max(first, 1), True
+        while more:
+            found = self._packed_from(walk, number)
+            if number == first and not found:
+                raise _gone()
+            yield from map(zlib.decompress, found)
+            number, more = number + len(found), len(found) == AT_ONCE
 
     def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
         """Goes on with what the walk keeps: the block, or the one of that number that another call has added."""
@@ -310,8 +318,12 @@ class Walks:
 
 def _there(block: bytes | None) -> bytes:
     if block is None:
-        raise invalid_cursor("cursor_expired", "", "The cursor has expired.")
+        raise _gone()
     return block
+
+
+def _gone() -> InvalidCursor:
+    return invalid_cursor("cursor_expired", "", "The cursor has expired.")
 
 
 def invalid_handle(handle: str, origin: Origin | None) -> InvalidHandle:

@@ -1,9 +1,11 @@
 """A circuit breaker around a store: while the store is down, callers fail at once instead of waiting for it."""
 
 import logging
+import threading
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from context_protection.breaker import Breaker
 from context_protection.errors import StoreUnavailable, store_unavailable
@@ -15,12 +17,17 @@ FIRST_REST, LONGEST_REST = 1.0, 5.0  # seconds
 
 class Guard:
     """`is_away` says whether an exception of the driver means that the store is down. The first such exception opens
-    the breaker. After a pause one caller tries again, and closes it on success."""
+    the breaker. After a pause one caller tries again, and closes it on success. Where there is a `probe`, callers do
+    not wait for that: a thread of its own asks it, and they are refused until it has been answered."""
 
     def __init__(
-        self, store: str, is_away: Callable[[Exception], bool], clock: Callable[[], float] = time.monotonic
+        self,
+        store: str,
+        is_away: Callable[[Exception], bool],
+        clock: Callable[[], float] = time.monotonic,
+        probe: Callable[[], Any] | None = None,
     ) -> None:
-        self._store, self._means_away = store, is_away
+        self._store, self._means_away, self._probe = store, is_away, probe
         self._breaker = Breaker(clock, opens_after=1, first_rest=FIRST_REST, longest_rest=LONGEST_REST)
         self._is_away = False
 
@@ -34,6 +41,16 @@ class Guard:
         seconds = self._breaker.enter()
         if seconds > 0:
             raise store_unavailable(seconds)
+        if self._is_away and self._probe is not None:
+            threading.Thread(target=self._try, args=(self._probe,), name="store probe", daemon=True).start()
+            raise store_unavailable(FIRST_REST)
+        return self._asked(command, refusals)
+
+    def _try(self, probe: Callable[[], Any]) -> None:
+        with suppress(StoreUnavailable):
+            self._asked(probe, ())
+
+    def _asked(self, command: Callable[[], T], refusals: tuple[type[Exception], ...]) -> T:
         try:
             answer = command()
         except refusals:
@@ -55,7 +72,7 @@ class Guard:
         return store_unavailable(FIRST_REST)
 
     def _works_again(self) -> None:
-        self._breaker.succeeded()
         if self._is_away:
-            self._is_away = False
+            self._is_away = False  # before the breaker lets callers in
             logger.warning("a store is back", extra={"store": self._store})
+        self._breaker.succeeded()

@@ -19,7 +19,7 @@ from context_protection.asking.columns import AskedColumns
 from context_protection.asking.conditions import Conditions
 from context_protection.budget import dumps
 from context_protection.cached import cached_property
-from context_protection.cursors import AT_ONCE, Walk, Walks
+from context_protection.cursors import Walk, Walks
 from context_protection.errors import EmptyPages, InvalidArgument
 from context_protection.memory import Loaded, MemoryPage, MemoryRows
 from context_protection.payloads import AS_ITEMS, Ask, BlockReader, Manner, Opening
@@ -219,12 +219,13 @@ def is_growing(walk: Walk) -> bool:
 
 
 def stored_pages(walk: Walk, walks: Walks, first: int = 0, size: float = math.inf) -> list[SourcePage]:
-    """The stored pages from the first-th on, until they have so many rows. Raises InvalidCursor where that is gone."""
-    pages = [SourcePage.unpack(walks.block(walk, first))]
-    while sum(len(page.rows) for page in pages) <= size:
-        following = walks.blocks_from(walk, first + len(pages))
-        pages += map(SourcePage.unpack, following)
-        if len(following) < AT_ONCE:
+    """The stored pages from the first-th on, until they have more rows than that. Raises InvalidCursor where that is
+    gone."""
+    pages: list[SourcePage] = []
+    for block in walks.blocks_from(walk, first):
+        pages.append(SourcePage.unpack(block))
+        size -= len(pages[-1].rows)
+        if size < 0:
             break
     return pages
 

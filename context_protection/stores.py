@@ -149,7 +149,7 @@ class RedisWalks:
     def __init__(self, redis_url: str, table: WalkStore) -> None:
         self.redis = connect(redis_url, REDIS_SECONDS)
         self.table = table
-        self._reach = Guard("Redis", lambda error: isinstance(error, redis.RedisError | OSError))
+        self._reach = Guard("Redis", lambda error: isinstance(error, redis.RedisError | OSError), probe=self.redis.ping)
         # Full, it refuses writes and goes on reading.
         self._room = Guard("Redis, for writing", lambda error: isinstance(error, redis.ResponseError))
 

@@ -1,10 +1,12 @@
 """Walks are kept in a table or in Redis, and in the table while Redis is away (law 5, rulings 9 and 11)."""
 
 import socket
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -12,11 +14,14 @@ import redis
 
 from context_protection.cursors import Origin, Sealer, Snapshot, Walk, Walks, WalkStore
 from context_protection.errors import InvalidCursor, StoreUnavailable
+from context_protection.guards import FIRST_REST, Guard
 from context_protection.models import StoredWalk
+from context_protection.paged import SourcePage, stored_pages
 from context_protection.stores import PREFIX, RedisWalks, TableWalks
 from context_protection.tasks import purge_expired_walks
 from tests.needs import REDIS
 from tests.servers import Server, redis_server, until
+from tests.simulators.tcp_proxy import tcp_proxy
 
 pytestmark = pytest.mark.django_db
 
@@ -170,6 +175,50 @@ def test_a_walk_of_redis_is_unavailable_while_redis_is_away_and_goes_on_afterwar
     assert expired.value.reason == "cursor_expired"
     again = walks.begin(Snapshot(Origin("list", "key:1", {}), {}, [b"first", b"second"]))
     assert walks.block(again, 1) == b"second"
+
+
+@pytest.mark.cluster
+def test_a_page_asks_redis_once_for_its_walk_and_once_for_its_rows(own_redis: Server):
+    pages = [SourcePage([{"id": number}]).pack() for number in range(7)]
+    with tcp_proxy(int(own_redis.url.split(":")[2].split("/")[0])) as to_redis:
+        store = RedisWalks(f"redis://127.0.0.1:{to_redis.port}/0", TableWalks())
+        walks = Walks(store, Sealer(["k" * 40]))
+        cursor = walks.cursor(walks.begin(Snapshot(Origin("list", "key:1", {}), {}, pages)), 7)
+
+        def questions(read: Callable[[Walk], list[Any]], rows: int) -> int:
+            before = len(to_redis.asked)
+            walk, _ = walks.resume(cursor, "list", "key:1", {})
+            assert len(read(walk)) == rows
+            return len(to_redis.asked) - before
+
+        assert questions(lambda walk: walks.blocks(walk, [0]), 1) == 1
+        assert questions(lambda walk: walks.blocks(walk, [0, 2, 6]), 3) == 2
+        assert questions(lambda walk: stored_pages(walk, walks, 0, 0), 1) == 1
+        assert questions(lambda walk: stored_pages(walk, walks, 0, 4), 5) == 2
+        assert questions(lambda walk: stored_pages(walk, walks, 2, 3), 4) == 2
+        assert questions(lambda walk: stored_pages(walk, walks, 1), 6) == 3
+        with pytest.raises(InvalidCursor):
+            questions(lambda walk: stored_pages(walk, walks, 7), 0)
+        store.redis.close()
+
+
+def test_callers_do_not_wait_while_a_store_is_asked_whether_it_is_back():
+    now, asked, let_go = [0.0], threading.Event(), threading.Event()
+
+    def probe() -> None:
+        asked.set()
+        assert let_go.wait(20)
+
+    guard = Guard("a store", lambda error: isinstance(error, OSError), lambda: now[0], probe)
+    with pytest.raises(StoreUnavailable):
+        guard.ask(lambda: socket.create_connection(("127.0.0.1", closed_port())))
+    now[0] += FIRST_REST
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable):
+            guard.ask(lambda: "an answer")
+        assert asked.wait(20)
+    let_go.set()
+    assert until(lambda: guard.ask(lambda: "an answer")) == "an answer"
 
 
 @pytest.mark.cluster

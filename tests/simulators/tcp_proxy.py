@@ -9,12 +9,13 @@ from contextlib import contextmanager, suppress
 
 
 class Proxy(socketserver.ThreadingTCPServer):
-    """`seconds` are added to each answer; they may be changed at any time."""
+    """`seconds` are added to each answer; they may be changed at any time. `asked`: the questions, as they came."""
 
     def __init__(self, to_port: int) -> None:
         super().__init__(("127.0.0.1", 0), _Forward)
         self.to_port, self.seconds = to_port, 0.0
         self.sockets: list[socket.socket] = []
+        self.asked: list[bytes] = []
 
     @property
     def port(self) -> int:
@@ -43,6 +44,8 @@ class _Forward(socketserver.BaseRequestHandler):
             while data := source.recv(65536):
                 if is_answer:
                     time.sleep(self.server.seconds)
+                else:
+                    self.server.asked.append(data)
                 target.sendall(data)
         for each in (source, target):
             with suppress(OSError):
