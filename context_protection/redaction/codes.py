@@ -45,6 +45,7 @@ _BEFORE = re.compile(
     rf"|\d[ ()/.-]{{1,2}})$"
 )
 _TIME_OF_YEARS = re.compile(rf"\b(?:{phrases.BEFORE_YEARS})\.?,? ?$")
+_DIGIT = re.compile("[0-9]")
 _IDENTIFIER = re.compile(r"[a-z_][\w.]*")
 _YEAR = re.compile(r"(?:19[5-9]|20[0-4])\d")
 _MORE_DIGITS = re.compile(r" \(?\d{2,}")
@@ -136,4 +137,4 @@ def in_quotes(low: str, start: int, end: int) -> bool:
 
 
 def has_digit(value: str) -> bool:
-    return any("0" <= char <= "9" for char in value)
+    return _DIGIT.search(value) is not None

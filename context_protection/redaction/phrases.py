@@ -124,3 +124,4 @@ PREPOSITIONS = word_set(
     """
 )
 CODE_BEFORE = r"(?<![a-z])(?:codes?|pins?|codigos?|codici|codice|kodes?|combinations?)(?![a-z])[^.\n]{0,60}$"
+CODE_PARTS = ("code", "pin", "codig", "codic", "kode", "combination")  # one of them is in each of those

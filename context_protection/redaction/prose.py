@@ -4,19 +4,19 @@ import re
 from collections.abc import Iterable, Iterator
 
 from context_protection.redaction import codes, phrases, terms
+from context_protection.redaction.candidates import Candidates
 from context_protection.redaction.findings import mark
 from context_protection.redaction.folding import composed, folded, spaced
-from context_protection.redaction.preceding import (
+from context_protection.redaction.terms import Term
+from context_protection.redaction.values_after import OPENS, OTHER_WORD, SAYS_SO, Value, values_after
+from context_protection.redaction.values_before import (
     may_have_far_value,
     value_entered_after,
     value_said_later,
     values_before,
 )
-from context_protection.redaction.terms import Term
 from context_protection.redaction.vocabulary import ABOUT, OTHER_CODES
 
-AWAY = 40  # characters between a name and its value
-SEVERAL = 12  # values after one name
 CONTEXT = 160  # characters around a bare "code" in which the word for its place is looked for
 NEAR = 2000  # characters around a value in which it is masked again
 # A caller that holds parts of a text gives each with this many characters of the text before and behind it.
@@ -27,29 +27,15 @@ _LETTERS_BEFORE = 80  # in a name in camel case, before the first capital inside
 _HUMP = re.compile("[A-Z](?<=[a-z0-9][A-Z])")
 _WORD_SO_FAR = re.compile(r"[A-Za-z0-9]*\Z")
 _CAMEL_CASE = re.compile(f"[A-Za-z0-9]{{0,{_LETTERS_BEFORE}}}[a-z0-9][A-Z][A-Za-z0-9_-]{{0,80}}")
-# What a value needs somewhere around a name: a digit or a quote, or what lets it stand far behind the name.
-_BEFORE_NAME, _BEHIND_NAME = 110, 210  # characters
-_NEAR_VALUE = re.compile("""[0-9"'<(&]""")
+# Where the value of a name may stand.
+_BEFORE_NAME, _BEHIND_NAME = 130, 210  # characters
+_BEHIND_HALF = 80  # directly behind "door" or "code"
 
-_COPULA = phrases.COPULA
-_OPENS = rf"(?:{phrases.OPENS})(?: sich)? (?:{phrases.WITH})"
-_JOINS = f"{_COPULA}|{phrases.WITH}|{_OPENS}|{phrases.FILLERS}".replace(" ", r"\ ")
-_GLUE = re.compile(
-    rf"""[ \t_]+ | \([^()\n0-9"]{{0,60}}\) | <[^<>\n]{{0,120}}> | &(?:nbsp|quot|\#\d{{2,5}}|[a-z]{{2,6}});
-    | \*\*(?!\*) | [:=|>~*?/"'`(\[-]+
-    | (?:{_JOINS}|nr\.?|no\.(?=\ )|num\.?)(?![a-z0-9'])
-    """,
-    re.VERBOSE,
-)
-# A word behind a name that neither leads to a value nor is one: most names in sentences are passed over by this.
-_OTHER_WORD = re.compile(rf"[ \t]+(?![ \t])(?!(?:{_JOINS}|nr|no|num)(?![a-z0-9']))[a-z]+(?![a-z])[.,;:!?]?(?:\s|\Z)")
 _HALF_NAMES = frozenset({"half_place", "half_network", "half_code"})
-_SAYS_SO = re.compile(rf"[:=|>]|(?<![a-z])(?:{_COPULA}|{_OPENS})(?![a-z])|-(?=\s)|</t[dh]>|\n")
-_SEPARATED = re.compile(rf"[:=|>]|(?<![a-z])(?:{_OPENS})(?![a-z])|</t[dh]>|\n")
-_OPENED = re.compile(rf"(?<![a-z]){_OPENS}(?![a-z])")
+_SEPARATED = re.compile(rf"[:=|>]|(?<![a-z])(?:{OPENS})(?![a-z])|</t[dh]>|\n")
+_OPENED = re.compile(rf"(?<![a-z]){OPENS}(?![a-z])")
 _DIRECTLY = re.compile("")
 _CODE_BEFORE = re.compile(phrases.CODE_BEFORE)
-_QUOTED_NAME = re.compile(rf"""["'][^"'\n]{{1,40}}["'] (?=(?:{_COPULA}) |[:=])""")
 _AUTHORIZATION = re.compile(
     r"(?<![a-z])(?:authori[sz]ation[\"']?[ ]?[:=][ ]?[\"']?(?:[a-z]{3,12}[ ])?|bearer[ ])"
     r"(?P<value>(?=[^\s]*\d)[a-z0-9._~+/=-]{6,})"
@@ -57,20 +43,7 @@ _AUTHORIZATION = re.compile(
 _IN_HEADERS = ("authorization", "authorisation", "bearer")
 _LAW = re.compile(r"(?:1[89]|20)\d\d\b")
 _ATTACHED = re.compile(r"[A-Za-z_-]{2,40}")
-_SEGMENT = re.compile(r"[^.,;:|>\n(*\"\[]*$")
-_NUMBERING = re.compile(r"(?:'s)?[ _]?\#?\d{1,2}(?=\s*[:=)])")
-_LINE_BREAK = re.compile(r"[ \t]*\r?\n[ \t]*(?:\r?\n[ \t]*)?(?:[-*•>+][ \t]+|\d{1,2}[.)][ \t]+)?")
-_ALONE = re.compile(r"[*_\"'`).,;! \t|]*(?:<[^<>\n]{0,40}>[ \t]*)*(?:\r?\n|$)")
-_WORD = re.compile(r"[^\s]+")
-_SENTENCE_END = re.compile(
-    r"(?<!\b[dmh]r)(?<!\bms)(?<!\b[mf])(?<!\bfr)(?<!\bmme)(?<!\bmrs)(?<!\bs[rt])(?<!\bsra)(?<!\bsig)[.!?;](?=\s|$|<)"
-)
-_CONJUNCTION = r"\b(?:or|and|then|oder|und|ou|et|y|o|e|ed)\b"
-_AND = re.compile(
-    rf"(?:\s*\([^()\n]{{0,24}}\))?"
-    rf"(?:[*_\"'` ]{{0,3}}(?:[,;/|+&]|{_CONJUNCTION})[ ]{{0,2}}|[ \t]*\r?\n[ \t]*(?:[-*•][ \t]+)?){{1,2}}"
-    rf"(?:[a-z]{{2,14}}[ :]{{1,2}}){{0,2}}[*_\"'`#]{{0,2}}(?=[\d#*\"'a-z\[])"
-)
+_SEGMENT = re.compile(r"[^.,;:|>\n(*\"\[]*")  # of a reversed text
 _PREVIOUS = re.compile(r"([a-z]+)[ _'-]{1,2}$")
 _NAME_AND_PASSWORD = re.compile(
     r"(?: ?\([^()\n]{1,40}\))?[ ]?[:=-][ ]?([^\n/|:=]{1,40}?)[ ]?[/|][ ]?"
@@ -81,7 +54,6 @@ _NAME_AND_PASSWORD = re.compile(
 _AFTER_JSON_KEY = re.compile(r'":[ ]?$')
 _END_OF_JSON = re.compile(r"\s*[,}\]]")
 
-Value = tuple[int, int]  # start, end
 Span = tuple[int, int, str]  # start, end, kind
 
 
@@ -108,8 +80,9 @@ def _spans(text: str) -> list[Span]:
     text = composed(text)
     low = folded(text)
     found: dict[tuple[int, int], str] = {}
-    for term in _terms(text, low):
-        for values in _values_of(low, term):
+    candidates = Candidates(low)
+    for term in _terms(text, low, candidates):
+        for values in _values_of(low, candidates, term):
             for value in values:
                 if value in found:
                     break  # and so are those that follow it
@@ -120,24 +93,32 @@ def _spans(text: str) -> list[Span]:
     return _apart(spans + _repeated(low, spans)) if spans else []
 
 
-def _terms(text: str, low: str) -> Iterator[Term]:
+def _terms(text: str, low: str, candidates: Candidates) -> Iterator[Term]:
     """The terms that stand as words, and those that are parts of a name in camel case."""
-    near_value = _NEAR_VALUE.search
     for match in terms.IN_WORDS.finditer(low):
         start, end = match.span()
-        if not near_value(low, start - _BEFORE_NAME if start > _BEFORE_NAME else 0, end + _BEHIND_NAME):
+        if not candidates.are_between(start - _BEFORE_NAME, end + _BEHIND_NAME):
             continue
-        if _OTHER_WORD.match(low, end) and match.lastgroup in _HALF_NAMES and not may_have_far_value(low, start, end):
+        if match.lastgroup in _HALF_NAMES and not _may_have_a_value(low, candidates, match):
             continue
         if (term := terms.term_of(match)) and not _is_of_another_name(text, low, term):
             yield term
     for start, end in _names_in_camel_case(text):
-        if _may_have_a_value(low, start, end):
+        if candidates.are_between(start - _BEFORE_NAME, end + _BEHIND_NAME):
             yield from _terms_in_camel_case(text, low, start, end)
 
 
-def _may_have_a_value(low: str, start: int, end: int) -> bool:
-    return _NEAR_VALUE.search(low, max(0, start - _BEFORE_NAME), end + _BEHIND_NAME) is not None
+def _may_have_a_value(low: str, candidates: Candidates, match: re.Match[str]) -> bool:
+    """Whether a sentence may tell the code of half a name, at a quick look."""
+    start, end = match.span()
+    if not terms.may_have_a_code(match.lastgroup, match[0]):
+        return False
+    is_network = match.lastgroup == "half_network"
+    if candidates.are_between(end, end + (_BEHIND_NAME if is_network else _BEHIND_HALF)) and not OTHER_WORD.match(
+        low, end
+    ):
+        return True
+    return not is_network and may_have_far_value(low, candidates, start, end)
 
 
 def _names_in_camel_case(text: str) -> Iterator[tuple[int, int]]:
@@ -179,27 +160,30 @@ def _is_whole(text: str, start: int, end: int) -> bool:
     return begins and ends
 
 
-def _values_of(low: str, term: Term) -> Iterator[Iterable[Value]]:
+def _values_of(low: str, candidates: Candidates, term: Term) -> Iterator[Iterable[Value]]:
     """The values that stand before a name, and those that follow it."""
     if _names_another_code(low, term):
         return
-    yield values_before(low, term)
+    yield values_before(low, candidates, term)
     if term.strength == "secret":
-        values = _values_after(low, term.end, loose=True)
+        values = values_after(low, candidates, term.end, loose=True)
         if term.kind == "PIN":
             values = _numbers_or_said(low, term.end, values)
         yield _without_laws(low, values) if term.kind == "building code" else values
     elif term.strength == "code":
-        both = [*_codes(low, _values_after(low, term.end, loose=False))], value_said_later(low, term)
+        both = (
+            [*_codes(low, values_after(low, candidates, term.end, loose=False))],
+            value_said_later(low, candidates, term),
+        )
         if any(both) and _is_bare(low, term.start) and _has_place_near(low, term):
             yield from both
     elif term.strength == "place" and terms.may_open_with_a_code(term):
-        yield value_entered_after(low, term)
-        if terms.opens_with_a_code(term, low[term.start : term.end]) and not _OTHER_WORD.match(low, term.end):
-            values = _values_after(low, term.end, loose=False, says_so=_separator(low, term))
+        yield value_entered_after(low, candidates, term)
+        if terms.opens_with_a_code(term, low[term.start : term.end]) and not OTHER_WORD.match(low, term.end):
+            values = values_after(low, candidates, term.end, loose=False, says_so=_separator(low, term))
             yield (_codes if term.kind == "keypad code" else _numbers)(low, values)
     elif terms.opens_with_a_code(term, low[term.start : term.end]):
-        yield _after_network(low, term.end)
+        yield _after_network(low, candidates, term.end)
 
 
 def _codes(low: str, values: Iterator[Value]) -> Iterator[Value]:
@@ -211,7 +195,7 @@ def _codes(low: str, values: Iterator[Value]) -> Iterator[Value]:
 
 def _numbers_or_said(low: str, at: int, values: Iterator[Value]) -> Iterator[Value]:
     """Of what follows "pin", which is also a verb: digits, and what a colon or "is" stands before."""
-    return (value for value in values if codes.is_number(low, *value) or _SAYS_SO.search(low, at, value[0]))
+    return (value for value in values if codes.is_number(low, *value) or SAYS_SO.search(low, at, value[0]))
 
 
 def _without_laws(low: str, values: Iterator[Value]) -> Iterator[Value]:
@@ -222,11 +206,15 @@ def _without_laws(low: str, values: Iterator[Value]) -> Iterator[Value]:
 def _separator(low: str, place: Term) -> re.Pattern[str]:
     """What has to stand between a place and its code."""
     before = low[max(0, place.start - 80) : place.start]
-    if place.kind in ("lockbox code", "keypad code") or _CODE_BEFORE.search(before):
+    if place.kind in ("lockbox code", "keypad code") or _tells_of_code(before):
         return _DIRECTLY
-    segment = _SEGMENT.search(before)
-    words = segment[0].split() if segment else []
+    segment = _SEGMENT.match(before[::-1])
+    words = segment[0][::-1].split() if segment else []
     return _SEPARATED if len(words) <= 3 and phrases.PREPOSITIONS.isdisjoint(words) else _OPENED
+
+
+def _tells_of_code(before: str) -> bool:
+    return any(part in before for part in phrases.CODE_PARTS) and _CODE_BEFORE.search(before) is not None
 
 
 def _names_another_code(low: str, term: Term) -> bool:
@@ -256,102 +244,16 @@ def _numbers(low: str, values: Iterator[Value]) -> Iterator[Value]:
             yield start, end
 
 
-def _after_network(low: str, at: int) -> Iterator[Value]:
+def _after_network(low: str, candidates: Candidates, at: int) -> Iterator[Value]:
     """Wi-Fi: NAME / PASSWORD, and Wi-Fi: PASSWORD."""
     if pair := _NAME_AND_PASSWORD.match(low, at):
         value = codes.value_at(low, pair.end(), direct=True)
         if value and codes.is_direct_value(low, *value):
             yield value
             return
-    for start, end in _values_after(low, at, loose=False, says_so=_SEPARATED):
+    for start, end in values_after(low, candidates, at, loose=False, says_so=_SEPARATED):
         if not codes.is_count(low, end):
             yield start, end
-
-
-def _values_after(low: str, at: int, *, loose: bool, says_so: re.Pattern[str] | None = None) -> Iterator[Value]:
-    """The value that follows a name, and those that follow it: "codes are 1234 and 5678"."""
-    if not loose and _OTHER_WORD.match(low, at):
-        return
-    value = _first_value(low, at, loose=loose, says_so=says_so)
-    for _ in range(SEVERAL):
-        if value is None:
-            return
-        start, end = value
-        if not codes.MASKED.match(low, start):
-            yield value
-        value = _next_value(low, start, end)
-
-
-def _first_value(low: str, at: int, *, loose: bool, says_so: re.Pattern[str] | None) -> Value | None:
-    begin, direct, broken = at, True, False
-    if numbering := _NUMBERING.match(low, at):
-        at = numbering.end()
-    limit = at + AWAY
-    while at < min(limit, len(low)):
-        if (named := _QUOTED_NAME.match(low, at)) and not _SAYS_SO.search(low, begin, at):
-            at, limit = named.end(), named.end() + AWAY  # the name of what the code is for
-            continue
-        if masked := codes.MASKED.match(low, at):
-            return masked.span()
-        value = _value_here(low, at, direct=direct)
-        if value and not direct and codes.in_quotes(low, *value) and not _SAYS_SO.search(low, begin, at):
-            return None
-        if value and (not broken or (_SAYS_SO.search(low, begin, at) and _stands_alone(low, value, begin))):
-            if says_so is None or says_so.search(low, begin, at):
-                return value
-            return None
-        step = _GLUE.match(low, at) if direct else None
-        if step:
-            limit += len(step[0]) if step[0][0] in "<(&" else 0
-        elif direct and not broken and (step := _LINE_BREAK.match(low, at)):
-            broken = True
-        elif not direct and low[at] == "=" and ":" in low[begin:at]:
-            return None  # source code: `pin: str, code: int = 404`
-        elif loose and not broken and (step := _WORD.match(low, at)):
-            if _SENTENCE_END.search(low, at, step.end() + 1):
-                return None
-            direct = False
-        elif not direct and low[at] in " \t":
-            step = _WORD.match(low, at + 1)
-            if step is None:
-                return None
-            at += 1
-            continue
-        if step is None:
-            return None
-        at = step.end()
-    return None
-
-
-def _value_here(low: str, at: int, *, direct: bool) -> Value | None:
-    if low[at] in " \t\n":
-        return None
-    value = codes.value_at(low, at, direct=direct)
-    if value is None:
-        return None
-    fits = codes.is_direct_value if direct else codes.is_loose_value
-    return value if fits(low, *value) else None
-
-
-def _stands_alone(low: str, value: Value, begin: int) -> bool:
-    return _ALONE.match(low, value[1]) is not None or re.search(_COPULA, low[begin : value[0]]) is not None
-
-
-def _next_value(low: str, start: int, end: int) -> Value | None:
-    between = _AND.match(low, end)
-    if between is None:
-        return None
-    at = between.end()
-    if masked := codes.MASKED.match(low, at):
-        return masked.span()
-    if at and low[at - 1] in "\"'":
-        at -= 1
-    value = codes.value_at(low, at, direct=False)
-    if value is None or not codes.is_loose_value(low, *value):
-        return None
-    alike = codes.is_number(low, start, end) <= codes.is_number(low, *value)
-    alone = "\n" not in between[0] or _ALONE.match(low, value[1])
-    return value if alike and alone else None
 
 
 def _repeated(low: str, found: list[Span]) -> list[Span]:

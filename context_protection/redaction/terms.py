@@ -178,6 +178,15 @@ def may_open_with_a_code(term: Term) -> bool:
     return term.kind in _OPEN_WITH_A_CODE
 
 
+@lru_cache(maxsize=8192)
+def may_have_a_code(group: str, words: str) -> bool:
+    """Whether half a name may have a code by itself: `house` has none, `red` is too common."""
+    if group == "half_place":
+        match = _HALF_NAME.fullmatch(words)
+        return match is None or match.lastgroup != group or _kind_of(match)[0] in _OPEN_WITH_A_CODE
+    return group != "half_network" or words not in _TOO_COMMON
+
+
 def opens_with_a_code(term: Term, words: str) -> bool:
     """Whether a number after this place's name alone may be its code."""
     return words not in _TOO_COMMON and (term.strength == "network" or may_open_with_a_code(term))

@@ -153,6 +153,11 @@ def test_a_year_may_be_a_code_and_is_masked_only_there():
     assert redact_text("Gate code 2024. Built in 2024.")[0] == "Gate code [withheld: gate code]. Built in 2024."
 
 
+def test_a_place_that_begins_a_line_has_its_code_whatever_stands_above():
+    text = "Free Wi-Fi in all rooms of the house\nFront door: 4711"
+    assert redact_text(text)[0].endswith("Front door: [withheld: door code]")
+
+
 def test_a_text_of_json_is_json_still():
     redacted, _ = redact_text('{"doorCode": 4711, "x": [{"pin":4711}]}')
     assert orjson.loads(redacted) == {"doorCode": "[withheld: door code]", "x": [{"pin": "[withheld: PIN]"}]}

@@ -1,15 +1,17 @@
 """Codes in sentences of which the name is no label: "4711 is the gate code", "the safe opens with 4711"."""
 
 import re
+from collections.abc import Iterator
 
 from context_protection.redaction import codes, phrases, terms
+from context_protection.redaction.candidates import Candidates
 from context_protection.redaction.terms import Term
 from context_protection.redaction.vocabulary import OTHER_CODES
 
 _BACK = 100  # characters before a name
 _NUMBER = r"(?<![\w.,/:€$£#*+-])(?P<value>[#*]{0,2}\d(?:[ -]?\d){2,9}[#*]{0,2})(?![\w*#]|[.,:/]\d)"
 _MIXED = r"(?<![\w./-])(?=[a-z#*-]*\d)(?=[\d#*-]*[a-z])(?P<mixed>[a-z\d][a-z\d#*-]{3,15})(?![\w*#])"
-_VALUE = rf"""(?:{_NUMBER}|{_MIXED}|["'](?P<quoted>[^"'\n]{{3,64}})["'])"""
+_VALUE = rf"""(?:{_NUMBER}|{_MIXED}|["'](?P<quoted>[^"'\n]{{3,64}})(?:"|'(?![a-z0-9])))"""
 _ARTICLES = rf"(?:(?:{phrases.ARTICLES})[ ']?(?<=[ ']))"
 _IS_THE = re.compile(rf"{_VALUE},? ?(?:{phrases.IS})(?: (?:{phrases.STILL}))?\s{{1,2}}{_ARTICLES}{{0,2}}$")
 _IT_IS_FOR = re.compile(rf"(?<![a-z])(?:{phrases.IT_IS}) {_VALUE} (?:{phrases.FOR}) {_ARTICLES}{{0,2}}$")
@@ -22,28 +24,44 @@ _ENTERED_AT = re.compile(
     rf"(?:{_NUMBER}|{_MIXED})"
     rf"[\"']?,? (?:[a-z']+,? ){{0,8}}$"
 )
+# The words without which these cannot match.
+_LONGEST_LEAD = 60  # characters between a value and its name, of which it is said with "is"
+_LONGEST_NUMBER = 30  # characters
+_IS_BEFORE = re.compile(rf"(?:{phrases.IS})(?: (?:{phrases.STILL}))?\s{{1,2}}{_ARTICLES}{{0,2}}$")
+_LETTERS = re.compile("[a-z]+")
+
+
+def _first_words(alternatives: str) -> frozenset[str]:
+    return frozenset(_LETTERS.findall(each)[0] for each in alternatives.split("|"))
+
+
+_IT_IS_WORDS, _ENTERING_WORDS = _first_words(phrases.IT_IS), _first_words(phrases.ENTERING)
+_OPENING_WORDS = frozenset(each.replace("?", "") for each in phrases.OPENING.split("|")) | {"open", "unlock"}
 _ON_THE_KEYPAD = re.compile(rf"{_NUMBER} (?:{phrases.TO_A_KEYPAD}) (?:{_ARTICLES}|dem |der )?$")
 
 
-# Quick looks at what most names lack. Backwards: of what stands between a value and its name, no more than this.
+# Backwards: what stands between a value and its name, and no more than this.
 _DIGIT_OR_QUOTE_BEFORE = re.compile(r"""[a-z,=\s#*-]*[0-9"']""")
-_DIGIT_IN_SENTENCE = re.compile(r"[^.!?\n;0-9]*[0-9]")
 
 
-def may_have_far_value(low: str, start: int, end: int) -> bool:
+def may_have_far_value(low: str, candidates: Candidates, start: int, end: int) -> bool:
     """Whether a sentence may tell the code of the name that stands there, at a quick look."""
-    if _DIGIT_IN_SENTENCE.match(low, end, end + _BACK):
-        return True
+    return candidates.are_in_sentence(end, end + _BACK) or _may_be_before(low, candidates, start)
+
+
+def _may_be_before(low: str, candidates: Candidates, start: int) -> bool:
+    if not candidates.are_between(start - _BACK - _LONGEST_NUMBER, start):
+        return False
     return _DIGIT_OR_QUOTE_BEFORE.match(low[max(0, start - _BACK) : start][::-1]) is not None
 
 
-def values_before(low: str, term: Term) -> list[tuple[int, int]]:
+def values_before(low: str, candidates: Candidates, term: Term) -> list[tuple[int, int]]:
     """Where the code stands that this name is said of, if it stands before it."""
-    start = max(0, term.start - _BACK)
-    if _DIGIT_OR_QUOTE_BEFORE.match(low[start : term.start][::-1]) is None:
+    if term.strength not in ("secret", "place") or not _may_be_before(low, candidates, term.start):
         return []
+    start = max(0, term.start - _BACK)
     before = low[start : term.start]
-    for pattern in _patterns(low, term):
+    for pattern in _patterns(before, term):
         found = pattern.search(before)
         if found is None:
             continue
@@ -62,14 +80,22 @@ def _span_of_value(found: re.Match[str]) -> tuple[int, int]:
     return next(found.span(group) for group in ("value", "mixed", "quoted") if groups.get(group))
 
 
-def _patterns(low: str, term: Term) -> list[re.Pattern[str]]:
+def _patterns(before: str, term: Term) -> Iterator[re.Pattern[str]]:
+    """Those of which the words that they end with stand before the name."""
+    words = _LETTERS.findall(before)
     if term.strength == "secret":
-        return [_IS_THE, _IT_IS_FOR, _ENTERED_AT]
-    if term.strength != "place" or not terms.may_open_with_a_code(term):
-        return []
-    if term.kind == "keypad code":
-        return [_ENTERED_AT, _ON_THE_KEYPAD]
-    return [_OPENS_THE, _ENTERED_AT]
+        if _IS_BEFORE.search(before, len(before) - _LONGEST_LEAD if len(before) > _LONGEST_LEAD else 0):
+            yield _IS_THE
+        if not _IT_IS_WORDS.isdisjoint(words):
+            yield _IT_IS_FOR
+    elif not terms.may_open_with_a_code(term):
+        return
+    elif term.kind != "keypad code" and not _OPENING_WORDS.isdisjoint(words):
+        yield _OPENS_THE
+    if not _ENTERING_WORDS.isdisjoint(words):
+        yield _ENTERED_AT
+    if term.strength == "place" and term.kind == "keypad code":
+        yield _ON_THE_KEYPAD
 
 
 def _is_counted(low: str, at: int, end: int) -> bool:
@@ -83,10 +109,10 @@ _ENTERED_AFTER = re.compile(
 )
 
 
-def value_entered_after(low: str, term: Term) -> list[tuple[int, int]]:
+def value_entered_after(low: str, candidates: Candidates, term: Term) -> list[tuple[int, int]]:
     """To open the door, enter 4711. The safe in the bedroom opens with 4711."""
     end_of_reach = term.end + _BACK
-    if _DIGIT_IN_SENTENCE.match(low, term.end, end_of_reach) is None:
+    if not candidates.are_in_sentence(term.end, end_of_reach):
         return []
     found = _ENTERED_AFTER.match(low, term.end, end_of_reach) or _ENTERED_HERE.match(low, term.end, end_of_reach)
     if found is None:
@@ -100,9 +126,9 @@ _ENTERED_HERE = re.compile(rf" (?:{phrases.ARTICLES} |den |die )?{_NUMBER} (?:{p
 _SAID_LATER = re.compile(rf"[^.!?\n;:0-9]{{1,38}}(?<![a-z'])(?:{phrases.IS}) (?:{phrases.ARTICLES} )?{_NUMBER}")
 
 
-def value_said_later(low: str, term: Term) -> list[tuple[int, int]]:
+def value_said_later(low: str, candidates: Candidates, term: Term) -> list[tuple[int, int]]:
     """Smart lock: the code, followed by the tick, is 4711."""
-    if _DIGIT_IN_SENTENCE.match(low, term.end, term.end + _BACK) is None:
+    if not candidates.are_in_sentence(term.end, term.end + _BACK):
         return []
     found = _SAID_LATER.match(low, term.end, term.end + _BACK)
     if found is None or not OTHER_CODES.isdisjoint(re.findall("[a-z]+", low[term.end : found.start("value")])):
