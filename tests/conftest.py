@@ -11,6 +11,7 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.core.management import call_command
 from hypothesis import settings
+from pytest_django.plugin import blocking_manager_key
 from servestatic.middleware import ServeStaticMiddleware
 
 from context_protection.revisions import revisions
@@ -32,15 +33,32 @@ settings.register_profile("thorough", max_examples=1000, deadline=None)
 settings.load_profile("default")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """`-m stores`: what another database or Redis could make different. All else proves the same on any of them.
 
-    Files that start servers take minutes. They come first, so that no process of a run is left alone with one."""
+    Files that start servers take minutes. They come first, whatever order others made, so that no process of a run is
+    left alone with one."""
     for item in items:
-        if item.get_closest_marker("django_db") or "db" in getattr(item, "fixturenames", ()):
+        if _has_database(item):
             item.add_marker(pytest.mark.stores)
+    yield
     items.sort(key=lambda item: SERVERS not in item.path.parents)
+
+
+def _has_database(item: pytest.Item) -> bool:
+    return bool(item.get_closest_marker("django_db")) or "db" in getattr(item, "fixturenames", ())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """A test that runs outside a transaction leaves the database empty: the next one finds the account again. It is
+    loaded here, where no transaction is: what a fixture loads, the end of its test takes back."""
+    yield
+    if nextitem is not None and _has_database(item):
+        with item.config.stash[blocking_manager_key].unblock():
+            if not Booking.objects.exists():
+                call_command("load_sample_data", stdout=StringIO())
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -89,15 +107,6 @@ def rounds_of_a_hash() -> Iterator[int]:
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
     with django_db_blocker.unblock():
         call_command("load_sample_data", stdout=StringIO())
-
-
-@pytest.fixture(autouse=True)
-def sample_account_again(request: pytest.FixtureRequest, django_db_blocker: Any) -> None:
-    """A test that runs outside a transaction leaves the database empty: the next one finds the account again."""
-    if request.node.get_closest_marker("django_db") or "db" in request.fixturenames:
-        with django_db_blocker.unblock():
-            if not Booking.objects.exists():
-                call_command("load_sample_data", stdout=StringIO())
 
 
 @pytest.fixture(autouse=True)
