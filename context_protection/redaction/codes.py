@@ -16,6 +16,7 @@ _TOKEN = re.compile(r"""(?![=:,;/.-])[^\s<>|"'`()\[\]{}]{3,90}""")
 _TRAILING = re.compile(r"(?:&[a-z#0-9]{1,8};.*|[.,;:!?_*)\\/-]+)$")
 
 _MIXED = re.compile(r"(?=[^0-9]*\d)(?=[^a-z]*[a-z])[a-z0-9#*-]{4,16}")
+_SHORT_MIXED = re.compile(r"(?=[^0-9]*\d)(?=[^a-z]*[a-z])[a-z0-9]{3}")
 _DIGITS = re.compile(r"[#*]*\d[\d*#-]*")
 _DAY, _MONTH = "(?:0?[1-9]|[12]\\d|3[01])", "(?:0?[1-9]|1[0-2])"
 _HARMLESS = re.compile(
@@ -126,6 +127,11 @@ def is_count(low: str, end: int) -> bool:
 def is_mixed(value: str) -> bool:
     """A code of letters and digits, such as `c25y`."""
     return _MIXED.fullmatch(value) is not None and not _HARMLESS.fullmatch(value)
+
+
+def is_short_mixed(value: str) -> bool:
+    """As `y99`: a code where others are listed, too common elsewhere."""
+    return _SHORT_MIXED.fullmatch(value) is not None and not _HARMLESS.fullmatch(value)
 
 
 def is_year(value: str) -> bool:

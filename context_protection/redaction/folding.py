@@ -5,7 +5,7 @@ import unicodedata
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NO_WORD = re.compile(r"[\W_]+")
-_OPENING_QUOTE, _CLOSING_QUOTE = re.compile("«[ \u00a0\u202f]"), re.compile("[ \u00a0\u202f]»")
+_FRENCH_QUOTES = re.compile("«[ \u00a0\u202f]([^«»\n]{1,80})[ \u00a0\u202f]»")
 _COMBINING = re.compile("[\u0300-\u036f]")
 
 
@@ -41,7 +41,7 @@ def composed(text: str) -> str:
 def folded(text: str) -> str:
     """In lower case, without accents, with plain quotes, dashes and blanks; as long as the text."""
     if "«" in text:
-        text = _OPENING_QUOTE.sub(" «", _CLOSING_QUOTE.sub("» ", text))  # their blanks stand outside
+        text = _FRENCH_QUOTES.sub(r" «\1» ", text)  # their blanks stand outside
     if text.isascii():
         return text.lower()
     low = text.translate(_TABLE).lower()

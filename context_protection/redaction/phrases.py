@@ -90,7 +90,10 @@ NOT_A_CODE = (" of conduct", " of practice", " review", " of ethics", " de condu
 
 # ---- before a name: "4711 is the gate code", "enter 4711 on the keypad" ----
 
-ARTICLES = "the|your|our|der|die|das|dein|ihr|unser|le|la|les|votre|notre|el|los|su|tu|il|lo|i|gli|o|a|os|as|seu|l'"
+ARTICLES = (
+    "the|your|our|my|their|unsere|deine|ihre|mein|meine|mon|ma|nos|nuestro|nuestra|nostro|nostra|nosso"
+    "|nossa|sua|der|die|das|dein|ihr|unser|le|la|les|votre|notre|el|los|su|tu|il|lo|i|gli|o|a|os|as|seu|l'"
+)
 IS = "is|are|was|=|lautet|ist|sind|bleibt|est|sont|reste|c'est|es|son|sigue siendo|e|sono|resta|sao|continua sendo"
 STILL = (
     "still|also|again|now|weiterhin|noch|immer noch|auch|jetzt|toujours|encore|aussi|todavia|ahora|sempre|ancora|ainda"
@@ -124,4 +127,16 @@ PREPOSITIONS = word_set(
     """
 )
 CODE_BEFORE = r"(?<![a-z])(?:codes?|pins?|codigos?|codici|codice|kodes?|combinations?)(?![a-z])[^.\n]{0,60}$"
-CODE_PARTS = ("code", "pin", "codig", "codic", "kode", "combination")  # one of them is in each of those
+CODE_NAMES = "codes?|pins?|codigos?|codici|codice|kodes?|combinations?|passwords?|passworter|claves?|senhas?"
+AND = "and|und|et|y|e|ed|or|oder|ou|o"
+CODE_PARTS = (
+    "code",
+    "pin",
+    "codig",
+    "codic",
+    "kode",
+    "combination",
+    "passw",
+    "clave",
+    "senha",
+)  # one of them is in each of those

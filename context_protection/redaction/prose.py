@@ -41,6 +41,12 @@ _AUTHORIZATION = re.compile(
     r"(?P<value>(?=[^\s]*\d)[a-z0-9._~+/=-]{6,})"
 )
 _IN_HEADERS = ("authorization", "authorisation", "bearer")
+_LIST_OF_CODES = re.compile(
+    rf"(?<![a-z])(?:(?P<of>[a-z]+)[ _'-]{{1,2}})?(?:{phrases.CODE_NAMES})(?![a-z])"
+    rf"(?: ?[:=-]| (?:{phrases.COPULA})(?![a-z]))"
+    rf"(?P<rest>[^.!?\n]{{0,120}})$"
+)
+_BETWEEN_LISTED = re.compile(rf"[,;:/|(+&]|\b(?:{phrases.AND})\b")
 _LAW = re.compile(r"(?:1[89]|20)\d\d\b")
 _ATTACHED = re.compile(r"[A-Za-z_-]{2,40}")
 _SEGMENT = re.compile(r"[^.,;:|>\n(*\"\[]*")  # of a reversed text
@@ -112,7 +118,7 @@ def _may_have_a_value(low: str, candidates: Candidates, match: re.Match[str]) ->
     """Whether a sentence may tell the code of half a name, at a quick look."""
     start, end = match.span()
     if not terms.may_have_a_code(match.lastgroup, match[0]):
-        return False
+        return match.lastgroup == "half_place" and _is_listed(low, start)
     is_network = match.lastgroup == "half_network"
     if candidates.are_between(end, end + (_BEHIND_NAME if is_network else _BEHIND_HALF)) and not OTHER_WORD.match(
         low, end
@@ -177,6 +183,8 @@ def _values_of(low: str, candidates: Candidates, term: Term) -> Iterator[Iterabl
         )
         if any(both) and _is_bare(low, term.start) and _has_place_near(low, term):
             yield from both
+    elif term.strength == "place" and _is_listed(low, term.start):
+        yield _listed_codes(low, values_after(low, candidates, term.end, loose=False))
     elif term.strength == "place" and terms.may_open_with_a_code(term):
         yield value_entered_after(low, candidates, term)
         if terms.opens_with_a_code(term, low[term.start : term.end]) and not OTHER_WORD.match(low, term.end):
@@ -191,6 +199,27 @@ def _codes(low: str, values: Iterator[Value]) -> Iterator[Value]:
     for start, end in values:
         if codes.is_mixed(low[start:end]) or (codes.is_number(low, start, end) and not codes.is_count(low, end)):
             yield start, end
+
+
+def _listed_codes(low: str, values: Iterator[Value]) -> Iterator[Value]:
+    """Codes: door X1234, gate Y99."""
+    for value in values:
+        is_number = codes.is_number(low, *value) and not codes.is_count(low, value[1])
+        said = low[slice(*value)]
+        if is_number or codes.is_mixed(said) or codes.is_short_mixed(said):
+            yield value
+
+
+def _is_listed(low: str, start: int) -> bool:
+    """Whether a place stands in a list of codes."""
+    before = low[max(0, start - 160) : start]
+    if not any(part in before for part in phrases.CODE_PARTS):
+        return False
+    found = _LIST_OF_CODES.search(before)
+    if found is None or found["of"] in OTHER_CODES:
+        return False
+    words = _BETWEEN_LISTED.split(found["rest"])[-1].split()
+    return len(words) <= 2 and phrases.PREPOSITIONS.isdisjoint(words)
 
 
 def _numbers_or_said(low: str, at: int, values: Iterator[Value]) -> Iterator[Value]:

@@ -26,6 +26,7 @@ SAYS_SO = re.compile(rf"[:=|>]|(?<![a-z])(?:{_COPULA}|{OPENS})(?![a-z])|-(?=\s)|
 _QUOTED_NAME = re.compile(rf"""["'][^"'\n]{{1,40}}["'] (?=(?:{_COPULA}) |[:=])""")
 _NUMBERING = re.compile(r"(?:'s)?[ _]?\#?\d{1,2}(?=\s*[:=)])")
 _LINE_BREAK = re.compile(r"[ \t]*\r?\n[ \t]*(?:\r?\n[ \t]*)?(?:[-*•>+][ \t]+|\d{1,2}[.)][ \t]+)?")
+_END_OF_LISTED = re.compile(r" ?[,;()]|[.]?(?:\s*\n|$)")
 _ALONE = re.compile(r"[*_\"'`).,;! \t|]*(?:<[^<>\n]{0,40}>[ \t]*)*(?:\r?\n|$)")
 _WORD = re.compile(r"[^\s]+")
 _WITH_CARE = "\"'="  # quotes may hold a name or a value, and source code assigns
@@ -159,8 +160,14 @@ def _next_value(low: str, start: int, end: int) -> Value | None:
     if at and low[at - 1] in "\"'":
         at -= 1
     value = codes.value_at(low, at, direct=False)
-    if value is None or not codes.is_loose_value(low, *value):
+    if value is None or not (codes.is_loose_value(low, *value) or _is_listed(low, (start, end), value)):
         return None
     alike = codes.is_number(low, start, end) <= codes.is_number(low, *value)
     alone = "\n" not in between[0] or _ALONE.match(low, value[1])
     return value if alike and alone else None
+
+
+def _is_listed(low: str, before: Value, value: Value) -> bool:
+    """Codes: X1234 (front), Y99 (back)."""
+    is_short = codes.is_mixed(low[slice(*before)]) and codes.is_short_mixed(low[slice(*value)])
+    return is_short and _END_OF_LISTED.match(low, value[1]) is not None

@@ -13,10 +13,10 @@ _NUMBER = r"(?<![\w.,/:€$£#*+-])(?P<value>[#*]{0,2}\d(?:[ -]?\d){2,9}[#*]{0,2
 _MIXED = r"(?<![\w./-])(?=[a-z#*-]*\d)(?=[\d#*-]*[a-z])(?P<mixed>[a-z\d][a-z\d#*-]{3,15})(?![\w*#])"
 _VALUE = rf"""(?:{_NUMBER}|{_MIXED}|["'](?P<quoted>[^"'\n]{{3,64}})(?:"|'(?![a-z0-9])))"""
 _ARTICLES = rf"(?:(?:{phrases.ARTICLES})[ ']?(?<=[ ']))"
-_IS_THE = re.compile(rf"{_VALUE},? ?(?:{phrases.IS})(?: (?:{phrases.STILL}))?\s{{1,2}}{_ARTICLES}{{0,2}}$")
-_IT_IS_FOR = re.compile(rf"(?<![a-z])(?:{phrases.IT_IS}) {_VALUE} (?:{phrases.FOR}) {_ARTICLES}{{0,2}}$")
+_IS_THE = re.compile(rf"{_VALUE} ?,? {{0,2}}(?:{phrases.IS})(?: (?:{phrases.STILL}))?\s{{1,2}}{_ARTICLES}{{0,2}}$")
+_IT_IS_FOR = re.compile(rf"(?<![a-z])(?:{phrases.IT_IS}) {{1,2}}{_VALUE} {{1,2}}(?:{phrases.FOR}) {_ARTICLES}{{0,2}}$")
 _OPENS_THE = re.compile(
-    rf"{_VALUE}(?: (?:{phrases.SUBJECTS})){{0,3}} (?:{phrases.OPENING})(?: sich)?(?: (?:{phrases.SUBJECTS}))?"
+    rf"{_VALUE} ?(?: (?:{phrases.SUBJECTS})){{0,3}} (?:{phrases.OPENING})(?: sich)?(?: (?:{phrases.SUBJECTS}))?"
     rf"\s{_ARTICLES}{{0,2}}$"
 )
 _ENTERED_AT = re.compile(

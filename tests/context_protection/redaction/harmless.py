@@ -133,6 +133,15 @@ Call {phone} when you stand at the door.
 Tracking code {ref}
 SWIFT code {ref}, sort code 20-{n2}-{n2}
 Invoice {n4} of {date} over {price}
+Booking codes: garage {ref}, house {ref}
+Error codes: door E{n3}, gate E{n4}
+Promo codes: parking {promo}, garage {promo}
+Codes for tours: {promo} and {ref}
+The tour "Old town" is the highlight, the password is on the router.
+L'entrée n'est pas loin : {n3} m, l'ascenseur n'a que {n1} places.
+« Le jardin » est le nom de la maison, arrivée à {time}.
+Country codes: Portugal {dial}, Spain {dial}
+Our house code names: A{n2} and B{n2}
 {date}: door repaired, {price}
 {date} {time} INFO lock released after {n3} ms
 {date} {time} WARN token bucket empty, {n4} requests left

@@ -74,6 +74,7 @@ def test_the_value_after_a_name_is_masked(language: str, shape: str):
         "Press 4711 and then the key symbol to open the door",
         "Front door: 4711",
         "Garage: 4711",
+        "Garage:\n\n- 4711",
         "Gate code 4711 opens the barrier",
         "The gate codes are 4711 and 4711#.",
         "Codes: front door 4711, garage 4711",
@@ -147,6 +148,51 @@ def test_a_value_in_a_sentence_is_masked(text: str):
 )
 def test_a_word_in_quotes_is_a_password(text: str):
     assert redact_text(text)[1] == ("password",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "« 4711 ouvre-toi » est le mot de passe",
+        "« 4711 fleurs » est le mot de passe du wifi",
+        "« 4711 fleurs », c'est notre mot de passe",
+        "Utilisez « 4711 fleurs » comme mot de passe",
+        '"4711 flowers" is our Wi-Fi password',
+        "„4711 Blumen“ ist unser WLAN-Passwort",
+        "»4711 Blumen« lautet das Kennwort",
+        "«4711 flores» es nuestra clave del wifi",
+        "“4711 flores” es la contraseña",
+        "«4711 fiori» è la nostra password del Wi-Fi",
+        '"4711 flores" é a nossa senha do wifi',
+    ],
+)
+def test_a_quoted_value_before_its_name_is_masked(text: str):
+    redacted, kinds = redact_text(text)
+    assert len(kinds) == 1
+    assert "4711" not in redacted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Codes: door X1234, gate Y99",
+        "Codes: front door X1234; lockbox Y-99#, garage Y9931",
+        "Codes - door: X1234 / gate: Y99",
+        "Door codes: X1234 (front), Y99 (back)",
+        "Entry codes are door X1234 and gate Y99",
+        "Access codes: building X1234, apartment Y99",
+        "Codes: Tür X1234, Tor Y99",
+        "Codes : porte X1234, portail Y99",
+        "Códigos: puerta X1234, verja Y99",
+        "Codici: porta X1234, cancello Y99",
+        "Códigos: porta X1234, portão Y99",
+    ],
+)
+def test_codes_in_a_list_are_masked(text: str):
+    redacted, _ = redact_text(text)
+    assert "X1234" not in redacted
+    assert "Y99" not in redacted
+    assert "Y-99" not in redacted
 
 
 def test_a_year_may_be_a_code_and_is_masked_only_there():
@@ -271,7 +317,7 @@ def test_lines_with_their_overlap_are_redacted_as_the_whole_is():
         count = before.count("\n")
         pieces += redacted[count : count + 50]
     assert "".join(pieces) == redact_text(whole)[0]
-    assert "4037" not in "".join(pieces)
+    assert "Remember 4037" not in "".join(pieces)
 
 
 @pytest.mark.parametrize(
