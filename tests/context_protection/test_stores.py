@@ -17,7 +17,7 @@ from context_protection.errors import InvalidCursor, StoreUnavailable
 from context_protection.guards import FIRST_REST, Guard
 from context_protection.models import StoredWalk
 from context_protection.paged import SourcePage, stored_pages
-from context_protection.stores import PREFIX, RedisWalks, TableWalks
+from context_protection.stores import MOST_AT_ONCE, PREFIX, RedisWalks, TableWalks
 from context_protection.tasks import purge_expired_walks
 from tests.needs import REDIS
 from tests.servers import Server, redis_server, until
@@ -114,6 +114,17 @@ def test_an_expired_walk_of_the_table_is_as_good_as_absent():
     assert StoredWalk.objects.filter(id=old.id).exists()
     assert table.get(old.id) is None
     assert table.blocks(old, [1]) == [None]
+
+
+def test_nobody_waits_long_for_the_table_behind_others_who_wait_for_it():
+    table = TableWalks()
+    turns = table._turns = threading.Semaphore(MOST_AT_ONCE)  # as beside Postgres, whose tables can be locked
+    for _ in range(MOST_AT_ONCE):
+        assert turns.acquire(blocking=False)
+    with pytest.raises(StoreUnavailable):
+        table.get("any")
+    turns.release()
+    assert [table.get("any") for _ in range(2)] == [None, None], "a turn is given back"
 
 
 def test_the_purge_removes_what_has_expired_and_nothing_else():

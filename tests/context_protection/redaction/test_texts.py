@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from context_protection.redaction import REACH, redact_text
+from context_protection.redaction.prose import _apart
 from tests.context_protection.redaction.harmless import sentences
 
 NAMES = {
@@ -298,6 +299,15 @@ def test_redacting_twice_changes_nothing_more(text: str):
 @given(st.text(alphabet="hjrsuvxyz 12345.,-\n", max_size=200))
 def test_a_text_without_the_vocabulary_is_the_same_object(text: str):
     assert redact_text(text)[0] is text
+
+
+def test_what_is_masked_depends_on_no_more_than_the_overlap():
+    far = "rain and wind\n" * (REACH // 10)
+    assert redact_text(f"Door code: 4711\n{far}Remember 4711.")[0].endswith(f"{far}Remember 4711.")
+
+
+def test_of_values_that_overlap_in_part_nothing_is_left():
+    assert _apart([(4, 9, "PIN"), (0, 6, "door code"), (20, 22, "PIN")]) == [(0, 9, "door code"), (20, 22, "PIN")]
 
 
 def test_lines_with_their_overlap_are_redacted_as_the_whole_is():

@@ -227,6 +227,31 @@ def test_a_field_of_another_object_stays(value: Any):
     assert redact(value) == (value, [])
 
 
+def test_a_path_reveals_what_it_leads_to_from_the_top_and_nothing_elsewhere():
+    value = {"stay": {"doorCode": CANARY}, "next": {"stay": {"doorCode": CANARY}}, "doorCode": CANARY}
+    redacted, _ = redact(value, frozenset({"stay.doorCode"}))
+    masked = "[withheld: door code]"
+    assert redacted == {"stay": {"doorCode": CANARY}, "next": {"stay": {"doorCode": masked}}, "doorCode": masked}
+
+
+def test_a_list_of_label_and_value_is_revealed_by_its_label():
+    value = {"pairs": [["Door code", CANARY], ["PIN", CANARY]]}
+    redacted, _ = redact(value, frozenset({"Door code"}))
+    assert redacted == {"pairs": [["Door code", CANARY], ["PIN", "[withheld: PIN]"]]}
+
+
+def test_json_in_a_text_is_revealed_as_what_is_not_in_one():
+    told = f'{{"doorCode":"{CANARY}","PIN":"{CANARY}"}}'
+    redacted, _ = redact({"payload": told}, frozenset({"doorCode"}))
+    assert redacted == {"payload": f'{{"doorCode":"{CANARY}","PIN":"[withheld: PIN]"}}'}
+
+
+def test_a_column_is_revealed_by_its_name():
+    value = {"columns": ["guest", "Door code", "PIN"], "rows": [["Ada", CANARY, CANARY]]}
+    redacted, _ = redact(value, frozenset({"doorCode"}))
+    assert redacted["rows"] == [["Ada", CANARY, "[withheld: PIN]"]]
+
+
 def test_a_nested_secret_is_revealed_by_its_path():
     value = {"units": [{"entry": {"codes": ["4711"]}, "wifi": {"key": "sunflower"}}]}
     redacted, _ = redact(value, frozenset({"units.entry.codes"}))
