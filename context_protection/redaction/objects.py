@@ -25,6 +25,7 @@ class Field:
     opens: str | None
     is_place: bool
     is_custom: bool
+    is_named: bool  # any of the first three
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,9 @@ def _field(name: str, holder: str, beside: str | None, *, custom: bool, is_value
             kind, opens = opens, None
     if opens is None and own in _CODES_OF_ANYTHING:
         opens = (_lock(holder) if holder else None) or beside
-    return Field(kind, opens, place_kind(name) is not None, custom or pairs.holds_custom_fields(name))
+    is_place = place_kind(name) is not None
+    is_named = is_place or kind is not None or opens is not None
+    return Field(kind, opens, is_place, custom or pairs.holds_custom_fields(name), is_named)
 
 
 def _measures(name: str) -> bool:

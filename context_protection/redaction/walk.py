@@ -26,6 +26,7 @@ _TYPES = word_set("string number integer boolean array object null")
 _DIGIT_OR_QUOTE = re.compile(r"""[0-9０-９"'„“”«»‘’‚‛]""")
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 _DIVIDER = re.compile("[ :=>\n\t\u00a0]")
+_SHORTEST = 5  # characters of a text that may tell a secret
 SHORT = 64  # characters
 MOST_HARMLESS = 8192  # short texts without a secret that are remembered
 LINE = 200  # characters: a longer text under a secret's title is read, not masked whole
@@ -71,12 +72,15 @@ class _Search:
         if fields.may_be_table:
             self._table(node, path)
         for (name, below), field in zip(node.items(), fields.each, strict=True):
+            if not field.is_named:  # most fields of most records
+                if isinstance(below, str):
+                    if len(below) < _SHORTEST or not _may_tell(below):
+                        continue
+                elif not isinstance(below, (dict, list)):
+                    continue
             if below is None or below is True or below is False or below == "" or name in masked:
                 continue
             opens = field.opens
-            is_named = field.kind is not None or opens is not None or field.is_place
-            if not is_named and isinstance(below, str) and not _may_tell(below):
-                continue  # most fields of most records
             if self.revealed and self._is_revealed(name, path):
                 continue
             if opens is not None and _holds_code(below):
