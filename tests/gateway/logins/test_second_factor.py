@@ -3,6 +3,7 @@
 import base64
 import logging
 import re
+import time
 from html import unescape
 from typing import Any
 
@@ -184,6 +185,12 @@ def test_nobody_comes_to_the_code_without_the_password():
     for client in (Client(), Client(headers={"cookie": "sessionid=nothing"})):
         assert client.get(CODE)["Location"] == LOGIN
         assert client.post(CODE, {"code": "000000"})["Location"] == LOGIN
+
+
+def test_the_code_may_come_ten_minutes_after_the_password(phone: Phone):
+    client = Client()
+    sent_password(client)
+    assert 590 < client.session[second_step.WAITING]["until"] - time.time() <= 600
 
 
 @pytest.mark.parametrize("change", ["late", "password", "inactive", "off"])
