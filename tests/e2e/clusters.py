@@ -30,6 +30,7 @@ from mcp.types import jsonrpc_message_adapter
 
 from context_protection.cached import cached_property
 from tests.crawler import Call
+from tests.e2e.serving import websocket_to
 from tests.needs import HOST, POSTGRES, POSTGRES_PORT, REDIS, REDIS_PORT
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -243,9 +244,7 @@ def _called(portal: BlockingPortal, client: Client, operation: str, arguments: M
 @asynccontextmanager
 async def _websocket(url: str, key: str) -> AsyncIterator[Any]:
     """MCP's two streams over a WebSocket, for which the SDK has no transport."""
-    connection = websockets.connect(
-        url, subprotocols=["mcp"], additional_headers=_bearer(key), max_size=None, proxy=None
-    )
+    connection = websocket_to(url, subprotocols=["mcp"], additional_headers=_bearer(key), max_size=None, proxy=None)
     async with connection as web, anyio.create_task_group() as tasks:
         from_server, incoming = anyio.create_memory_object_stream[Any](64)
         outgoing, to_server = anyio.create_memory_object_stream[Any](64)

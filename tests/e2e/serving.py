@@ -12,14 +12,17 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import httpx2
+import websockets
 
 ROOT = Path(__file__).resolve().parents[2]
 STOP_SECONDS = 15
 DATABASE = "sluice.sqlite3"
+# The library waits for ten seconds, which a server that has just started may need on a busy machine.
+websocket_to = partial(websockets.connect, open_timeout=60)
 
 
 @dataclass(frozen=True)

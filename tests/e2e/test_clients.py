@@ -27,7 +27,7 @@ from tests import crawler
 from tests.crawler import Call
 from tests.doors import ADDRESSES
 from tests.e2e.clusters import seconds_until
-from tests.e2e.serving import ROOT, Serving, serving
+from tests.e2e.serving import ROOT, Serving, serving, websocket_to
 from tests.needs import CLIENTS, NODE
 from tests.properties.desk import real_tokens
 
@@ -42,7 +42,7 @@ def sluice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
 async def over_websocket(sluice: Serving) -> AsyncIterator[Any]:
     """The SDK has no WebSocket transport any more; two streams and a socket are one."""
     headers = {"Authorization": f"Bearer {sluice.key}"}
-    async with websockets.connect(sluice.websocket, subprotocols=["mcp"], additional_headers=headers) as socket:
+    async with websocket_to(sluice.websocket, subprotocols=["mcp"], additional_headers=headers) as socket:
         to_client, incoming = anyio.create_memory_object_stream[Any](64)
         outgoing, from_client = anyio.create_memory_object_stream[Any](64)
 
@@ -336,7 +336,7 @@ def test_no_door_opens_without_a_key(sluice: Serving, headers: dict[str, str]):
 
 async def websocket_status(url: str, headers: dict[str, str], protocols: list[str]) -> int:
     try:
-        async with websockets.connect(url, additional_headers=headers, subprotocols=protocols):  # type: ignore[arg-type]
+        async with websocket_to(url, additional_headers=headers, subprotocols=protocols):  # type: ignore[arg-type]
             return 101
     except websockets.InvalidStatus as refused:
         return int(refused.response.status_code)
@@ -360,7 +360,7 @@ def test_what_is_not_mcp_on_a_socket_is_answered(sluice: Serving):
 
 async def talk_nonsense(sluice: Serving) -> tuple[list[dict[str, Any]], int]:
     headers = {"Authorization": f"Bearer {sluice.key}"}
-    async with websockets.connect(sluice.websocket, subprotocols=["mcp"], additional_headers=headers) as socket:
+    async with websocket_to(sluice.websocket, subprotocols=["mcp"], additional_headers=headers) as socket:
         answers = []
         for frame in ("{nonsense", '{"jsonrpc":"1.0"}', "[]"):
             await socket.send(frame)

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 import websockets
 
-from tests.e2e.serving import ROOT, Serving, serving
+from tests.e2e.serving import ROOT, Serving, serving, websocket_to
 
 SECURE = {"X-Forwarded-Proto": "https"}
 
@@ -65,7 +65,7 @@ def test_a_socket_needs_encryption(sluice: Serving, said: str | None, status: in
     async def connected() -> int:
         headers = {**key(sluice), **({"X-Forwarded-Proto": said} if said else {})}
         try:
-            async with websockets.connect(sluice.websocket, additional_headers=headers, subprotocols=["mcp"]):  # type: ignore[list-item]
+            async with websocket_to(sluice.websocket, additional_headers=headers, subprotocols=["mcp"]):  # type: ignore[list-item]
                 return 101
         except websockets.InvalidStatus as refused:
             return int(refused.response.status_code)

@@ -14,7 +14,7 @@ import pytest
 import websockets
 from websockets.asyncio.client import ClientConnection
 
-from tests.e2e.serving import Serving, serving
+from tests.e2e.serving import Serving, serving, websocket_to
 from tests.simulators.nsip import NsipSimulator, nsip_simulator
 
 INITIALIZE = {
@@ -35,9 +35,7 @@ def sluice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
 async def connected(url: str, key: str) -> AsyncIterator[ClientConnection]:
     """A socket whose session has been initialized."""
     headers = {"Authorization": f"Bearer {key}"}
-    async with websockets.connect(
-        url, subprotocols=["mcp"], additional_headers=headers, max_size=None, proxy=None
-    ) as socket:
+    async with websocket_to(url, subprotocols=["mcp"], additional_headers=headers, max_size=None, proxy=None) as socket:
         await ask(socket, "initialize", INITIALIZE)
         await socket.send(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}))
         yield socket
@@ -187,9 +185,7 @@ def test_a_handshake_that_is_too_long_is_refused(sluice: Serving):
     async def talk() -> int:
         headers = {"Authorization": f"Bearer {sluice.key}", "X-Long": "x" * 60_000}
         try:
-            async with websockets.connect(
-                sluice.websocket, subprotocols=["mcp"], additional_headers=headers, proxy=None
-            ):
+            async with websocket_to(sluice.websocket, subprotocols=["mcp"], additional_headers=headers, proxy=None):
                 return 101
         except websockets.InvalidStatus as refused:
             return refused.response.status_code
@@ -266,7 +262,7 @@ def test_a_restart_ends_a_subscription_with_its_result(tmp_path: Path):
 
     async def talk(sluice: Serving) -> tuple[str, dict[str, Any], tuple[int, str]]:
         headers = {"Authorization": f"Bearer {sluice.key}"}
-        async with websockets.connect(sluice.websocket, subprotocols=["mcp"], additional_headers=headers) as socket:
+        async with websocket_to(sluice.websocket, subprotocols=["mcp"], additional_headers=headers) as socket:
             params = {"_meta": MODERN, "notifications": {"toolsListChanged": True}}
             acknowledged = await ask(socket, "subscriptions/listen", params, 5)
             os.kill(sluice.pid, signal.SIGTERM)
