@@ -1,7 +1,7 @@
 # The commands for people and for CI. Every one of them makes the .venv it needs.
 #   make run          start Sluice: web, worker and beat in one process, on 127.0.0.1:8000
 #   make test         run the tests
-#   make quick        the core's, which need no database, server or browser: a minute and a half on two cores
+#   make quick        the core's, which need no database, server or browser: a few minutes at most on two cores
 #   make smoke        a few of them, for another Python: make smoke PYTHON=python3.13 VENV=/tmp/venv
 #   make check        lint, formatting, types, import directions, migrations, Django's own checks
 #   make bench        measure the hot path

@@ -27,6 +27,7 @@ from context_protection.withheld import withheld_in_rows
 TABLE, ITEMS = "table", "items"
 MOST_PAGES = 10  # at once
 _SPAN = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", re.ASCII)
+SHARES = 64  # steps between a share and its double, in which a page that is too large is made smaller
 HOISTED_ROWS = 3  # from so many rows on, what they have in common is said once
 SHORT_BESIDE = 400  # bytes of JSON
 UNPAGED_ROWS = 2000  # with paging switched off, a page is as many rows as the cap holds, of at most these
@@ -280,9 +281,11 @@ class _Pager:
         )
 
     def share(self, body: Body, form: _Form) -> float:
-        """What part of the rows is likely to fit: a little less than the sizes say."""
+        """What part of the rows is likely to fit: a little less than the sizes say. In coarse steps, as hints differ by
+        a few characters from transport to transport, and the pages must not (law 4)."""
         ruled = body.claude_tokens if self.policy.ruler is Ruler.CLAUDE else body.estimated_tokens
-        return 0.98 / max(ruled / form.budget, body.fill(self.policy))
+        mantissa, exponent = math.frexp(0.98 / max(ruled / form.budget, body.fill(self.policy)))
+        return math.ldexp(int(mantissa * SHARES) / SHARES, exponent)
 
     def first_row_preview(self, form: _Form) -> _Form:
         """The first row alone, condensed, with the call that opens it."""
