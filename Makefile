@@ -37,7 +37,7 @@ quick: $(VENV)/.dev
 # What another Python could make different: every import, the core, a server and a client's call.
 smoke: $(VENV)/.dev
 	@$(BIN)/python -m pytest $(PROCESSES) -m "not stores and not cluster" $(ARGS) tests/test_imports.py \
-		tests/context_protection --ignore tests/context_protection/results --ignore tests/context_protection/test_texts.py \
+		tests/context_protection --ignore tests/context_protection/core/results --ignore tests/context_protection/core/test_texts.py \
 		"tests/e2e/test_clients.py::test_an_account_is_read_through_the_official_sdk"
 
 check: $(VENV)/.dev

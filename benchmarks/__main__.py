@@ -29,12 +29,12 @@ from django.core.management import call_command
 
 from benchmarks import imported, overhead, protection, redaction, sockets
 from benchmarks.measuring import in_turn, milliseconds, yardstick
-from context_protection import tokens
-from context_protection.stores import walks
-from gateway import hints
+from context_protection.core import tokens
+from context_protection.stores.snapshots import walks
 from gateway.access.callers import Caller
 from gateway.connectors.hostaway.models import Booking
-from gateway.corridor import Call, serve_blocking
+from gateway.dispatch import hints
+from gateway.dispatch.dispatch import Call, serve_blocking
 
 ME = Caller(id="key:0", name="bench")
 PAGE = 50

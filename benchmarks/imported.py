@@ -22,7 +22,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from benchmarks.measuring import cpu_seconds
-from context_protection.tokens import claude
+from context_protection.core.tokens import claude
 from tests.e2e.serving import ROOT, serving
 
 CLIENTS = 16

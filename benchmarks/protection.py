@@ -5,11 +5,11 @@ from itertools import cycle, islice
 from typing import Any
 
 from benchmarks.measuring import milliseconds
-from context_protection.cursors import Sealer, Walks
-from context_protection.memory import MemoryRows
-from context_protection.payloads import Ask, Payload, Record
-from context_protection.pipeline import protect
-from context_protection.policy import Policy
+from context_protection.core.cursors import Sealer, Walks
+from context_protection.core.payloads import Ask, Payload, Record
+from context_protection.core.policy import Policy
+from context_protection.core.protect import protect
+from context_protection.core.rows import MemoryRows
 from gateway.connectors.hostaway import shapes
 from tests.properties.desk import DictWalks, MemoryText
 

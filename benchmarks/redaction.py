@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from benchmarks.measuring import milliseconds
-from context_protection.redaction import redact, redact_text
+from context_protection.core.redaction import redact, redact_text
 
 PROSE = (
     "Breakfast starts at 8:30; dinner for 2 costs 45 EUR. The front door is painted green, and there is a garage next "

@@ -9,10 +9,10 @@ from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from context_protection import budgets
+from context_protection.configuration import budgets
+from context_protection.core.policy import CANONICAL_NAMES, RANGES, out_of_range, setting_names
 from context_protection.history import HistoryAdmin
 from context_protection.models import TokenBudget
-from context_protection.policy import CANONICAL_NAMES, RANGES, out_of_range, setting_names
 
 INHERITED = "Empty fields are inherited: what then applies is shown in grey, and under “What applies now”."
 

@@ -8,8 +8,8 @@ class ContextProtectionConfig(AppConfig):
 
     def ready(self) -> None:
         from context_protection import checks
+        from context_protection.configuration.revisions import bump_when_changed
         from context_protection.models import TokenBudget
-        from context_protection.revisions import bump_when_changed
 
         register(checks.environment_makes_sense)
         bump_when_changed(TokenBudget)

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.checks import Error
 
-from context_protection.budgets import environment
-from context_protection.policy import Kind, problems, resolve
+from context_protection.configuration.budgets import environment
+from context_protection.core.policy import Kind, problems, resolve
 
 
 def environment_makes_sense(**_: Any) -> list[Error]:

@@ -22,11 +22,11 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.module_loading import import_string
 
-from context_protection import tokens
-from context_protection.budget import Body, claude_tokens, dumps
-from context_protection.errors import CallError, InternalError
-from context_protection.plain import loads
-from context_protection.policy import Policy
+from context_protection.core import tokens
+from context_protection.core.budget import Body, claude_tokens, dumps
+from context_protection.core.errors import CallError, InternalError
+from context_protection.core.json_values import loads
+from context_protection.core.policy import Policy
 from context_protection.requests import Protection, is_sealed, protection_of
 from context_protection.values import protect_value
 

@@ -5,8 +5,8 @@ from django.db import models
 from django.db.models import F
 from simple_history.models import HistoricalRecords
 
-from context_protection.budgets import Budgets
-from context_protection.policy import Ruler, setting_names
+from context_protection.configuration.budgets import Budgets
+from context_protection.core.policy import Ruler, setting_names
 
 
 class TokenBudgetManager(models.Manager["TokenBudget"]):

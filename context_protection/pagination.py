@@ -17,14 +17,14 @@ from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from context_protection.errors import CallError
-from context_protection.memory import MemoryPage
-from context_protection.payloads import BlockReader, Envelope, Opening, Page
-from context_protection.plain import plain
-from context_protection.querysets import QuerySetRows
+from context_protection.core.errors import CallError
+from context_protection.core.json_values import plain
+from context_protection.core.payloads import BlockReader, Envelope, Opening, Page
+from context_protection.core.rows import MemoryPage
+from context_protection.core.shapes import ANY
+from context_protection.orm.querysets import QuerySetRows
 from context_protection.renderers import Written
 from context_protection.requests import LIST_FORM, Refused
-from context_protection.shapes import ANY
 from context_protection.values import protect_rows, protect_value
 
 

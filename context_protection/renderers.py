@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 from rest_framework.renderers import BaseRenderer
 
-from context_protection.budget import dumps
-from context_protection.errors import CallError
-from context_protection.payloads import Envelope
-from context_protection.plain import plain, written
+from context_protection.core.budget import dumps
+from context_protection.core.errors import CallError
+from context_protection.core.json_values import plain, written
+from context_protection.core.payloads import Envelope
 from context_protection.values import protect_value
 
 

@@ -12,13 +12,13 @@ from django.db import DatabaseError
 from django.http import HttpRequest, QueryDict
 from rest_framework.exceptions import APIException
 
-from context_protection.cursors import Walk
-from context_protection.errors import CallError, InvalidArgument
-from context_protection.lists import page_span
-from context_protection.payloads import Ask, Envelope
-from context_protection.policies import policy_for
-from context_protection.policy import DEFAULTS, Kind, Policy
-from context_protection.stores import walks
+from context_protection.configuration.policies import policy_for
+from context_protection.core.cursors import Walk
+from context_protection.core.errors import CallError, InvalidArgument
+from context_protection.core.lists import page_span
+from context_protection.core.payloads import Ask, Envelope
+from context_protection.core.policy import DEFAULTS, Kind, Policy
+from context_protection.stores.snapshots import walks
 
 # The names that are protection's own. A record is not paged or laid out: there, limit and format are the view's.
 LIST_FORM = ("limit", "cursor", "pages", "fields", "format")

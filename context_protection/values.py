@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from context_protection.cursors import Walk
-from context_protection.errors import CallError, invalid_cursor
-from context_protection.memory import MemoryRows
-from context_protection.payloads import Envelope, Payload, Record, Rows
-from context_protection.pipeline import needs_no_fetch, protect
-from context_protection.policy import Kind
+from context_protection.core.cursors import Walk
+from context_protection.core.errors import CallError, invalid_cursor
+from context_protection.core.payloads import Envelope, Payload, Record, Rows
+from context_protection.core.policy import Kind
+from context_protection.core.protect import needs_no_fetch, protect
+from context_protection.core.rows import MemoryRows
 from context_protection.requests import LIST_FORM, RECORD_FORM, ask_of, check_hints, protection_of
-from context_protection.stores import walks
+from context_protection.stores.snapshots import walks
 
 
 def protect_rows(request: Any, rows: Rows) -> Envelope:

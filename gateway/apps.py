@@ -5,10 +5,10 @@ class GatewayConfig(AppConfig):
     name = "gateway"
 
     def ready(self) -> None:
+        from gateway.catalog.catalog import catalogue
+        from gateway.catalog.prompts import prompts
         from gateway.celery import app
         from gateway.connectors import connectors
-        from gateway.operations import catalogue
-        from gateway.prompts import prompts
 
         for connector in connectors():
             catalogue.offer(connector.operations())

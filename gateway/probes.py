@@ -6,8 +6,8 @@ from typing import Any
 
 from django.conf import settings
 
-from context_protection.budget import dumps
-from context_protection.errors import CallError
+from context_protection.core.budget import dumps
+from context_protection.core.errors import CallError
 from gateway.access.callers import identify
 from gateway.access.handshake import Handshake, refuse
 from gateway.access.visits import PAGE, Visit

@@ -132,12 +132,12 @@ if REDIS_URL:
     CHANNEL_LAYERS = {"default": {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}}
 else:
     CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
-    CHANNEL_LAYERS = {"default": {"BACKEND": "gateway.process.layers.EmbeddedChannelLayer"}}
+    CHANNEL_LAYERS = {"default": {"BACKEND": "gateway.process.channel_layer.EmbeddedChannelLayer"}}
 
 # -- Context protection -----------------------------------------------------------------------------
 
 # A change of keys or budgets is seen by every process. With Redis it is published; without, processes on
-# this machine watch the time of this file (context_protection/revisions.py).
+# this machine watch the time of this file (context_protection/configuration/revisions.py).
 REVISION_FILE = DATA_DIR / "revision"
 SHARED_REVISIONS = env.bool("SHARED_REVISIONS", default=bool(REDIS_URL) or not EMBEDDED_DATABASE)
 
@@ -275,7 +275,7 @@ SERVESTATIC_USE_FINDERS = True
 SERVESTATIC_AUTOREFRESH = DEBUG
 CSRF_FAILURE_VIEW = "gateway.api.errors.csrf_failure"
 
-PASSWORD_HASHERS = ["gateway.logins.hashing.YieldingHasher"]
+PASSWORD_HASHERS = ["gateway.logins.hasher.YieldingHasher"]
 AUTHENTICATION_BACKENDS = ["gateway.logins.backend.ThrottledBackend"]
 LOGIN_URL = "/admin/login/"
 REQUIRE_SECOND_FACTOR = env.bool("REQUIRE_SECOND_FACTOR", default=False)

@@ -5,18 +5,18 @@ from django.contrib import admin
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from gateway import pages
+from gateway import views
 from gateway.connectors import with_module
 from gateway.visitors import for_those_known
 
 urlpatterns = [
-    path("", pages.home, name="home"),
+    path("", views.home, name="home"),
     path("admin/", admin.site.urls),
     path("api/schema/", for_those_known(SpectacularAPIView.as_view()), name="schema"),
     path("api/docs/", for_those_known(SpectacularSwaggerSplitView.as_view(url_name="schema")), name="docs"),
     path("api/", include("gateway.api.urls")),
-    path("health", pages.health, name="health"),
-    path("metrics", pages.metrics, name="metrics"),
+    path("health", views.health, name="health"),
+    path("metrics", views.metrics, name="metrics"),
     *(path("", include(f"{name}.urls")) for name in with_module("urls")),
 ]
 

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
 
-from context_protection.errors import NotAuthenticated
+from context_protection.core.errors import NotAuthenticated
 from gateway.access.callers import caller_of
 from gateway.access.visits import PAGE, Visit
 from gateway.api.errors import key_needed

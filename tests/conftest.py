@@ -14,12 +14,12 @@ from hypothesis import settings
 from pytest_django.plugin import blocking_manager_key
 from servestatic.middleware import ServeStaticMiddleware
 
-from context_protection.revisions import revisions
+from context_protection.configuration.revisions import revisions
 from gateway.access.callers import Caller
 from gateway.access.models import ApiKey
+from gateway.catalog.catalog import catalogue
 from gateway.connectors.hostaway.models import Booking
-from gateway.logins.hashing import YieldingHasher
-from gateway.operations import catalogue
+from gateway.logins.hasher import YieldingHasher
 from gateway.process import bridge
 from telemetry import recorder, rejections
 from tests.doors import Doors

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from context_protection import parts, tables
+from context_protection.core import parts, tables
 
 Call = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 LONGEST_WALK = 5000

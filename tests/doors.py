@@ -11,14 +11,14 @@ from django.test import Client as HttpClient
 from mcp import Client, MCPError
 from mcp.shared.uri_template import UriTemplate
 
-from context_protection.revisions import revisions
+from context_protection.configuration.revisions import revisions
 from gateway.access.callers import caller_of_key
 from gateway.access.keys import digest
 from gateway.access.models import ApiKey
+from gateway.catalog.catalog import catalogue
 from gateway.mcp.peers import Peer
 from gateway.mcp.resources import by_template
 from gateway.mcp.server import build_server
-from gateway.operations import catalogue
 
 ADDRESSES = {operation.name: operation.endpoint for operation in catalogue}
 

@@ -1,7 +1,7 @@
 """What a store of walks forgets."""
 
 from context_protection.models import StoredWalk
-from context_protection.stores import PREFIX, RedisWalks, walks
+from context_protection.stores.snapshots import PREFIX, RedisWalks, walks
 
 
 def lose(key: str) -> None:

@@ -6,7 +6,7 @@ class AccessConfig(AppConfig):
     verbose_name = "Access"
 
     def ready(self) -> None:
-        from context_protection.revisions import bump_when_changed
+        from context_protection.configuration.revisions import bump_when_changed
         from gateway.access.models import ApiKey
 
         bump_when_changed(ApiKey)

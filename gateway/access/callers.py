@@ -10,11 +10,11 @@ from functools import lru_cache
 
 from django.db import DatabaseError
 
-from context_protection.cached import cached_property
-from context_protection.databases import is_away
-from context_protection.errors import NotAuthenticated, store_unavailable
-from context_protection.live import Live
-from context_protection.revisions import revisions
+from context_protection.configuration.live import Live
+from context_protection.configuration.revisions import revisions
+from context_protection.core.cached_property import cached_property
+from context_protection.core.errors import NotAuthenticated, store_unavailable
+from context_protection.stores.database_errors import is_away
 from gateway.access.keys import digest, hint
 from gateway.access.models import ApiKey
 from gateway.access.visits import Visit

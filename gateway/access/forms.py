@@ -7,9 +7,9 @@ from typing import Any
 from django import forms
 from django.contrib.admin.widgets import FilteredSelectMultiple
 
-from context_protection.redaction import path_kind
+from context_protection.core.redaction import path_kind
 from gateway.access.models import ApiKey
-from gateway.operations import catalogue
+from gateway.catalog.catalog import catalogue
 
 
 def _tools(what: str, help_text: str) -> forms.MultipleChoiceField:

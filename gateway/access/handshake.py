@@ -7,8 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
-from context_protection.budget import dumps
-from context_protection.errors import CallError, InvalidArgument, NotAllowed
+from context_protection.core.budget import dumps
+from context_protection.core.errors import CallError, InvalidArgument, NotAllowed
 from gateway.access.callers import CHALLENGE, Caller, identify
 from gateway.access.visits import Visit
 

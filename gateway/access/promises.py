@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from gateway.operations import catalogue
+from gateway.catalog.catalog import catalogue
 
 
 def broken_by_hiding(hidden: Collection[str]) -> list[str]:

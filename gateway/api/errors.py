@@ -11,9 +11,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from context_protection.budget import dumps
-from context_protection.databases import is_away
-from context_protection.errors import (
+from context_protection.core.budget import dumps
+from context_protection.core.errors import (
     CallError,
     InternalError,
     InvalidArgument,
@@ -22,6 +21,7 @@ from context_protection.errors import (
     UnknownOperation,
     store_unavailable,
 )
+from context_protection.stores.database_errors import is_away
 from gateway.access.callers import CHALLENGE
 
 logger = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from typing import IO, Any
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
-from context_protection import incoming
+from context_protection.core import json_limits
 
 
 class StrictJSONParser(BaseParser):
@@ -15,6 +15,6 @@ class StrictJSONParser(BaseParser):
 
     def parse(self, stream: IO[bytes], media_type: str | None = None, parser_context: Any = None) -> Any:
         try:
-            return incoming.loads(stream.read())
+            return json_limits.loads(stream.read())
         except ValueError as error:
             raise ParseError(str(error)) from None

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from context_protection import incoming
-from context_protection.policy import DEFAULTS
-from gateway.operations import Operation
+from context_protection.core import json_limits
+from context_protection.core.policy import DEFAULTS
+from gateway.catalog.catalog import Operation
 
 _INTEGER = re.compile(r"-?\d{1,18}")
 
@@ -32,6 +32,6 @@ def _value(name: str, text: str, kind: str | None) -> Any:
 
 def _json(name: str, text: str) -> Any:
     try:
-        return incoming.loads(text, name)
+        return json_limits.loads(text, name)
     except ValueError:
         return text

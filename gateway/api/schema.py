@@ -7,8 +7,8 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
-from context_protection.policy import DEFAULTS, Kind
-from gateway.operations import Operation
+from context_protection.core.policy import DEFAULTS, Kind
+from gateway.catalog.catalog import Operation
 
 ANSWERS = {
     Kind.LIST: "A page: `items` (or `table`), `nextCursor` while there is more, `meta`.",

@@ -6,7 +6,7 @@ from rest_framework.routers import SimpleRouter
 
 from gateway.api.schema import described, older_address
 from gateway.api.views import ResourceViewSet, ToolView
-from gateway.operations import catalogue
+from gateway.catalog.catalog import catalogue
 
 RESOURCES = {
     "listings": ("list_listings", "get_listing"),

@@ -8,14 +8,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSet
 
-from context_protection.errors import InvalidArgument
-from context_protection.policy import Kind
-from gateway import hints
+from context_protection.core.errors import InvalidArgument
+from context_protection.core.policy import Kind
 from gateway.access.callers import Caller
 from gateway.api.query import from_query
 from gateway.api.schema import any_operation, any_operation_by_query
-from gateway.corridor import Call, serve_blocking
-from gateway.operations import catalogue
+from gateway.catalog.catalog import catalogue
+from gateway.dispatch import hints
+from gateway.dispatch.dispatch import Call, serve_blocking
 
 
 def answer(request: Request, operation: str, arguments: dict[str, Any]) -> Response:

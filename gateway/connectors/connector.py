@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.operations import Operation
-from gateway.prompts import Complete, Prompt
+from gateway.catalog.catalog import Operation
+from gateway.catalog.prompts import Complete, Prompt
 
 Hook = Callable[[], Awaitable[None]]
 

@@ -17,7 +17,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from context_protection.errors import INVALID_REQUEST, CallError
+from context_protection.core.errors import INVALID_REQUEST, CallError
 from gateway.access.addresses import address_of, network_of
 from gateway.logins import events
 from gateway.logins.models import LoginFailures, known_user

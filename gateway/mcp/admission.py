@@ -10,13 +10,13 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.types import JSONRPCError
 
-from context_protection.errors import CallError
+from context_protection.core.errors import CallError
 from gateway.access.callers import Caller
 from gateway.access.handshake import Handshake, refuse
 from gateway.access.visits import Visit
+from gateway.mcp.message_limits import refusal_of
 from gateway.mcp.peers import SCOPE_KEY, Peer
 from gateway.mcp.sessions import Ending, Sessions
-from gateway.mcp.unread import refusal_of
 from gateway.process.bodies import ClientGone, Share, known, read_body, replaying
 
 Endpoint = Callable[[dict[str, Any], Any, Any], Awaitable[None]]

@@ -13,8 +13,8 @@ import mcp.types as types
 from mcp.server import Server, ServerRequestContext
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
-from context_protection.errors import NotAuthenticated
-from context_protection.revisions import revisions
+from context_protection.configuration.revisions import revisions
+from context_protection.core.errors import NotAuthenticated
 from gateway.access.callers import Caller, confirm
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.sessions import REFUSED, Ending, Sessions

@@ -6,17 +6,17 @@ from typing import Any
 import mcp.types as types
 from mcp.server import ServerRequestContext
 
-from context_protection.budget import dumps
-from context_protection.errors import InvalidArgument, nearest
-from context_protection.policy import DEFAULTS
+from context_protection.core.budget import dumps
+from context_protection.core.errors import InvalidArgument, nearest
+from context_protection.core.policy import DEFAULTS
 from gateway.access.callers import Caller, confirm
-from gateway.corridor import on_thread
-from gateway.mcp.pages import fitting, tokens_of
+from gateway.catalog.catalog import Operation
+from gateway.catalog.prompts import LONGEST_ARGUMENT, MOST_COUNTED, Complete, is_storable, prompts
+from gateway.dispatch.dispatch import on_thread
+from gateway.mcp.errors import refusals
+from gateway.mcp.paging import fitting, tokens_of
 from gateway.mcp.peers import Peer, peer_of
-from gateway.mcp.refusals import refusals
 from gateway.mcp.resources import by_template
-from gateway.operations import Operation
-from gateway.prompts import LONGEST_ARGUMENT, MOST_COUNTED, Complete, is_storable, prompts
 
 MOST_VALUES = 100  # the protocol's
 

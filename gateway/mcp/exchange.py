@@ -27,7 +27,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 from starlette.requests import Request
 
-from context_protection.budget import dumps
+from context_protection.core.budget import dumps
 from gateway.mcp.peers import SCOPE_KEY, Peer
 
 logger = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from typing import Any
 
 from mcp.server import ServerRequestContext
 
-from context_protection.errors import NotAuthenticated
+from context_protection.core.errors import NotAuthenticated
 from gateway.access.callers import Caller
 
 SCOPE_KEY = "sluice.peer"

@@ -11,7 +11,7 @@ from typing import Any
 
 from mcp.server import ServerRequestContext
 
-from gateway.progress import listener
+from gateway.dispatch.progress import listener
 
 REPORT_SECONDS = 1.5  # so that an update has arrived every 2 seconds
 MOST_WAITING = 32  # reports that a client has not yet taken; of more, the oldest are left out

@@ -7,11 +7,11 @@ import mcp.types as types
 from mcp.server import ServerRequestContext
 
 from gateway.access.callers import Caller, confirm
-from gateway.corridor import on_thread
-from gateway.mcp.pages import page, tokens_of, written
+from gateway.catalog.prompts import Prompt, prompts
+from gateway.dispatch.dispatch import on_thread
+from gateway.mcp.errors import refusals
+from gateway.mcp.paging import page, tokens_of, written
 from gateway.mcp.peers import Peer, peer_of
-from gateway.mcp.refusals import refusals
-from gateway.prompts import Prompt, prompts
 
 LISTED = "prompts"
 

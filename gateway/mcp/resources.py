@@ -15,18 +15,18 @@ import mcp.types as types
 import orjson
 from mcp.server import ServerRequestContext
 
-from context_protection import tables
-from context_protection.errors import InvalidArgument, NotFound, nearest
-from context_protection.policy import DEFAULTS
-from gateway import hints
+from context_protection.core import tables
+from context_protection.core.errors import InvalidArgument, NotFound, nearest
+from context_protection.core.policy import DEFAULTS
 from gateway.access.callers import Caller, confirm
 from gateway.api.query import from_query
-from gateway.corridor import Call, on_thread, serve
-from gateway.mcp.pages import fitting, page, tokens_of, written
+from gateway.catalog.catalog import Operation, catalogue
+from gateway.dispatch import hints
+from gateway.dispatch.dispatch import Call, on_thread, serve
+from gateway.mcp.errors import refusals
+from gateway.mcp.paging import fitting, page, tokens_of, written
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.progress import reported
-from gateway.mcp.refusals import refusals
-from gateway.operations import Operation, catalogue
 
 LISTED = "resource templates"
 DOCUMENTS, DOCUMENT = "list_documents", "read_document"

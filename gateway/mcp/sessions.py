@@ -9,7 +9,7 @@ from typing import Protocol
 
 from gateway.access.callers import Caller
 from gateway.mcp.peers import Peer
-from gateway.process.draining import drains
+from gateway.process.drain import drains
 
 POLL_SECONDS = 0.05  # how often a drain looks whether the last answer has left
 END_SECONDS = 1.0  # for the other ends to take that their connections are ended

@@ -11,11 +11,11 @@ from mcp.shared.message import SessionMessage
 from gateway.access.callers import Caller
 from gateway.connectors import connectors
 from gateway.mcp.changes import Changes
+from gateway.mcp.message_limits import refusal_of, refused
 from gateway.mcp.peers import Peer
 from gateway.mcp.server import build_server
 from gateway.mcp.sessions import Sessions
 from gateway.mcp.tools import fingerprint
-from gateway.mcp.unread import refusal_of, refused
 from gateway.process import errors
 from gateway.upstreams.clients import close
 

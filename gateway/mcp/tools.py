@@ -15,22 +15,22 @@ import mcp.types as types
 from django.conf import settings
 from mcp.server import ServerRequestContext
 
-from context_protection import incoming
-from context_protection.budget import MOST_CHARS, dumps, most_chars
-from context_protection.cached import cached_property
-from context_protection.errors import CallError, InvalidArgument, NotAuthenticated
-from context_protection.policies import policy_for
-from context_protection.policy import Kind, Policy
-from context_protection.tokens import claude
-from gateway import hints
+from context_protection.configuration.policies import policy_for
+from context_protection.core import json_limits
+from context_protection.core.budget import MOST_CHARS, dumps, most_chars
+from context_protection.core.cached_property import cached_property
+from context_protection.core.errors import CallError, InvalidArgument, NotAuthenticated
+from context_protection.core.policy import Kind, Policy
+from context_protection.core.tokens import claude
 from gateway.access.callers import Caller, ToolChoice, confirm
-from gateway.corridor import Call, on_thread, record_refused, serve
-from gateway.hints import CALL_TOOL, Hints
-from gateway.mcp.pages import page
+from gateway.catalog.catalog import DESCRIBE_TOOL, Operation, catalogue
+from gateway.dispatch import hints
+from gateway.dispatch.dispatch import Call, on_thread, record_refused, serve
+from gateway.dispatch.hints import CALL_TOOL, Hints
+from gateway.mcp.errors import refusals
+from gateway.mcp.paging import page
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.progress import reported
-from gateway.mcp.refusals import refusals
-from gateway.operations import DESCRIBE_TOOL, Operation, catalogue
 
 LISTED = "tools"
 MAX_RESULT_SIZE = "anthropic/maxResultSizeChars"
@@ -221,7 +221,7 @@ def asked_for(params: types.CallToolRequestParams) -> Asked:
 def _own_arguments(name: str, arguments: Any) -> Mapping[str, Any]:
     """An object; some clients send its JSON as a text."""
     try:
-        own = incoming.loads(arguments, "arguments") if isinstance(arguments, str) else arguments
+        own = json_limits.loads(arguments, "arguments") if isinstance(arguments, str) else arguments
     except ValueError:
         own = arguments
     if own is None:

@@ -28,13 +28,13 @@ from mcp.types import (
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from context_protection.errors import CallError, InvalidArgument
+from context_protection.core.errors import CallError, InvalidArgument
 from gateway.access.handshake import Handshake, refusal
 from gateway.access.visits import Visit
 from gateway.mcp.in_flight import InFlight
+from gateway.mcp.message_limits import refusal_of
 from gateway.mcp.peers import Peer
 from gateway.mcp.sessions import Ending, Sessions
-from gateway.mcp.unread import refusal_of
 
 logger = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from websockets.http11 import MAX_LINE_LENGTH, MAX_NUM_HEADERS
 
-from context_protection.errors import INVALID_REQUEST, CallError
+from context_protection.core.errors import INVALID_REQUEST, CallError
 
 RETRY_SECONDS = 5
 

@@ -14,7 +14,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from gateway.access.models import ApiKey
-from gateway.connecting import Server, ways
+from gateway.client_config import Server, ways
 
 FIRST = "admin"
 FIRST_KEY = "first-key"

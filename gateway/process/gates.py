@@ -11,8 +11,8 @@ from typing import Any
 
 from django.urls import reverse
 
-from gateway.process.lanes import Lanes
-from gateway.process.waiting import until_taken
+from gateway.process.fair_share import Lanes
+from gateway.process.wait import until_taken
 
 AT_ONCE = 1
 WAIT_SECONDS = 15.0

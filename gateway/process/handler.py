@@ -12,12 +12,12 @@ from typing import Any
 from asgiref.sync import ThreadSensitiveContext
 from django.core.handlers.asgi import ASGIHandler
 
-from context_protection.errors import CallError
+from context_protection.core.errors import CallError
 from gateway.access.handshake import Handshake, refuse
 from gateway.process.bodies import LARGEST_BODY, ClientGone, Share, read_body
 from gateway.process.gates import Gate
 from gateway.process.senders import REST, Sender
-from gateway.process.waiting import until_taken
+from gateway.process.wait import until_taken
 
 MOST_THREADS = 16  # each may hold a database connection: further requests wait here, not for a connection
 SLOT_SECONDS = 10.0  # that a request waits for a thread

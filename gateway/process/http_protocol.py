@@ -15,7 +15,7 @@ from typing import Any
 from django.conf import settings
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from context_protection.errors import CallError
+from context_protection.core.errors import CallError
 from gateway.access.handshake import refusal
 from gateway.process import errors
 from gateway.process.flow import HoldableFlow, Responses

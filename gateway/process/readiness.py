@@ -17,11 +17,11 @@ import redis
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, close_old_connections, connection, connections
 
-from context_protection import stores
-from context_protection.redis_client import connect
-from gateway.answers import answers
+from context_protection.stores import snapshots
+from context_protection.stores.redis_client import connect
+from gateway.dispatch.response_cache import answers
 from gateway.process.bridge import run_sync
-from gateway.process.reach import database
+from gateway.process.database_reach import database
 
 LOOK_SECONDS = 1.0  # between two looks
 ANSWER_SECONDS = 1.0  # for a store to answer one
@@ -119,12 +119,12 @@ class Readiness:
             return True
         had_room = self._seen is None or self._seen.room
         folder = Path(settings.DATABASES["default"]["NAME"]).parent
-        if had_room and stores.table.works and shutil.disk_usage(folder).free > PLENTY_BYTES:
+        if had_room and snapshots.table.works and shutil.disk_usage(folder).free > PLENTY_BYTES:
             return True
         try:
             with connection.cursor() as cursor:
                 cursor.execute(f"PRAGMA busy_timeout = {int(ANSWER_SECONDS * 1000)}")
-            stores.table.try_room()
+            snapshots.table.try_room()
         except DatabaseError as error:
             is_busy = getattr(error.__cause__, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
             return had_room and is_busy

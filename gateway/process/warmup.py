@@ -1,6 +1,6 @@
 """What the first call would otherwise wait for."""
 
-from context_protection import tokens
+from context_protection.core import tokens
 from gateway.process.bridge import run_sync
 
 

@@ -16,7 +16,7 @@ from django.conf import settings
 from sse_starlette.sse import AppStatus
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from gateway.process import draining, errors
+from gateway.process import drain, errors
 from gateway.process.bodies import large_bodies
 from gateway.process.http_protocol import Limits, bounded_http, raw_response
 
@@ -85,7 +85,7 @@ class DrainingServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for server in self.servers:
             server.close()
-        drained = asyncio.create_task(draining.drain(DRAIN_SECONDS))
+        drained = asyncio.create_task(drain.drain(DRAIN_SECONDS))
         while not (drained.done() or self.force_exit):
             await asyncio.wait([drained], timeout=0.1)
         await super().shutdown(sockets)

@@ -6,7 +6,7 @@ class UpstreamsConfig(AppConfig):
     verbose_name = "Upstreams"
 
     def ready(self) -> None:
-        from context_protection.revisions import bump_when_changed
+        from context_protection.configuration.revisions import bump_when_changed
         from gateway.upstreams.models import UpstreamApi
 
         bump_when_changed(UpstreamApi)

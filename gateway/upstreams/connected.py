@@ -7,8 +7,8 @@ from gateway.upstreams.connections import Connection
 from gateway.upstreams.credentials import authentication_of
 from gateway.upstreams.rates import Rate
 from gateway.upstreams.registry import upstreams
-from gateway.upstreams.sending import Limits
 from gateway.upstreams.upstream import Upstream
+from gateway.upstreams.wire import Limits
 
 MEGABYTE = 1024 * 1024
 _made: dict[str, tuple[Connection, Upstream]] = {}

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from context_protection.errors import UPSTREAM, CallError
+from context_protection.core.errors import UPSTREAM, CallError
 
 
 @dataclass(frozen=True)

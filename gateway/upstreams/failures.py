@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from gateway.upstreams import masking
+from gateway.upstreams import messages
 from gateway.upstreams.addresses import refused
 from gateway.upstreams.errors import (
     AddressRefused,
@@ -175,7 +175,7 @@ class Failures:
         )
 
     def _said(self, response: Response) -> dict[str, Any]:
-        message = masking.message(response, [*self._authentication.secrets, *self._secrets])
+        message = messages.message(response, [*self._authentication.secrets, *self._secrets])
         return {"status": response.status} | ({"message": message} if message else {})
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from context_protection import incoming, plain
+from context_protection.core import json_limits, json_values
 from gateway.upstreams.errors import UpstreamGarbled
 
 DEEPEST = 250  # an answer puts a few levels around it, and our JSON knows 254
@@ -22,7 +22,7 @@ def loads(data: bytes, parse: Callable[[bytes], Any] = orjson.loads, levels: int
     try:
         value = parse(data)
     except (ValueError, RecursionError):
-        if may_be_deep and incoming.is_deeper(data, levels):
+        if may_be_deep and json_limits.is_deeper(data, levels):
             raise too_deep(levels) from None
         raise
     return checked(value, levels) if may_be_deep else value
@@ -30,7 +30,7 @@ def loads(data: bytes, parse: Callable[[bytes], Any] = orjson.loads, levels: int
 
 def checked(value: Any, levels: int = DEEPEST) -> Any:
     """Raises UpstreamGarbled for more levels."""
-    if not plain.is_within(value, levels):
+    if not json_values.is_within(value, levels):
         raise too_deep(levels)
     return value
 

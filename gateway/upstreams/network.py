@@ -13,7 +13,7 @@ from typing import Any
 
 import httpcore2
 
-from context_protection.cached import cached_property
+from context_protection.core.cached_property import cached_property
 from gateway.upstreams.addresses import Address, Allowed, refused
 
 LOOK_SECONDS = 0.02  # for which an idle connection is taken to be as it was found; one that is used is looked at again

@@ -10,7 +10,7 @@ from functools import lru_cache
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 
-from context_protection.cursors import derived_key
+from context_protection.core.cursors import derived_key
 from gateway.upstreams.errors import UpstreamError
 
 PURPOSE = b"sluice credential"

@@ -10,20 +10,20 @@ from functools import partial
 from weakref import WeakKeyDictionary
 
 from context_protection.breaker import Breaker, State
-from gateway.upstreams import kept
+from gateway.upstreams import cache
 from gateway.upstreams.errors import (
     UpstreamError,
     UpstreamGarbled,
     UpstreamTooSlow,
     UpstreamUnavailable,
 )
+from gateway.upstreams.exchanger import Exchanger
 from gateway.upstreams.exchanges import NO_AUTHENTICATION, Accept, Authentication, Request, Response
-from gateway.upstreams.exchanging import Exchanger
 from gateway.upstreams.failures import Failures
 from gateway.upstreams.flights import Flights
 from gateway.upstreams.rates import Rate, Rates
 from gateway.upstreams.retries import Retries
-from gateway.upstreams.sending import LIMITS, Limits
+from gateway.upstreams.wire import LIMITS, Limits
 
 FORGIVEN = (UpstreamUnavailable, UpstreamTooSlow, UpstreamGarbled)  # an answer of before is better than these
 
@@ -99,7 +99,7 @@ class Upstream:
         self._breaker = Breaker(timing.clock)
         self._retries = Retries(limits.attempts, timing.clock, timing.chance)
         self._rates = Rates(name, rates, timing.clock, timing.sleep)
-        self._kept = kept.Kept(timing.clock)
+        self._kept = cache.Kept(timing.clock)
         self._lanes: WeakKeyDictionary[asyncio.AbstractEventLoop, Lane] = WeakKeyDictionary()
         self._calls = self._hits = self._misses = 0
         self._succeeded_at: float | None = None
@@ -115,7 +115,7 @@ class Upstream:
         self._calls += 1
         if not request.may_be_repeated:
             return await self._attempts(request, accept)
-        key = kept.key_of(request, scope)
+        key = cache.key_of(request, scope)
         known = self._kept.find(key) if keep_seconds > 0 else None
         if known is not None and self._kept.is_fresh(known):
             self._hits += 1
@@ -148,7 +148,7 @@ class Upstream:
         self, request: Request, key: Hashable, known: Response | None, keep_seconds: float, accept: Accept | None
     ) -> Response:
         try:
-            response = await self._attempts(kept.conditional(request, known), accept)
+            response = await self._attempts(cache.conditional(request, known), accept)
         except FORGIVEN:
             if known is None:
                 raise

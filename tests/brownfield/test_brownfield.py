@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from context_protection import tokens
+from context_protection.core import tokens
 from tests import crawler
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,8 +6,8 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
+from context_protection.configuration.policies import policy_for
 from context_protection.models import TokenBudget
-from context_protection.policies import policy_for
 from tests import crawler
 from tests.doors import Doors
 

@@ -11,10 +11,10 @@ from django.urls import resolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_protection import tokens
+from context_protection.core import tokens
+from context_protection.core.json_values import loads, plain
 from context_protection.middleware import ProtectionMiddleware
 from context_protection.models import TokenBudget
-from context_protection.plain import loads, plain
 from tests import crawler
 from tests.properties import payloads
 

@@ -28,7 +28,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 
-from context_protection.cached import cached_property
+from context_protection.core.cached_property import cached_property
 from tests.crawler import Call
 from tests.e2e.serving import websocket_to
 from tests.needs import HOST, POSTGRES, POSTGRES_PORT, REDIS, REDIS_PORT

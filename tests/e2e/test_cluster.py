@@ -18,7 +18,7 @@ import pytest
 from celery import Celery
 from django.core.management.base import CommandError
 
-from context_protection.cursors import KEPT, REMEMBERED
+from context_protection.core.cursors import KEPT, REMEMBERED
 from gateway.connectors.hostaway import sample
 from gateway.management.commands.cluster import check_redis, free_ports, prepare_database
 from tests import crawler

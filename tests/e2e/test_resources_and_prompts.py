@@ -11,7 +11,7 @@ from mcp.shared.uri_template import UriTemplate
 from mcp.types import INVALID_PARAMS, PromptReference
 
 from gateway.connectors.hostaway import sample
-from gateway.mcp.refusals import RESOURCE_NOT_FOUND
+from gateway.mcp.errors import RESOURCE_NOT_FOUND
 from tests.e2e.serving import Serving, serving
 from tests.e2e.test_clients import TRANSPORTS
 

@@ -13,7 +13,7 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 from mcp import Client
 
-from context_protection import tokens
+from context_protection.core import tokens
 from tests import crawler
 from tests.e2e.serving import Serving, serving
 from tests.e2e.test_clients import TRANSPORTS, said_by_sdk

@@ -4,7 +4,7 @@ import redis
 from celery import shared_task
 from django.conf import settings
 
-from context_protection.policies import policy_for
+from context_protection.configuration.policies import policy_for
 
 
 @shared_task(name="tests.report_budget")

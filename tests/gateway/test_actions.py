@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from context_protection.memory import MemoryRows
-from context_protection.memory_text import MemoryText
-from context_protection.payloads import Payload, Record
-from context_protection.policy import Kind
+from context_protection.core.memory_text import MemoryText
+from context_protection.core.payloads import Payload, Record
+from context_protection.core.policy import Kind
+from context_protection.core.rows import MemoryRows
 from gateway.access.callers import Caller
-from gateway.operations import Operation, catalogue
+from gateway.catalog.catalog import Operation, catalogue
 from tests import crawler
 from tests.doors import Doors
 from tests.losing import lose

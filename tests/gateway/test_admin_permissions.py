@@ -24,7 +24,7 @@ from gateway.access.admin import ApiKeyAdmin
 from gateway.access.models import ApiKey
 from gateway.connectors.hostaway.models import SyncState, WebhookEvent
 from gateway.connectors.mcp_servers.models import McpServer
-from gateway.connectors.openapi import import_pages, importing
+from gateway.connectors.openapi import import_pages, import_plan
 from gateway.connectors.openapi.models import ImportDraft, ImportedApi, ImportedOperation
 from gateway.upstreams.models import UpstreamApi
 from tests import admin_walk as walk
@@ -123,8 +123,8 @@ def here(settings: Any) -> Walk:
 
 def made_rows() -> dict[type[Model], Model]:
     """A row of every model in the admin, so that each of its pages has something to show and to lose."""
-    plan = importing.plan(DOCUMENT, name="shop", source="shop.json", base_url=BASE_URL)
-    api = importing.store(plan, chosen=[each.key for each in plan.proposals])
+    plan = import_plan.plan(DOCUMENT, name="shop", source="shop.json", base_url=BASE_URL)
+    api = import_plan.store(plan, chosen=[each.key for each in plan.proposals])
     ImportedOperation.objects.update(learned={"row": ["id"]})
     walk.sample(McpServer, name="files", url="https://mcp.example.com/mcp")
     ApiKey.objects.issue("desk")

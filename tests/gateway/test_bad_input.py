@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from context_protection.cursors import TTL, Sealer
-from context_protection.stores import walks
+from context_protection.core.cursors import TTL, Sealer
+from context_protection.stores.snapshots import walks
 from gateway.access.models import ApiKey
 from tests.doors import Doors
 
@@ -94,7 +94,7 @@ def test_a_cursor_belongs_to_its_operation(ask: Any, doors: Doors):
 def test_a_cursor_belongs_to_its_caller(doors: Doors):
     cursor = doors.rest(LIST, {})["nextCursor"]
     _, other = ApiKey.objects.issue("somebody-else")
-    from context_protection.revisions import revisions
+    from context_protection.configuration.revisions import revisions
 
     revisions.bump()
     assert error_of(Doors(other).rest(LIST, {"cursor": cursor}))["reason"] == "cursor_invalid"
@@ -214,7 +214,7 @@ def test_statuses_of_the_rest_door(doors: Doors):
 
 
 def test_a_failure_of_ours_says_nothing_of_ours(doors: Doors, monkeypatch: pytest.MonkeyPatch):
-    from gateway.operations import catalogue
+    from gateway.catalog.catalog import catalogue
 
     def broken(arguments: Any) -> Any:
         raise ZeroDivisionError("SELECT secret FROM /etc/passwd")

@@ -7,14 +7,14 @@ import pytest
 from django.db import DatabaseError
 from pytest_django import DjangoAssertNumQueries
 
-from context_protection.live import Live
-from context_protection.payloads import Record
-from context_protection.policy import Kind
-from context_protection.revisions import revisions
-from gateway import corridor, hints
+from context_protection.configuration.live import Live
+from context_protection.configuration.revisions import revisions
+from context_protection.core.payloads import Record
+from context_protection.core.policy import Kind
 from gateway.access.callers import Caller, caller_of_key
-from gateway.corridor import Call
-from gateway.operations import Catalogue, Operation, catalogue
+from gateway.catalog.catalog import Catalogue, Operation, catalogue
+from gateway.dispatch import dispatch, hints
+from gateway.dispatch.dispatch import Call
 
 pytestmark = pytest.mark.django_db
 
@@ -76,19 +76,19 @@ def test_a_call_that_has_begun_on_the_loop_loads_nothing_whatever_changes_meanwh
 ):
     caller = caller_of_key(api_key)
     call = Call("fetched", {}, caller, "http", hints.mcp)
-    corridor._begin(call, None, caller_is_fresh=False)
-    loaded = corridor._loaded_for(call)
+    dispatch._begin(call, None, caller_is_fresh=False)
+    loaded = dispatch._loaded_for(call)
     assert loaded is not None
     revisions.bump()
     with django_assert_num_queries(0):
-        assert corridor._loaded_for(call) is None
-        corridor._begin(call, loaded, caller_is_fresh=False)
+        assert dispatch._loaded_for(call) is None
+        dispatch._begin(call, loaded, caller_is_fresh=False)
 
 
 @pytest.mark.usefixtures("offered")
 def test_what_is_hidden_is_not_looked_for_on_the_loop(api_key: str):
     caller = caller_of_key(api_key)
     hiding = replace(caller, tools=replace(caller.tools, hidden=frozenset({"fetched"})))
-    corridor._begin(Call("fetched", {}, caller, "http", hints.mcp), None, caller_is_fresh=False)
-    assert corridor._loaded_for(Call("fetched", {}, hiding, "http", hints.mcp)) is None
-    assert corridor._loaded_for(Call("fetched", {}, caller, "http", hints.mcp)) is not None
+    dispatch._begin(Call("fetched", {}, caller, "http", hints.mcp), None, caller_is_fresh=False)
+    assert dispatch._loaded_for(Call("fetched", {}, hiding, "http", hints.mcp)) is None
+    assert dispatch._loaded_for(Call("fetched", {}, caller, "http", hints.mcp)) is not None

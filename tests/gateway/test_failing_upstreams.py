@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import Settings
 
-from context_protection.errors import InvalidArgument
-from context_protection.revisions import revisions
-from context_protection.tokens import claude
+from context_protection.configuration.revisions import revisions
+from context_protection.core.errors import InvalidArgument
+from context_protection.core.tokens import claude
+from gateway.catalog.catalog import catalogue
 from gateway.connectors.nsip.client import Nsip
 from gateway.connectors.nsip.operations import operations as nsip_operations
-from gateway.connectors.openapi import importing
-from gateway.operations import catalogue
+from gateway.connectors.openapi import import_plan
+from gateway.upstreams.cache import STALE_SECONDS
 from gateway.upstreams.connected import retain
 from gateway.upstreams.exchanges import Request
-from gateway.upstreams.kept import STALE_SECONDS
 from gateway.upstreams.models import UpstreamApi
 from gateway.upstreams.registry import upstreams
 from gateway.upstreams.upstream import Limits, Timing, Upstream
@@ -116,8 +116,8 @@ class Bad:
 
     def imported(self, *, base_url: str = "", tail: str = "302", secret: str = "", **connection: Any) -> None:
         data = json.dumps(document(self.upstream.url, tail)).encode()
-        plan = importing.plan(data, name="bad", source="bad.json", base_url=base_url)
-        importing.store(plan, chosen={each.key for each in plan.proposals})
+        plan = import_plan.plan(data, name="bad", source="bad.json", base_url=base_url)
+        import_plan.store(plan, chosen={each.key for each in plan.proposals})
         api = UpstreamApi.objects.get(name="bad")
         limits = dict.fromkeys(("connect_seconds", "read_seconds", "total_seconds"), SECONDS)
         for name, value in {**limits, "most_megabytes": 1, "attempts": 1, **connection}.items():
@@ -467,8 +467,10 @@ def test_a_hundred_calls_of_an_agent_ask_an_imported_api_far_less(doors: Doors, 
     looked at before, a list that is not paged, and the first chunks of a log."""
     settings.ALLOW_PRIVATE_UPSTREAMS = True
     with shop() as api:
-        plan = importing.plan(json.dumps(api.document).encode(), name="shop", source="shop.json")
-        importing.store(plan, chosen={each.key for each in plan.proposals if each.operation and each.operation.is_safe})
+        plan = import_plan.plan(json.dumps(api.document).encode(), name="shop", source="shop.json")
+        import_plan.store(
+            plan, chosen={each.key for each in plan.proposals if each.operation and each.operation.is_safe}
+        )
         revisions.bump()
         tools = {each.key: f"shop_{each.name}" for each in plan.proposals}
         calls = 0

@@ -5,10 +5,10 @@ from typing import Any
 import orjson
 import pytest
 
-from context_protection import tables
-from context_protection.asking import database
+from context_protection.core import tables
 from context_protection.models import TokenBudget
-from context_protection.stores import walks
+from context_protection.orm import query
+from context_protection.stores.snapshots import walks
 from gateway.connectors.hostaway.models import Booking
 from tests import crawler
 from tests.doors import Doors
@@ -243,7 +243,7 @@ def test_a_walk_goes_on_when_its_question_would_be_refused_by_now(
 ):
     arguments = {"where": {"isArchived": 0}, **more}
     first = doors.mcp(LIST, arguments)
-    monkeypatch.setattr(database, "MOST_READ", 100)
+    monkeypatch.setattr(query, "MOST_READ", 100)
     assert doors.mcp(LIST, arguments)["error"]["reason"] == "too_many_rows"
     going_on = doors.mcp(LIST, {"cursor": first["nextCursor"]})
     assert len(going_on.get("groups") or crawler.rows(going_on)) == 50

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client, override_settings
 
-from gateway.operations import catalogue
+from gateway.catalog.catalog import catalogue
 
 pytestmark = pytest.mark.django_db
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from context_protection.paged import MOST_EMPTY, MOST_ROWS, PagedRows, SourcePage
-from context_protection.payloads import Payload
-from context_protection.policy import Kind
+from context_protection.core.payloads import Payload
+from context_protection.core.policy import Kind
+from context_protection.core.upstream_pages import MOST_EMPTY, MOST_ROWS, PagedRows, SourcePage
 from gateway.access.callers import Caller
-from gateway.operations import Operation, catalogue
+from gateway.catalog.catalog import Operation, catalogue
 from tests import crawler
 from tests.doors import Doors
 

@@ -10,7 +10,7 @@ from django.db import DatabaseError, connection
 from gateway import asgi, probes
 from gateway.access.callers import identify
 from gateway.access.visits import Visit
-from gateway.process import reach, readiness
+from gateway.process import database_reach, readiness
 from gateway.process.readiness import Readiness
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +24,7 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Readiness]:
     looked.look()
     yield looked
     looked.close()
-    reach.database.is_away = False
+    database_reach.database.is_away = False
 
 
 async def ask(address: str, method: str = "GET") -> tuple[int, dict[bytes, bytes], Any]:

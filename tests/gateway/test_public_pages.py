@@ -9,9 +9,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from context_protection.revisions import revisions
+from context_protection.configuration.revisions import revisions
 from gateway.access.models import ApiKey
-from gateway.operations import catalogue
+from gateway.catalog.catalog import catalogue
 from gateway.version import VERSION
 
 pytestmark = pytest.mark.django_db

@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from context_protection.redaction import is_secret
+from context_protection.core.redaction import is_secret
 from gateway.connectors.hostaway import pieces
 from gateway.connectors.hostaway.models import Booking, Document, Listing
 from gateway.connectors.hostaway.sample import reservations

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from context_protection.errors import CallError
-from gateway import hints
+from context_protection.core.errors import CallError
 from gateway.access.callers import Caller
 from gateway.connectors.hostaway.models import Booking, Listing
-from gateway.corridor import Call, serve_blocking
+from gateway.dispatch import hints
+from gateway.dispatch.dispatch import Call, serve_blocking
 
 pytestmark = pytest.mark.django_db
 

@@ -13,16 +13,16 @@ from asgiref.sync import sync_to_async
 from django.db import connection
 from mcp import Client
 
-from context_protection.errors import TooSlow
+from context_protection.core.errors import TooSlow
+from context_protection.core.payloads import Payload, Record
+from context_protection.core.policy import Kind
 from context_protection.models import TokenBudget
-from context_protection.payloads import Payload, Record
-from context_protection.policy import Kind
-from gateway import hints
 from gateway.access.callers import Caller, caller_of_key
-from gateway.corridor import Call, serve
+from gateway.catalog.catalog import Operation, catalogue
+from gateway.dispatch import hints
+from gateway.dispatch.dispatch import Call, serve
 from gateway.mcp.peers import Peer
 from gateway.mcp.server import build_server
-from gateway.operations import Operation, catalogue
 from gateway.process import bridge
 from gateway.process.bridge import LANE_WIDTH, POOL_SIZE
 from telemetry import recorder
@@ -123,8 +123,8 @@ async def test_a_call_over_its_time_is_given_up_and_upstream_hung_up_on(
 
 def allow_seconds(operation: str, seconds: int) -> None:
     TokenBudget.objects.create(operation=operation, timeout_seconds=seconds)
-    from context_protection.policies import policy_for
-    from context_protection.revisions import revisions
+    from context_protection.configuration.policies import policy_for
+    from context_protection.configuration.revisions import revisions
 
     revisions.bump()
     assert policy_for(operation).timeout_seconds == seconds

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from django.test import Client as Browser
 
-from context_protection.revisions import revisions
+from context_protection.configuration.revisions import revisions
 from gateway.access.models import ApiKey
-from gateway.answers import answers
 from gateway.connectors.hostaway import store
 from gateway.connectors.hostaway.models import Booking
+from gateway.dispatch.response_cache import answers
 from telemetry import recorder, retention
 from telemetry.models import TelemetryRecord, WithheldField
 from tests import crawler

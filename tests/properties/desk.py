@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
-from context_protection import tokens
-from context_protection.chunks import WINDOW, ChunkPlan, plan_windows
-from context_protection.cursors import Origin, Sealer, Walk, Walks
-from context_protection.memory import MemoryRows
-from context_protection.payloads import Ask, Envelope, Payload, Piece, Record
-from context_protection.pipeline import needs_no_fetch, protect
-from context_protection.plans import Cutting, Making
-from context_protection.policy import Policy
-from context_protection.shapes import ANY, Shape
+from context_protection.core import tokens
+from context_protection.core.cursors import Origin, Sealer, Walk, Walks
+from context_protection.core.payloads import Ask, Envelope, Payload, Piece, Record
+from context_protection.core.policy import Policy
+from context_protection.core.protect import needs_no_fetch, protect
+from context_protection.core.rows import MemoryRows
+from context_protection.core.shapes import ANY, Shape
+from context_protection.core.splitting.chunks import WINDOW, ChunkPlan, plan_windows
+from context_protection.core.splitting.plans import Cutting, Making
 
 FORM = {"limit", "fields", "format"}
 

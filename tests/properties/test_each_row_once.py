@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from context_protection import querysets
 from context_protection.models import TokenBudget
-from gateway import hints
+from context_protection.orm import querysets
 from gateway.access.callers import Caller
 from gateway.connectors.hostaway import store
 from gateway.connectors.hostaway.models import Booking
-from gateway.corridor import Call, serve_blocking
+from gateway.dispatch import hints
+from gateway.dispatch.dispatch import Call, serve_blocking
 from tests import crawler
 
 pytestmark = pytest.mark.django_db
@@ -107,7 +107,7 @@ def test_a_request_sees_one_policy_from_start_to_end(
     monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ):
     """Ops change the budget while the request is fetching: this answer obeys the old one, the next the new."""
-    from gateway.operations import catalogue
+    from gateway.catalog.catalog import catalogue
 
     operation = catalogue.get("list_bookings")
     original = operation.fetch

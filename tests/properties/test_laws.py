@@ -8,11 +8,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from context_protection import budget, tokens
-from context_protection.errors import InvalidArgument
-from context_protection.policy import Policy
-from context_protection.redaction import redact
-from context_protection.shapes import ANY, Section, Shape
+from context_protection.core import budget, tokens
+from context_protection.core.errors import InvalidArgument
+from context_protection.core.policy import Policy
+from context_protection.core.redaction import redact
+from context_protection.core.shapes import ANY, Section, Shape
 from tests import crawler
 from tests.properties import payloads
 from tests.properties.desk import Desk, MemoryText, real_tokens

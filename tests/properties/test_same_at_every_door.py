@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from context_protection.policy import DEFAULTS
-from gateway.operations import Operation, catalogue
+from context_protection.core.policy import DEFAULTS
+from gateway.catalog.catalog import Operation, catalogue
 from tests import crawler
 from tests.doors import TEMPLATES, Doors
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from context_protection.revisions import revisions
+from context_protection.configuration.revisions import revisions
 from gateway.access.callers import caller_of_key
 from gateway.access.models import ApiKey
 from gateway.mcp.tools import listing_of

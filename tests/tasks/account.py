@@ -6,8 +6,8 @@ from typing import Any
 
 import orjson
 
-from context_protection import tokens
-from context_protection.cached import cached_property
+from context_protection.core import tokens
+from context_protection.core.cached_property import cached_property
 from gateway.connectors.hostaway import sample
 
 PAGE = 50

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from context_protection import tokens
+from context_protection.core import tokens
 from tests.doors import Doors
 from tests.tasks.account import Account
 from tests.tasks.questions import QUESTIONS, Question

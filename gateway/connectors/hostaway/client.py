@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import orjson
 
-from context_protection.plain import is_within
+from context_protection.core.json_values import is_within
 from gateway.upstreams import nesting
 from gateway.upstreams.errors import UpstreamGarbled, UpstreamRefused
 from gateway.upstreams.exchanges import Request, Response

@@ -3,7 +3,7 @@
 from django.conf import settings
 
 from gateway.connectors.connector import Connector
-from gateway.connectors.hostaway.completing import IDENTIFIERS
+from gateway.connectors.hostaway.completion import IDENTIFIERS
 from gateway.connectors.hostaway.operations import operations
 from gateway.connectors.hostaway.prompts import prompts
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from context_protection.payloads import Piece
-from context_protection.plans import Cutting, Making
-from gateway.connectors.hostaway import kept_plans, pieces
-from gateway.connectors.hostaway.kept_plans import StoredPlan
+from context_protection.core.payloads import Piece
+from context_protection.core.splitting.plans import Cutting, Making
+from gateway.connectors.hostaway import pieces, stored_plans
 from gateway.connectors.hostaway.models import Document, DocumentContent
+from gateway.connectors.hostaway.stored_plans import StoredPlan
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class StoredText:
         return pieces.in_whole_lines(version, first_line)
 
     def plan(self, version: str, cutting: Cutting) -> StoredPlan | Making:
-        return kept_plans.find(version, cutting)
+        return stored_plans.find(version, cutting)
 
 
 def _facts(document: Document) -> dict[str, Any]:

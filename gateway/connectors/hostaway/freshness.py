@@ -8,9 +8,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from context_protection.live import Live
-from context_protection.querysets import ColumnRows
-from context_protection.revisions import contents
+from context_protection.configuration.live import Live
+from context_protection.configuration.revisions import contents
+from context_protection.orm.querysets import ColumnRows
 from gateway.connectors.hostaway import live
 from gateway.connectors.hostaway.models import SyncState, UpstreamObject
 from gateway.connectors.hostaway.sync_states import COPIED, NOT_AVAILABLE, Copied

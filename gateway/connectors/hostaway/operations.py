@@ -9,20 +9,20 @@ from typing import Any
 
 from django.db.models import Q
 
-from context_protection.asking.columns import AskedColumns
-from context_protection.errors import InvalidArgument, NotFound
-from context_protection.memory import MemoryRows
-from context_protection.payloads import Payload, Record
-from context_protection.policy import Kind
-from context_protection.querysets import Columns, Whole
-from context_protection.revisions import contents
-from context_protection.shapes import Shape
+from context_protection.configuration.revisions import contents
+from context_protection.core.errors import InvalidArgument, NotFound
+from context_protection.core.payloads import Payload, Record
+from context_protection.core.policy import Kind
+from context_protection.core.query.columns import AskedColumns
+from context_protection.core.rows import MemoryRows
+from context_protection.core.shapes import Shape
+from context_protection.orm.querysets import Columns, Whole
 from gateway.access.callers import Caller
-from gateway.connectors.hostaway import asking, freshness, originals, shapes, statuses
+from gateway.catalog.catalog import Operation
+from gateway.connectors.hostaway import freshness, originals, query, shapes, statuses
 from gateway.connectors.hostaway.documents import StoredText
 from gateway.connectors.hostaway.freshness import DatedRows
 from gateway.connectors.hostaway.models import Booking, Document, Listing, Transaction, UpstreamObject
-from gateway.operations import Operation
 
 Arguments = Mapping[str, Any]
 Filter = Callable[[Any], Q]
@@ -252,7 +252,7 @@ BOOKING_PARAMETERS = {
 BOOKING_QUIET = frozenset(
     {"channel", "checkOutFrom", "checkOutTo", "minTotalPrice", "maxTotalPrice", "currency", *CREATED}
 )
-BOOKINGS = _Resource(Booking, shapes.BOOKING, BOOKING_COLUMNS, BOOKING_FILTERS, BOOKING_ORDERS, asking.BOOKINGS)
+BOOKINGS = _Resource(Booking, shapes.BOOKING, BOOKING_COLUMNS, BOOKING_FILTERS, BOOKING_ORDERS, query.BOOKINGS)
 
 # -- Listings ---------------------------------------------------------------------------------------
 
@@ -308,7 +308,7 @@ LISTING_PARAMETERS = {
     "order": _order(LISTING_ORDERS),
 }
 LISTING_QUIET = frozenset({"country", "minBedrooms", "minPrice", "maxPrice", "currency", *CREATED})
-LISTINGS = _Resource(Listing, shapes.LISTING, LISTING_COLUMNS, LISTING_FILTERS, LISTING_ORDERS, asking.LISTINGS)
+LISTINGS = _Resource(Listing, shapes.LISTING, LISTING_COLUMNS, LISTING_FILTERS, LISTING_ORDERS, query.LISTINGS)
 
 # -- Transactions -----------------------------------------------------------------------------------
 
@@ -357,7 +357,7 @@ TRANSACTION_PARAMETERS = {
 }
 TRANSACTION_QUIET = frozenset({"propertyId", "minAmount", "maxAmount", "currency", *CREATED})
 TRANSACTIONS = _Resource(
-    Transaction, shapes.TRANSACTION, TRANSACTION_COLUMNS, TRANSACTION_FILTERS, TRANSACTION_ORDERS, asking.TRANSACTIONS
+    Transaction, shapes.TRANSACTION, TRANSACTION_COLUMNS, TRANSACTION_FILTERS, TRANSACTION_ORDERS, query.TRANSACTIONS
 )
 
 # -- Documents --------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from context_protection.redaction import Finding, redact
+from context_protection.core.redaction import Finding, redact
 from gateway.upstreams.secrets import CredentialLost, vault
 
 logger = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from django.db import transaction
 
-from context_protection.payloads import Piece
+from context_protection.core.payloads import Piece
 from gateway.connectors.hostaway.models import DocumentContent, TextPiece
 
 CHARS = TextPiece.CHARS

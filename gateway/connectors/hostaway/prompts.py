@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from context_protection.budget import dumps
-from context_protection.errors import InvalidArgument, nearest
-from gateway.connectors.hostaway import completing, statuses
+from context_protection.core.budget import dumps
+from context_protection.core.errors import InvalidArgument, nearest
+from gateway.catalog.prompts import Prompt, PromptArgument, call, written
+from gateway.connectors.hostaway import completion, statuses
 from gateway.connectors.hostaway.models import Booking, Document, Listing
-from gateway.prompts import Prompt, PromptArgument, call, written
 
 LONGEST_WORDS = 60  # characters to search for
 MOST_DAYS = 365
@@ -126,7 +126,7 @@ def _listing(name: str, text: str) -> Listing:
     expected = "the id of a listing of the account, or the name of just one"
     if named:
         raise _wrong(name, text, expected, f"Set {name} to one of: {', '.join(str(each.id) for each in named)}.")
-    close = nearest(text, listings.values_list("name", flat=True)[: completing.MOST])
+    close = nearest(text, listings.values_list("name", flat=True)[: completion.MOST])
     suggestion = f"Did you mean {close[:SHOWN_NAME]}?" if close else "Find the id with list_listings."
     raise _wrong(name, text, expected, suggestion)
 
@@ -134,7 +134,7 @@ def _listing(name: str, text: str) -> Listing:
 def _text_document(name: str, text: str) -> str:
     if Document.objects.filter(id=text, content__isnull=False).exists():
         return text
-    close = nearest(text, completing.text_ids("", {}))
+    close = nearest(text, completion.text_ids("", {}))
     suggestion = f"Did you mean {close}?" if close else "Find the id with list_documents."
     raise _wrong(name, text, "the id of a text among the documents", suggestion)
 
@@ -150,11 +150,11 @@ EVER = "all"
 
 
 def _month_argument() -> PromptArgument:
-    return PromptArgument("month", "Month", "A month as YYYY-MM.", _month, completing.months)
+    return PromptArgument("month", "Month", "A month as YYYY-MM.", _month, completion.months)
 
 
 def _booking_argument() -> PromptArgument:
-    return PromptArgument("booking", "Booking", "The booking's id.", _booking, completing.booking_ids)
+    return PromptArgument("booking", "Booking", "The booking's id.", _booking, completion.booking_ids)
 
 
 def _always(text: str) -> Callable[[], str]:
@@ -426,7 +426,7 @@ def prompts() -> list[Prompt]:
                     "Status",
                     f"The bookings' status; unset: {statuses.CONFIRMED}.",
                     _status,
-                    completing.statuses,
+                    completion.statuses,
                     _always(statuses.CONFIRMED),
                 ),
             ),
@@ -438,7 +438,7 @@ def prompts() -> list[Prompt]:
             title="A listing's occupancy in a month",
             description="Occupied nights, gaps that could be sold, overbookings.",
             arguments=(
-                PromptArgument("listing", "Listing", "The listing's id or name.", _listing, completing.listings),
+                PromptArgument("listing", "Listing", "The listing's id or name.", _listing, completion.listings),
                 _month_argument(),
             ),
             operations=("list_bookings", "list_listings", "result_query"),
@@ -449,7 +449,7 @@ def prompts() -> list[Prompt]:
             title="Issues in a log",
             description="Errors and warnings of a log, grouped, with their lines.",
             arguments=(
-                PromptArgument("document", "Document", "The log's id.", _text_document, completing.text_ids),
+                PromptArgument("document", "Document", "The log's id.", _text_document, completion.text_ids),
                 PromptArgument(
                     "period",
                     "Period",

@@ -3,7 +3,7 @@
 Canonical names are the product's (checkInDate, propertyId); paths are upstream's (arrivalDate, listingMapId).
 """
 
-from context_protection.shapes import Field, Section, Shape
+from context_protection.core.shapes import Field, Section, Shape
 from gateway.connectors.hostaway.statuses import canonical_status
 
 # Who a guest is, beyond the name: shown where one booking is looked at, not by the page.

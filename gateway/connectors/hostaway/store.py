@@ -12,14 +12,14 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from context_protection import tokens
-from context_protection.policies import policy_for
-from context_protection.redaction import redact, redact_text
-from context_protection.revisions import contents_changed
-from context_protection.texts import AT_ONCE, whole_cutting
-from gateway.connectors.hostaway import kept_plans, originals, pieces, values
-from gateway.connectors.hostaway.decoding import Figures, File, decoded_again, look_at
+from context_protection.configuration.policies import policy_for
+from context_protection.configuration.revisions import contents_changed
+from context_protection.core import tokens
+from context_protection.core.redaction import redact, redact_text
+from context_protection.core.texts import AT_ONCE, whole_cutting
+from gateway.connectors.hostaway import originals, pieces, stored_plans, values
 from gateway.connectors.hostaway.documents import StoredText
+from gateway.connectors.hostaway.encodings import Figures, File, decoded_again, look_at
 from gateway.connectors.hostaway.models import (
     Booking,
     Document,
@@ -166,7 +166,7 @@ def prepare_document(
         text = StoredText(name, media_type, figures.digest, figures.chars, max(1, figures.lines), figures.encoding)
         if figures.chars > AT_ONCE:
             cutting = whole_cutting(text, policy_for(READ))
-            kept_plans.make(text.version, cutting, lambda chars: progress("divided", chars / figures.chars))
+            stored_plans.make(text.version, cutting, lambda chars: progress("divided", chars / figures.chars))
     return PreparedDocument(name, title, media_type, file)
 
 
@@ -216,7 +216,7 @@ def order_plans() -> None:
     policy = policy_for(READ)
     for document in Document.objects.filter(content__chars__gt=AT_ONCE).select_related("content"):
         text = StoredText.of(document)
-        kept_plans.order(text.version, whole_cutting(text, policy))
+        stored_plans.order(text.version, whole_cutting(text, policy))
 
 
 def clear() -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from django.db import transaction
 from django.utils import timezone
 
-from context_protection.revisions import contents_changed
+from context_protection.configuration.revisions import contents_changed
 from gateway.connectors.hostaway import sample, store, sync_states, sync_writing
 from gateway.connectors.hostaway.client import Client, Page, garbled, http_status
 from gateway.connectors.hostaway.leases import Held, LeaseLost

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from context_protection.revisions import contents_changed
+from context_protection.configuration.revisions import contents_changed
 from gateway.connectors.hostaway import originals, store
 from gateway.connectors.hostaway.models import UpstreamObject
 from gateway.connectors.hostaway.store import Mapped

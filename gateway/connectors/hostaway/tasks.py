@@ -5,7 +5,7 @@ from datetime import timedelta
 from celery import shared_task
 from django.utils import timezone
 
-from gateway.connectors.hostaway import kept_plans, live, live_connection, store, webhooks_applying
+from gateway.connectors.hostaway import live, live_connection, store, stored_plans, webhooks_applying
 from gateway.connectors.hostaway import sync as syncing
 
 KEPT = timedelta(hours=1)  # longer than any cursor into a text lives
@@ -15,14 +15,14 @@ SYNC_SECONDS = 200  # of one task; what is left is for the next, which goes on
 
 @shared_task(name="hostaway.purge_unused_contents")
 def purge_unused_contents() -> int:
-    kept_plans.purge_old()
+    stored_plans.purge_old()
     return store.purge_unused_contents(timezone.now() - KEPT)
 
 
 @shared_task(name="hostaway.make_plans", time_limit=LONGEST)
 def make_plans() -> int:
     store.order_plans()
-    return kept_plans.make_ordered()
+    return stored_plans.make_ordered()
 
 
 @shared_task(name="hostaway.sync")

@@ -18,9 +18,9 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
-from context_protection import incoming
-from context_protection.budget import dumps
-from context_protection.errors import CallError, InvalidArgument, NotAllowed, NotAuthenticated, UnknownOperation
+from context_protection.core import json_limits
+from context_protection.core.budget import dumps
+from context_protection.core.errors import CallError, InvalidArgument, NotAllowed, NotAuthenticated, UnknownOperation
 from gateway.connectors.hostaway import values
 from gateway.connectors.hostaway.models import WebhookEvent
 from gateway.upstreams.secrets import vault
@@ -63,7 +63,7 @@ def _is_hostaway(authorization: str, secret: str) -> bool:
 def _parsed(body: bytes) -> Mapping[str, Any]:
     """Raises InvalidArgument."""
     try:
-        event = incoming.loads(body)
+        event = json_limits.loads(body)
     except ValueError:
         event = None
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):

@@ -11,7 +11,7 @@ import orjson
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CONNECTION_CLOSED
 
-from gateway.connectors.mcp_servers.authenticating import REFUSED, Authenticated
+from gateway.connectors.mcp_servers.authentication import REFUSED, Authenticated
 from gateway.connectors.mcp_servers.configuration import Address
 from gateway.connectors.mcp_servers.wire import (
     FORGOTTEN,

@@ -11,12 +11,12 @@ from typing import Any
 
 import mcp.types as types
 
-from context_protection import plain
-from context_protection.budget import dumps, length
-from context_protection.errors import InvalidArgument
-from context_protection.memory import Loaded, MemoryRows
-from context_protection.memory_text import MemoryText
-from context_protection.payloads import Payload, Record
+from context_protection.core import json_values
+from context_protection.core.budget import dumps, length
+from context_protection.core.errors import InvalidArgument
+from context_protection.core.memory_text import MemoryText
+from context_protection.core.payloads import Payload, Record
+from context_protection.core.rows import Loaded, MemoryRows
 
 DEEPEST = 100  # levels: what is nested deeper stays a text
 LIFTED_FROM = 8_000  # characters of an object from which on its one list is answered as a list
@@ -99,12 +99,12 @@ def _says_the_same(texts: Sequence[str], value: Any) -> bool:
 def _told(value: Any) -> Any:
     """The value as it can be told again: numbers that are too long as texts, and what is nested too deeply as its
     JSON."""
-    if not plain.is_within(value, DEEPEST):
+    if not json_values.is_within(value, DEEPEST):
         return json.dumps(value, ensure_ascii=False)
     try:
         dumps(value)
     except TypeError:
-        return plain.loads(json.dumps(value).encode())
+        return json_values.loads(json.dumps(value).encode())
     return value
 
 
@@ -130,10 +130,10 @@ def _lines(text: str) -> list[Any] | None:
 def _parsed(text: str, otherwise: Any = None) -> Any:
     """The document that a text is, if it is one that can be told again without loss."""
     try:
-        document = plain.loads(text.encode())
+        document = json_values.loads(text.encode())
     except (ValueError, RecursionError):
         return otherwise
-    return document if plain.is_within(document, DEEPEST) and _has_no_name_twice(text, document) else otherwise
+    return document if json_values.is_within(document, DEEPEST) and _has_no_name_twice(text, document) else otherwise
 
 
 def _has_no_name_twice(text: str, document: Any) -> bool:

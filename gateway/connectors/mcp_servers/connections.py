@@ -12,10 +12,10 @@ from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.shared.dispatcher import ProgressFnT
 from pydantic import TypeAdapter, ValidationError
 
-from gateway.connectors.mcp_servers import addresses, processes, refusals
+from gateway.connectors.mcp_servers import addresses, errors, processes
 from gateway.connectors.mcp_servers.configuration import Command, Server
-from gateway.connectors.mcp_servers.listing import listed
-from gateway.connectors.mcp_servers.pacing import paced
+from gateway.connectors.mcp_servers.rate_limit import paced
+from gateway.connectors.mcp_servers.tool_list import listed
 from gateway.connectors.mcp_servers.wire import NO_TOKEN, NOT_CONNECTED_TO, NOT_LET_IN
 from gateway.upstreams.errors import UpstreamError
 from gateway.version import VERSION
@@ -35,7 +35,7 @@ class Connection:
 
     def __init__(self, server: Server, transports: addresses.Transports, changed: Callable[[], None]) -> None:
         self.server, self._transports, self._changed = server, transports, changed
-        self.failure: UpstreamError = refusals.unavailable(server, 1)  # why it was not made
+        self.failure: UpstreamError = errors.unavailable(server, 1)  # why it was not made
         self._ended = asyncio.Event()
         self._client: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._owner = asyncio.create_task(self._own())
@@ -67,7 +67,7 @@ class Connection:
             types.CallToolRequest(params=params), RESULT, progress_callback=progress
         )
         if isinstance(result, types.InputRequiredResult):
-            raise refusals.asks_back(self.server)
+            raise errors.asks_back(self.server)
         return result
 
     async def tools(self) -> list[types.Tool]:
@@ -103,7 +103,7 @@ class Connection:
         except Exception as error:
             cause = _first_cause(error)
             if isinstance(cause, MCPError) and cause.code in TOLD:
-                self.failure = refusals.refused(self.server, cause)
+                self.failure = errors.refused(self.server, cause)
             logger.warning(
                 "MCP server not connected", extra={"server": self.server.name, "error": type(cause).__name__}
             )

@@ -3,24 +3,24 @@
 The SDK's client is loaded where it is first needed: a command that calls nobody starts a second sooner.
 """
 
+from gateway.catalog.catalog import Operation
 from gateway.connectors.connector import Connector
-from gateway.operations import Operation
 
 
 def operations() -> tuple[Operation, ...]:
-    from gateway.connectors.mcp_servers import known
+    from gateway.connectors.mcp_servers import registry
 
-    return known.operations()
+    return registry.operations()
 
 
 async def start() -> None:
-    from gateway.connectors.mcp_servers.refreshing import refreshing
+    from gateway.connectors.mcp_servers.refresh import refreshing
 
     await refreshing.start()
 
 
 async def stop() -> None:
-    from gateway.connectors.mcp_servers.refreshing import refreshing
+    from gateway.connectors.mcp_servers.refresh import refreshing
 
     await refreshing.stop()
 

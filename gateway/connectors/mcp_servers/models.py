@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from simple_history.models import HistoricalRecords
 
-from context_protection.revisions import bump_when_changed
+from context_protection.configuration.revisions import bump_when_changed
 from gateway.connectors.mcp_servers.configuration import NAME, from_file
 from gateway.upstreams.connections import Connection
 from gateway.upstreams.models import IN_WORDS, WithCredential

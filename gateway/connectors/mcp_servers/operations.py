@@ -8,18 +8,18 @@ from typing import Any
 
 import mcp.types as types
 
-from context_protection.payloads import Payload
-from context_protection.plain import written
-from context_protection.policy import Kind
+from context_protection.core.json_values import written
+from context_protection.core.payloads import Payload
+from context_protection.core.policy import Kind
 from gateway.access.callers import Caller
-from gateway.connectors.mcp_servers import answers, refusals
-from gateway.connectors.mcp_servers.cleaning import cleaned
+from gateway.catalog.catalog import Operation
+from gateway.connectors.mcp_servers import answers, errors
 from gateway.connectors.mcp_servers.configuration import Server
+from gateway.connectors.mcp_servers.sanitizer import cleaned
 from gateway.connectors.mcp_servers.schemas import parameters
 from gateway.connectors.mcp_servers.sessions import sessions
-from gateway.operations import Operation
+from gateway.dispatch.progress import listener
 from gateway.process.bridge import run_sync
-from gateway.progress import listener
 
 LONGEST_NAME = 64
 DESCRIPTION, TITLE = 1000, 100  # characters
@@ -61,7 +61,7 @@ def _operation(server: Server, name: str, document: bytes) -> Operation:
     async def fetch(arguments: Mapping[str, Any], caller: Caller) -> Payload:
         result = await sessions.call(server, tool.name, taken.sent(arguments), listener.get())
         if result.is_error:
-            raise refusals.refused_by_tool(server, result)
+            raise errors.refused_by_tool(server, result)
         return await run_sync(answers.payload, result, arguments.get("where"))
 
     return Operation(

@@ -12,9 +12,9 @@ from typing import Any
 import anyio
 from mcp.shared.message import SessionMessage
 
-from gateway.connectors.mcp_servers.cleaning import quoted
 from gateway.connectors.mcp_servers.configuration import Command
-from gateway.connectors.mcp_servers.pacing import Pace
+from gateway.connectors.mcp_servers.rate_limit import Pace
+from gateway.connectors.mcp_servers.sanitizer import quoted
 from gateway.connectors.mcp_servers.wire import LARGEST, Cut, Lines, message_of
 
 INHERITED = ("PATH", "HOME", "LANG")

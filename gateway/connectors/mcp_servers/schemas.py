@@ -7,8 +7,8 @@ from typing import Any
 
 import jsonschema_rs
 
-from context_protection.budget import dumps, length
-from gateway.connectors.mcp_servers.cleaning import cleaned, hides
+from context_protection.core.budget import dumps, length
+from gateway.connectors.mcp_servers.sanitizer import cleaned, hides
 
 Schema = dict[str, Any]
 TAKEN = frozenset({"limit", "cursor", "pages", "fields", "format", "where", "aggregate", "startLine", "endLine"})

@@ -16,14 +16,14 @@ from mcp import MCPError
 from mcp.shared.dispatcher import ProgressFnT
 from pydantic import ValidationError
 
-from gateway.connectors.mcp_servers import checked, refusals
+from gateway.connectors.mcp_servers import errors, network
 from gateway.connectors.mcp_servers.addresses import Transports
-from gateway.connectors.mcp_servers.cleaning import quoted
 from gateway.connectors.mcp_servers.configuration import Server
 from gateway.connectors.mcp_servers.connections import CLOSE_SECONDS, Connection
-from gateway.connectors.mcp_servers.refusals import QUOTED
+from gateway.connectors.mcp_servers.errors import QUOTED
+from gateway.connectors.mcp_servers.sanitizer import quoted
 from gateway.connectors.mcp_servers.wire import FORGOTTEN
-from gateway.progress import Heard
+from gateway.dispatch.progress import Heard
 from gateway.upstreams.errors import UpstreamCredentials, UpstreamError
 
 T = TypeVar("T")
@@ -66,7 +66,7 @@ class Session:
         try:
             answer = await self._once_more_if_forgotten(question)
         except (MCPError, ValidationError) as error:
-            raise refusals.refused(self.server, error) from None
+            raise errors.refused(self.server, error) from None
         self._failures = 0
         return answer
 
@@ -93,7 +93,7 @@ class Session:
         if self._connection is None:
             if (seconds := self._not_before - self._clock()) > 0:
                 lasting = self._failure if isinstance(self._failure, UpstreamCredentials) else None
-                raise lasting or refusals.unavailable(self.server, seconds)
+                raise lasting or errors.unavailable(self.server, seconds)
             self._connection = Connection(self.server, self._transports, self._changed)
         return self._connection
 
@@ -105,7 +105,7 @@ def _pause(failures: int) -> float:
 class Sessions:
     """Those of this process. Can be called from any loop."""
 
-    def __init__(self, transports: Transports = checked.transport) -> None:
+    def __init__(self, transports: Transports = network.transport) -> None:
         self.transports = transports
         self._sessions: dict[str, Session] = {}
         self._changed: set[Server] = set()

@@ -10,7 +10,7 @@ import mcp.types as types
 from mcp.shared.message import SessionMessage
 from mcp.types import PARSE_ERROR, JSONRPCError, jsonrpc_message_adapter
 
-from context_protection import incoming
+from context_protection.core import json_limits
 
 LARGEST = 64 * 2**20  # bytes of a message
 DEEPEST = 198  # levels of a structured content: the SDK's parser takes 200, and the message and its result are two
@@ -92,7 +92,7 @@ def _read(line: bytes) -> SessionMessage | None:
 
 def _unreadable(line: bytes) -> SessionMessage | None:
     ends = Cut(line[:ENDS], line[-ENDS:])
-    if incoming.is_deeper(line, DEEPEST + 2):
+    if json_limits.is_deeper(line, DEEPEST + 2):
         return _refusal(ends, TOO_DEEP, "too deep")
     return _refusal(ends, PARSE_ERROR, "unreadable")
 

@@ -5,10 +5,10 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from gateway.catalog.catalog import Operation
 from gateway.connectors.connector import Connector
 from gateway.connectors.nsip.client import Nsip
 from gateway.connectors.nsip.operations import keep_seconds, operations
-from gateway.operations import Operation
 from gateway.upstreams.registry import upstreams
 from gateway.upstreams.upstream import Upstream
 

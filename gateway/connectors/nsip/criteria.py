@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from context_protection.errors import InvalidArgument, nearest
+from context_protection.core.errors import InvalidArgument, nearest
 from gateway.connectors.nsip.traits import TRAITS
 
 GENDERS = ("Male", "Female", "Both")

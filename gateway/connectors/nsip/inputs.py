@@ -4,7 +4,7 @@ before upstream is asked (N-FR-003)."""
 from collections.abc import Mapping
 from typing import Any
 
-from context_protection.errors import InvalidArgument
+from context_protection.core.errors import InvalidArgument
 from gateway.connectors.nsip import criteria
 from gateway.connectors.nsip.traits import TRAITS
 

@@ -7,16 +7,16 @@ from typing import Any, TypeVar
 from nsip_client import NSIPClient
 from nsip_client.models import AnimalDetails
 
-from context_protection.errors import NotFound
-from context_protection.paged import PagedRows
-from context_protection.payloads import Payload, Record
-from context_protection.policies import last_policy_for
-from context_protection.policy import Kind
-from context_protection.shapes import Shape
+from context_protection.configuration.policies import last_policy_for
+from context_protection.core.errors import NotFound
+from context_protection.core.payloads import Payload, Record
+from context_protection.core.policy import Kind
+from context_protection.core.shapes import Shape
+from context_protection.core.upstream_pages import PagedRows
 from gateway.access.callers import Caller
+from gateway.catalog.catalog import FetchAsync, Fetched, Operation, as_fresh_as_its_answer
 from gateway.connectors.nsip import inputs, lineage, ranges, shapes, sources, traits
 from gateway.connectors.nsip.client import Answer, Nsip
-from gateway.operations import FetchAsync, Fetched, Operation, as_fresh_as_its_answer
 from gateway.upstreams.errors import UpstreamError
 
 Arguments = Mapping[str, Any]

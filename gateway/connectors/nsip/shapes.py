@@ -10,7 +10,7 @@ from typing import Any
 
 from nsip_client.models import AnimalDetails
 
-from context_protection.shapes import Field, Section, Shape
+from context_protection.core.shapes import Field, Section, Shape
 from gateway.connectors.nsip import lineage, traits
 
 _READ_BY_CLIENT = {"farmName", "FarmName", "customerName", "ContactName", "phone", "Phone", "email", "Email",

@@ -6,7 +6,7 @@ from typing import Any
 
 from nsip_client import NSIPClient
 
-from context_protection.paged import SourcePage
+from context_protection.core.upstream_pages import SourcePage
 from gateway.connectors.nsip.client import Answer, Nsip
 
 UPSTREAM_PAGE = 100  # rows of a page, at most

@@ -14,7 +14,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from context_protection.history import HistoryAdmin
-from gateway.connectors.openapi import learning
+from gateway.connectors.openapi import observed_fields
 from gateway.connectors.openapi.forms import OptionalJson
 from gateway.connectors.openapi.import_pages import ImportPages
 from gateway.connectors.openapi.models import ImportedApi, ImportedOperation
@@ -162,7 +162,7 @@ class ImportedOperationAdmin(HistoryAdmin):
     @admin.action(description="Forget what their answers have told", permissions=["change"])
     def forget_what_was_learned(self, request: HttpRequest, operations: QuerySet[ImportedOperation]) -> None:
         """What rows and previews show, and that answers are lists."""
-        count = learning.forget(operations)
+        count = observed_fields.forget(operations)
         self.message_user(request, f"{count:,} operations learn anew from their next answers.")
 
     @admin.display(description="Tool")

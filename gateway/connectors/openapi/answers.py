@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from context_protection import plain
-from context_protection.policy import Kind
+from context_protection.core import json_values
+from context_protection.core.policy import Kind
 from gateway.connectors.openapi import conventions, markup
 from gateway.connectors.openapi.data import at, has, without
-from gateway.connectors.openapi.described import DocumentedOperation
+from gateway.connectors.openapi.description import DocumentedOperation
 from gateway.connectors.openapi.encodings import MARKS
 from gateway.upstreams import nesting
 from gateway.upstreams.errors import UpstreamGarbled
@@ -112,7 +112,7 @@ def _row(value: Any) -> dict[str, Any]:
 def _json(response: Response) -> Any:
     data = response.body
     try:
-        return nesting.loads(data if _is_utf8(response) else _decoded(response).encode(), plain.loads)
+        return nesting.loads(data if _is_utf8(response) else _decoded(response).encode(), json_values.loads)
     except (ValueError, RecursionError):
         is_page = data.lstrip()[:1] == b"<"
         raise _garbled("a page, where JSON was promised" if is_page else "not valid JSON", "invalid_json") from None
@@ -121,7 +121,7 @@ def _json(response: Response) -> Any:
 def _json_lines(response: Response) -> Any:
     lines = [line.strip("\x1e \t\r") for line in _decoded(response).split("\n")]
     try:
-        return nesting.checked([nesting.loads(line.encode(), plain.loads) for line in lines if line])
+        return nesting.checked([nesting.loads(line.encode(), json_values.loads) for line in lines if line])
     except (ValueError, RecursionError):
         raise _garbled("not valid JSON in each of its lines", "invalid_json") from None
 

@@ -6,7 +6,7 @@ class OpenApiConfig(AppConfig):
     verbose_name = "Imported APIs"
 
     def ready(self) -> None:
-        from context_protection.revisions import bump_when_changed
+        from context_protection.configuration.revisions import bump_when_changed
         from gateway.connectors.openapi.models import ImportedApi, ImportedOperation
 
         bump_when_changed(ImportedApi)

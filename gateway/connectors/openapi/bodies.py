@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.connectors.openapi.described import BodyForm, BodyKind, Place
+from gateway.connectors.openapi.description import BodyForm, BodyKind, Place
 from gateway.connectors.openapi.kinds import as_mapping, kinds
 from gateway.connectors.openapi.parameters import Parameter
 from gateway.connectors.openapi.references import References

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
-from context_protection.budget import dumps
+from context_protection.core.budget import dumps
 from gateway.connectors.openapi.kinds import type_of
 from gateway.connectors.openapi.texts import first_sentence
 

@@ -1,7 +1,7 @@
 """Imported APIs: whatever an OpenAPI document describes."""
 
 from gateway.connectors.connector import Connector
-from gateway.connectors.openapi.imported import operations
+from gateway.connectors.openapi.operations import operations
 
 CONNECTOR = Connector(
     name="openapi",

@@ -3,8 +3,8 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from context_protection.errors import InvalidArgument
-from gateway.connectors.openapi.described import ApiDocument, Security
+from context_protection.core.errors import InvalidArgument
+from gateway.connectors.openapi.description import ApiDocument, Security
 from gateway.upstreams.connections import Kind
 from gateway.upstreams.models import UpstreamApi
 from gateway.upstreams.rules import secret_problem

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.conf import settings
 
-from context_protection import plain
-from context_protection.errors import InvalidArgument
+from context_protection.core import json_values
+from context_protection.core.errors import InvalidArgument
 from gateway.connectors.openapi import yaml_documents
 from gateway.connectors.openapi.encodings import MARKS
 from gateway.connectors.openapi.yaml_documents import YamlError
@@ -76,8 +76,8 @@ def _loaded(text: str) -> Any:
     if text[0] not in "{[":
         return _loaded_yaml(text)
     try:
-        document = plain.loads(text.encode("utf-8", "replace"))
-        if plain.is_within(document, DEEPEST):
+        document = json_values.loads(text.encode("utf-8", "replace"))
+        if json_values.is_within(document, DEEPEST):
             return document
         problem, where = f"it is nested more than {DEEPEST} levels deep", ""
     except json.JSONDecodeError as error:

@@ -6,10 +6,10 @@ from typing import Any
 from django import forms
 from django.forms.fields import InvalidJSONInput
 
-from context_protection import incoming
-from context_protection.errors import InvalidArgument
+from context_protection.core import json_limits
+from context_protection.core.errors import InvalidArgument
 from gateway.connectors.openapi.credentials import Credentials
-from gateway.connectors.openapi.reserved import api_name_problem
+from gateway.connectors.openapi.reserved_names import api_name_problem
 from gateway.upstreams.connections import FIELDS_OF, Kind
 from gateway.upstreams.forms import LONGEST_SECRET
 from gateway.upstreams.models import IN_WORDS, UpstreamApi
@@ -135,7 +135,7 @@ class OptionalJson(forms.JSONField):
 
     def to_python(self, value: Any) -> Any:
         try:
-            incoming.check(value if isinstance(value, str) else "", str(self.label or "The field"))
+            json_limits.check(value if isinstance(value, str) else "", str(self.label or "The field"))
         except InvalidArgument as error:
             raise forms.ValidationError(error.message, code=error.reason) from None
         return super().to_python(value)

@@ -18,12 +18,12 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.views.decorators.debug import sensitive_post_parameters
 
-from context_protection.errors import CallError
-from gateway.connectors.openapi import documents, importing
+from context_protection.core.errors import CallError
+from gateway.connectors.openapi import documents, import_plan
 from gateway.connectors.openapi.credentials import in_words, proposed
-from gateway.connectors.openapi.fetching import fetched
+from gateway.connectors.openapi.download import fetched
 from gateway.connectors.openapi.forms import Choices, CredentialsForm, DocumentForm
-from gateway.connectors.openapi.importing import Plan
+from gateway.connectors.openapi.import_plan import Plan
 from gateway.connectors.openapi.models import DRAFTS_LIVE, ImportDraft, ImportedApi
 from gateway.connectors.openapi.preview_rows import counts, rows
 from gateway.upstreams.connections import Kind
@@ -68,12 +68,14 @@ class ImportPages:
             return HttpResponseRedirect(reverse("admin:openapi_import"))
         is_sent = request.method == "POST"
         base_url = request.POST.get("base_url", draft.base_url).strip()
-        plan = importing.plan(zlib.decompress(draft.document), name=draft.name, source=draft.source, base_url=base_url)
+        plan = import_plan.plan(
+            zlib.decompress(draft.document), name=draft.name, source=draft.source, base_url=base_url
+        )
         connection = UpstreamApi.objects.filter(name=plan.name).exclude(authentication=Kind.NONE.value).first()
         credentials = None if connection else _credentials_form(request, plan)
         choices = _choices(request, plan) if is_sent else None
         was_imported = is_sent and request.POST.get("state", plan.state) != plan.state
-        problems = [*([importing.MEANWHILE] if was_imported else []), *plan.problems]
+        problems = [*([import_plan.MEANWHILE] if was_imported else []), *plan.problems]
         if choices is not None and not problems and (credentials is None or credentials.is_valid()):
             problems, api = _stored(plan, draft, choices, credentials)
             if api is not None:
@@ -165,7 +167,7 @@ def _stored(
     try:
         with transaction.atomic():
             draft.delete()
-            return [], importing.store(plan, chosen=choices.chosen, names=choices.names, credentials=entered)
+            return [], import_plan.store(plan, chosen=choices.chosen, names=choices.names, credentials=entered)
     except ValidationError as error:
         return error.messages, None
     except CallError as error:

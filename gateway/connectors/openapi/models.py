@@ -10,11 +10,11 @@ from django.db import models
 from django.utils import timezone
 from simple_history.models import HistoricalRecords
 
-from context_protection import asked
-from gateway.connectors.openapi.described import DocumentedOperation
-from gateway.connectors.openapi.kept_shapes import are_sections
+from context_protection.core import field_selection
+from gateway.connectors.openapi.description import DocumentedOperation
+from gateway.connectors.openapi.detection import Listed, as_list
 from gateway.connectors.openapi.paging import Paging
-from gateway.connectors.openapi.undescribed import Listed, as_list
+from gateway.connectors.openapi.stored_shapes import are_sections
 from gateway.upstreams.models import UpstreamApi
 
 DRAFTS_LIVE = timedelta(days=1)
@@ -108,7 +108,7 @@ class ImportedOperation(models.Model):
     def clean(self) -> None:
         found: dict[str, str] = {}
         for name in ("row_fields", "preview_fields"):
-            names = asked.names_in(getattr(self, name))
+            names = field_selection.names_in(getattr(self, name))
             if wrong := next((each for each in names if re.search(r"\s", each)), None):
                 found[name] = f"{wrong!r} is not a field's name. Expected names separated by commas: id, customer.name"
         if self.sections is not None and not are_sections(self.sections):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.connectors.openapi.described import Place
+from gateway.connectors.openapi.description import Place
 from gateway.connectors.openapi.kinds import as_list, as_mapping
 from gateway.connectors.openapi.references import References
 

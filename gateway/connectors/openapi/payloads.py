@@ -8,9 +8,9 @@ from typing import Any
 
 import orjson
 
-from context_protection.errors import InvalidArgument
+from context_protection.core.errors import InvalidArgument
 from gateway.connectors.openapi import styles
-from gateway.connectors.openapi.described import BodyForm, BodyKind, Place
+from gateway.connectors.openapi.description import BodyForm, BodyKind, Place
 
 Filled = list[tuple[Place, Any]]  # the arguments of a body, and where each goes
 _IN_QUOTES = str.maketrans({'"': "%22", "\r": "%0D", "\n": "%0A"})

@@ -4,7 +4,7 @@ import hashlib
 from typing import Any
 
 from gateway.connectors.openapi.forms import Choices
-from gateway.connectors.openapi.importing import Plan, Proposal, Status
+from gateway.connectors.openapi.import_plan import Plan, Proposal, Status
 from gateway.connectors.openapi.names import tool_name
 
 WORDS = {Status.CHANGED: "changed", Status.NEW: "new", Status.GONE: "gone", Status.UNCHANGED: "as it was"}

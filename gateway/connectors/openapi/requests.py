@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from context_protection.errors import InvalidArgument
-from context_protection.redaction import redact
+from context_protection.core.errors import InvalidArgument
+from context_protection.core.redaction import redact
 from gateway.connectors.openapi import payloads, styles
-from gateway.connectors.openapi.described import DocumentedOperation, Place
+from gateway.connectors.openapi.description import DocumentedOperation, Place
 from gateway.connectors.openapi.parameters import TEMPLATE
 from gateway.upstreams.connections import origin
 from gateway.upstreams.errors import UpstreamGarbled

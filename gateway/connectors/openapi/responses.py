@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from context_protection.cached import cached_property
-from context_protection.policy import Kind
+from context_protection.core.cached_property import cached_property
+from context_protection.core.policy import Kind
 from gateway.connectors.openapi import conventions
 from gateway.connectors.openapi.kinds import as_mapping, kinds, variants
-from gateway.connectors.openapi.naming import singular, words
 from gateway.connectors.openapi.references import References
 from gateway.connectors.openapi.schemas import Lean, Leaning
+from gateway.connectors.openapi.tool_names import singular, words
 
 SHOWN_LEVELS, SHOWN_NODES = 3, 300
 MOST_PROPERTIES = 300  # of an object, that are looked at

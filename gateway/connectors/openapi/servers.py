@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from context_protection.errors import InvalidArgument
-from gateway.connectors.openapi.described import Security, Server, Variable
+from context_protection.core.errors import InvalidArgument
+from gateway.connectors.openapi.description import Security, Server, Variable
 from gateway.connectors.openapi.kinds import as_list, as_mapping
 from gateway.connectors.openapi.parameters import TEMPLATE
 from gateway.connectors.openapi.references import References

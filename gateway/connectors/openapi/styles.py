@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import orjson
 
-from gateway.connectors.openapi.described import Place
+from gateway.connectors.openapi.description import Place
 
 Pair = tuple[str, str]  # name and value, both encoded
 

@@ -4,7 +4,7 @@ import html
 import re
 from typing import Any
 
-from context_protection import sentences
+from context_protection.core.splitting import sentences
 
 LONGEST_READ = 4000  # characters of a description that are looked at
 SENTENCE_READ = 800  # where one sentence is wanted

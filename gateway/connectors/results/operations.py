@@ -6,17 +6,17 @@ What is stored costs no tokens. It is looked into with a path, a search, or SQL,
 from collections.abc import Mapping
 from typing import Any
 
-from context_protection.errors import InvalidArgument
-from context_protection.memory import Loaded, MemoryRows
-from context_protection.payloads import Manner, Payload, Record
-from context_protection.policy import Kind
-from context_protection.results import picking, searching
-from context_protection.results.queries import Databases, RowsDatabase
-from context_protection.shapes import ANY, Shape
-from context_protection.withheld import is_withheld
+from context_protection.core.errors import InvalidArgument
+from context_protection.core.payloads import Manner, Payload, Record
+from context_protection.core.policy import Kind
+from context_protection.core.results import search, selection
+from context_protection.core.results.queries import Databases, RowsDatabase
+from context_protection.core.rows import Loaded, MemoryRows
+from context_protection.core.shapes import ANY, Shape
+from context_protection.core.withheld import is_withheld
 from gateway.access.callers import Caller
-from gateway.connectors.results.stored import Stored, StoredRows, StoredText, StoredValue, opened, walk_of
-from gateway.operations import Operation
+from gateway.catalog.catalog import Operation
+from gateway.connectors.results.results import Stored, StoredRows, StoredText, StoredValue, opened, walk_of
 
 Arguments = Mapping[str, Any]
 AS_STORED = Manner(follow_up=True)
@@ -38,7 +38,7 @@ def _get(arguments: Arguments, caller: Caller) -> Payload:
         raise _not_for(stored, name, value, "startLine and endLine")
     whole = stored.rows if isinstance(stored, StoredRows) else stored.value
     shape = stored.shape if path is None else ANY
-    return _payload(picking.pick(whole, path=path, rows=rows), shape, stored.note if path is None else {})
+    return _payload(selection.pick(whole, path=path, rows=rows), shape, stored.note if path is None else {})
 
 
 def _payload(value: Any, shape: Shape, note: Mapping[str, Any]) -> Payload:
@@ -54,7 +54,7 @@ def _payload(value: Any, shape: Shape, note: Mapping[str, Any]) -> Payload:
 
 
 def _search(arguments: Arguments, caller: Caller) -> Payload:
-    wanted = searching.pattern(arguments.get("text"), arguments.get("regex"))
+    wanted = search.pattern(arguments.get("text"), arguments.get("regex"))
 
     def load() -> Loaded:
         found = _found(opened(arguments["handle"], caller), wanted, arguments.get("from")).document()
@@ -63,15 +63,15 @@ def _search(arguments: Arguments, caller: Caller) -> Payload:
     return MemoryRows(load, manner=AS_FOUND)
 
 
-def _found(stored: Stored, wanted: searching.Pattern, start: str | None) -> searching.Found:
-    limit = searching.MOST_HITS
+def _found(stored: Stored, wanted: search.Pattern, start: str | None) -> search.Found:
+    limit = search.MOST_HITS
     if isinstance(stored, StoredRows):
-        return searching.search_rows(stored.rows, wanted, identity=stored.shape.identity, start=start, limit=limit)
+        return search.search_rows(stored.rows, wanted, identity=stored.shape.identity, start=start, limit=limit)
     if isinstance(stored, StoredValue):
-        return searching.search_value(stored.value, wanted, start=start, limit=limit)
-    pieces = stored.text.pieces(stored.text.version, searching.Place.of(start, first=1).row)
+        return search.search_value(stored.value, wanted, start=start, limit=limit)
+    pieces = stored.text.pieces(stored.text.version, search.Place.of(start, first=1).row)
     found = ((piece.line, piece.start, piece.text) for piece in pieces)
-    return searching.search_text(found, wanted, start=start, limit=limit)
+    return search.search_text(found, wanted, start=start, limit=limit)
 
 
 # -- result_query -----------------------------------------------------------------------------------

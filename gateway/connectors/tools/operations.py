@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from context_protection.errors import nearest
-from context_protection.memory import Loaded, MemoryRows
-from context_protection.payloads import AS_COMPUTED, Payload, Record
-from context_protection.policies import policy_for
-from context_protection.policy import Kind
+from context_protection.configuration.policies import policy_for
+from context_protection.core.errors import nearest
+from context_protection.core.payloads import AS_COMPUTED, Payload, Record
+from context_protection.core.policy import Kind
+from context_protection.core.rows import Loaded, MemoryRows
 from gateway.access.callers import Caller
+from gateway.catalog.catalog import DESCRIBE_TOOL, FORM_NAMES, Operation, catalogue
 from gateway.connectors.tools.search import Index
 from gateway.connectors.tools.words import STOP_WORDS, nouns, words
-from gateway.operations import DESCRIBE_TOOL, FORM_NAMES, Operation, catalogue
 
 Arguments = Mapping[str, Any]
 

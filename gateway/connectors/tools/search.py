@@ -12,9 +12,9 @@ import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from context_protection.policy import Kind
+from context_protection.core.policy import Kind
+from gateway.catalog.catalog import Operation
 from gateway.connectors.tools.words import KNOWN_VERBS, READING, Things, asked_words, path_words, singular, verbs, words
-from gateway.operations import Operation
 
 # What a word is worth, by where a tool says it.
 WEIGHTS: Mapping[str, float] = {

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, transaction
 
 from gateway.connectors.hostaway import sample, store
-from gateway.connectors.hostaway.decoding import FileChanged
+from gateway.connectors.hostaway.encodings import FileChanged
 from gateway.connectors.hostaway.models import Document
 from gateway.connectors.hostaway.store import BOOKINGS, LISTINGS, TRANSACTIONS, Mapped
 

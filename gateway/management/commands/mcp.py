@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from context_protection.errors import NotAuthenticated
+from context_protection.core.errors import NotAuthenticated
 from gateway.access.callers import Caller, caller_of_key
 from gateway.mcp.stdio import serve_stdio
 from gateway.mcp.transports import InvalidTransport, Transport, TransportConfig

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from context_protection import tokens
-from context_protection.budget import dumps
+from context_protection.core import tokens
+from context_protection.core.budget import dumps
 
 
 class Command(BaseCommand):

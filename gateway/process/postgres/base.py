@@ -14,7 +14,7 @@ import psycopg
 from django.db.backends.postgresql import base
 from psycopg_pool import PoolTimeout
 
-from gateway.process.reach import database
+from gateway.process.database_reach import database
 
 POOL_SLICE = 0.25  # seconds after which who waits for a connection looks whether it is still worth it
 POOL_SECONDS = 10.0  # for a connection of a server that answers

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from context_protection.errors import NotAuthenticated
+from context_protection.core.errors import NotAuthenticated
 from gateway.access.callers import ToolChoice, caller_of_key
 from gateway.access.models import ApiKey
 

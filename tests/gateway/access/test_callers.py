@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from context_protection.errors import NotAuthenticated, StoreUnavailable
+from context_protection.core.errors import NotAuthenticated, StoreUnavailable
 from gateway.access import callers
 from gateway.access.callers import KEYS_SECONDS, caller_of, caller_of_key
 from gateway.access.keys import digest, new_key

@@ -8,13 +8,13 @@ import pytest
 from asgiref.sync import async_to_sync
 from mcp import Client, MCPError
 
-from context_protection.revisions import revisions
+from context_protection.configuration.revisions import revisions
 from gateway.access.callers import ToolChoice, caller_of_key
 from gateway.access.models import ApiKey
 from gateway.access.promises import broken_by_hiding
+from gateway.catalog.catalog import catalogue
 from gateway.mcp.peers import Peer
 from gateway.mcp.server import build_server
-from gateway.operations import catalogue
 from gateway.process.bridge import run_sync
 from telemetry import recorder
 from telemetry.models import TelemetryRecord

@@ -10,7 +10,7 @@ from asgiref.testing import ApplicationCommunicator
 from django.test import Client
 from django.utils import timezone
 
-from context_protection.revisions import revisions
+from context_protection.configuration.revisions import revisions
 from gateway import asgi
 from gateway.access.keys import SHOWN_CHARS, hint, new_key
 from gateway.access.models import ApiKey

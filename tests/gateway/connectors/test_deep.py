@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from context_protection.revisions import contents
+from context_protection.configuration.revisions import contents
+from gateway.catalog.catalog import catalogue
 from gateway.connectors.hostaway import sync
 from gateway.connectors.hostaway.client import Client
 from gateway.connectors.hostaway.models import Booking, SyncState
@@ -13,7 +14,6 @@ from gateway.connectors.hostaway.sync import Ending
 from gateway.connectors.nsip.answers import DEEPEST as NSIP_DEEPEST
 from gateway.connectors.nsip.client import Nsip
 from gateway.connectors.nsip.operations import operations
-from gateway.operations import catalogue
 from tests import crawler
 from tests.doors import Doors
 from tests.gateway.connectors.hostaway.plain import PlainFetching

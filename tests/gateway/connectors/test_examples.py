@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from gateway.catalog.catalog import catalogue
 from gateway.connectors.connector import Connector
-from gateway.operations import catalogue
 from gateway.upstreams.registry import upstreams
 from tests import crawler
 from tests.doors import Doors

@@ -11,7 +11,7 @@ import pytest
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 
-from context_protection import tokens
+from context_protection.core import tokens
 from gateway.access.models import ApiKey
 from gateway.connectors.hostaway.models import Booking, Document, DocumentContent, Listing, Transaction
 from tests.doors import Doors

@@ -9,7 +9,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
-from context_protection.revisions import revisions
+from context_protection.configuration.revisions import revisions
 from gateway.access.callers import Caller, caller_of_key
 from gateway.access.models import ApiKey
 from gateway.mcp.admission import HeldOpen

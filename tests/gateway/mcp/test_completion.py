@@ -8,12 +8,12 @@ from django.db import connection
 from mcp import MCPError
 from mcp.types import INVALID_PARAMS, Completion, PromptReference, ResourceTemplateReference
 
-from context_protection import tokens
+from context_protection.configuration.revisions import revisions
+from context_protection.core import tokens
 from context_protection.models import TokenBudget
-from context_protection.revisions import revisions
+from gateway.catalog.prompts import MOST_COUNTED, prompts
 from gateway.connectors.hostaway import store
 from gateway.connectors.hostaway.models import Listing, Transaction
-from gateway.prompts import MOST_COUNTED, prompts
 from tests.doors import TEMPLATES, Doors
 from tests.tasks.account import Account
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from context_protection.payloads import Record
-from context_protection.policy import Kind
+from context_protection.core.payloads import Record
+from context_protection.core.policy import Kind
 from gateway.access.callers import Caller
+from gateway.catalog.catalog import Operation, catalogue
 from gateway.mcp import exchange, progress
 from gateway.mcp.http import StreamableHTTP
 from gateway.mcp.server import build_server
 from gateway.mcp.sessions import Sessions
-from gateway.operations import Operation, catalogue
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

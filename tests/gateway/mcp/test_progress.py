@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import pytest
 
+from gateway.dispatch.progress import listener
 from gateway.mcp import progress
 from gateway.mcp.progress import reported
-from gateway.progress import listener
 
 
 class Ears:

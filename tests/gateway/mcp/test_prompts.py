@@ -11,10 +11,10 @@ import pytest
 from mcp import MCPError
 from mcp.types import INVALID_PARAMS
 
-from context_protection import tokens
+from context_protection.core import tokens
+from gateway.catalog.prompts import prompts
 from gateway.connectors.hostaway.models import Booking, Listing
 from gateway.connectors.hostaway.prompts import HANDLE, LONGEST_WORDS
-from gateway.prompts import prompts
 from tests import crawler
 from tests.doors import Doors
 from tests.tasks.account import Account

@@ -10,15 +10,15 @@ from mcp import MCPError
 from mcp.shared.uri_template import UriTemplate
 from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PromptReference
 
-from context_protection import tokens
+from context_protection.configuration.revisions import revisions
+from context_protection.core import tokens
+from context_protection.core.policy import DEFAULTS
 from context_protection.models import TokenBudget
-from context_protection.policy import DEFAULTS
-from context_protection.revisions import revisions
-from context_protection.stores import walks
+from context_protection.stores.snapshots import walks
 from gateway.access.models import ApiKey
 from gateway.connectors.hostaway import sample, store
 from gateway.connectors.hostaway.models import Document
-from gateway.mcp.refusals import RESOURCE_NOT_FOUND, refusals
+from gateway.mcp.errors import RESOURCE_NOT_FOUND, refusals
 from gateway.mcp.resources import called
 from gateway.process.bridge import run_sync
 from telemetry import recorder

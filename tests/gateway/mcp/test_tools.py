@@ -10,16 +10,16 @@ import pytest
 from asgiref.sync import async_to_sync
 from mcp import Client, MCPError
 
-from context_protection import tokens
+from context_protection.configuration.revisions import revisions
+from context_protection.core import tokens
+from context_protection.core.policy import DEFAULTS
 from context_protection.models import TokenBudget
-from context_protection.policy import DEFAULTS
-from context_protection.revisions import revisions
 from gateway.access.callers import Caller, caller_of_key
 from gateway.access.models import ApiKey
+from gateway.catalog.catalog import catalogue
 from gateway.mcp import tools
 from gateway.mcp.peers import Peer
 from gateway.mcp.server import INSTRUCTIONS, build_server
-from gateway.operations import catalogue
 from gateway.process.bridge import run_sync
 from telemetry import recorder
 from telemetry.models import TelemetryRecord

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
-from context_protection.revisions import revisions
+from context_protection.configuration.revisions import revisions
 from gateway.upstreams.connections import ClientPlace, Connection, Kind, origin
 from gateway.upstreams.models import UpstreamApi
 from gateway.upstreams.rules import address_problem, secret_problem

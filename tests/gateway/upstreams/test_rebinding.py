@@ -13,7 +13,7 @@ import httpx2
 import pytest
 from pytest_django.fixtures import Settings
 
-from gateway.connectors.mcp_servers import checked
+from gateway.connectors.mcp_servers import network
 from gateway.connectors.mcp_servers.configuration import Address
 from gateway.upstreams.errors import AddressRefused
 from gateway.upstreams.exchanges import Request
@@ -138,7 +138,7 @@ async def test_connections_to_other_mcp_servers_are_looked_at_alike(settings: Se
         server = Address("far", f"{both.url}/mcp", headers=())
         names[HOST] = [[GOOD], [CANARY]] * FLIPS
         statuses = []
-        async with httpx2.AsyncClient(transport=checked.transport(server), trust_env=False) as client:
+        async with httpx2.AsyncClient(transport=network.transport(server), trust_env=False) as client:
             for number in range(2 * FLIPS):
                 try:
                     statuses.append((await client.get(f"{both.url}/{number}")).status_code)

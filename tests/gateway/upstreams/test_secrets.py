@@ -75,7 +75,7 @@ def test_resealing_is_for_former_keys_only():
 
 def test_the_keys_of_credentials_are_not_those_of_anything_else(settings: Any):
     """A cursor's key, made from the same SECRET_KEY, opens no credential."""
-    from context_protection.cursors import Sealer
+    from context_protection.core.cursors import Sealer
 
     walk = Sealer([settings.SECRET_KEY]).seal("walk", 1)
     with pytest.raises(CredentialLost):

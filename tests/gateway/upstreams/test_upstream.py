@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import Settings
 
+from gateway.upstreams.cache import STALE_SECONDS
 from gateway.upstreams.errors import (
     AddressRefused,
     UpstreamCredentials,
@@ -20,7 +21,6 @@ from gateway.upstreams.errors import (
     UpstreamUnavailable,
 )
 from gateway.upstreams.exchanges import Request, Response, Send
-from gateway.upstreams.kept import STALE_SECONDS
 from gateway.upstreams.rates import Rate
 from gateway.upstreams.upstream import Limits, Upstream
 from tests.gateway.upstreams.conftest import Time

@@ -7,10 +7,10 @@ from itertools import chain
 import orjson
 from django.db import migrations, models
 
-from context_protection import tokens
-from context_protection.redaction import redact, redact_text
+from context_protection.core import tokens
+from context_protection.core.redaction import redact, redact_text
 from gateway.connectors.hostaway import originals
-from gateway.connectors.hostaway.masking import redacted_parts
+from gateway.connectors.hostaway.text_redaction import redacted_parts
 from gateway.upstreams.secrets import vault
 
 BATCH = 500

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from context_protection.revisions import contents
+from context_protection.configuration.revisions import contents
 from gateway.connectors.hostaway import freshness, sync
 from gateway.connectors.hostaway.client import Client
 from gateway.connectors.hostaway.models import SyncState

@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
-from context_protection.redaction import redact_text
+from context_protection.core.redaction import redact_text
 from gateway.connectors.hostaway import originals, pieces
 from gateway.connectors.hostaway.models import Booking, Document, DocumentContent, WebhookEvent
 

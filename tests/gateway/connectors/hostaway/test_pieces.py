@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway.connectors.hostaway import pieces, store
-from gateway.connectors.hostaway.decoding import File, FileChanged, look_at
+from gateway.connectors.hostaway.encodings import File, FileChanged, look_at
 from gateway.connectors.hostaway.models import Document, DocumentContent, TextPiece
 from tests.properties.desk import MemoryText
 
@@ -109,7 +109,7 @@ def test_a_file_that_changes_while_it_is_stored_leaves_nothing_that_could_be_rea
 
 
 def _store_again(file: File) -> None:
-    from gateway.connectors.hostaway.decoding import decoded_again
+    from gateway.connectors.hostaway.encodings import decoded_again
 
     assert file.figures is not None
     DocumentContent.objects.create(digest=file.figures.digest, chars=4, lines=1, bytes=4)

@@ -9,7 +9,7 @@ import orjson
 import pytest
 from django.utils import timezone
 
-from context_protection import tokens
+from context_protection.core import tokens
 from gateway.connectors.hostaway import pieces, shapes, store
 from gateway.connectors.hostaway.models import Booking, Document, DocumentContent, Listing, Transaction
 from gateway.connectors.hostaway.store import BOOKINGS, LISTINGS

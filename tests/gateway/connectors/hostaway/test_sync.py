@@ -13,7 +13,7 @@ from django.db.models import F
 from django.test import Client as Browser
 from django.utils import timezone
 
-from context_protection.redaction import redact
+from context_protection.core.redaction import redact
 from gateway.connectors.hostaway import leases, sample, store, sync, sync_states
 from gateway.connectors.hostaway.client import Client
 from gateway.connectors.hostaway.models import (

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync
 
-from context_protection.revisions import revisions
-from gateway.connectors.mcp_servers import known
-from gateway.connectors.mcp_servers.refreshing import refreshing
+from context_protection.configuration.revisions import revisions
+from gateway.catalog.catalog import catalogue
+from gateway.connectors.mcp_servers import registry
+from gateway.connectors.mcp_servers.refresh import refreshing
 from gateway.connectors.mcp_servers.sessions import sessions
-from gateway.operations import catalogue
 
 ROOT = Path(__file__).resolve().parents[4]
 CHILD = {"command": sys.executable, "args": ["-m", "tests.simulators.mcp_server"], "cwd": str(ROOT)}
@@ -43,7 +43,7 @@ def configure(db: None, settings: Any, tmp_path: Path, children: None) -> Iterat
     def offer() -> None:
         for name in offered:
             catalogue.withdraw(name)
-        operations = known.operations()
+        operations = registry.operations()
         catalogue.offer(operations)
         offered[:] = [operation.name for operation in operations]
 

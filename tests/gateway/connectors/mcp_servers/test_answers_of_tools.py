@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from context_protection import tokens
-from context_protection.revisions import revisions
+from context_protection.configuration.revisions import revisions
+from context_protection.core import tokens
 from gateway.access.models import ApiKey
 from tests import crawler
 from tests.doors import Doors

@@ -14,8 +14,8 @@ from asgiref.sync import async_to_sync
 from django.core.management import call_command
 from django.test import Client
 
-from context_protection.revisions import revisions
-from gateway.connectors.mcp_servers import authenticating, known
+from context_protection.configuration.revisions import revisions
+from gateway.connectors.mcp_servers import authentication, registry
 from gateway.connectors.mcp_servers.configuration import Address, from_file
 from gateway.connectors.mcp_servers.models import McpServer
 from gateway.connectors.mcp_servers.sessions import Sessions
@@ -23,7 +23,7 @@ from gateway.upstreams.connections import Connection, Kind
 from gateway.upstreams.errors import UpstreamCredentials, UpstreamError, UpstreamUnavailable
 from gateway.upstreams.rotation import counted, rotated
 from gateway.upstreams.secrets import Vault, vault
-from gateway.upstreams.sending import Limits
+from gateway.upstreams.wire import Limits
 from tests.simulators.bad_upstream import bad_upstream
 from tests.simulators.mcp_server import mcp_server
 from tests.simulators.token_server import TokenServer, token_server
@@ -162,7 +162,7 @@ async def test_where_no_token_is_had_the_server_is_not_asked(
 
 
 async def test_a_token_that_comes_by_the_drop_is_given_up(sessions: Sessions, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(authenticating, "LIMITS", Limits(total_seconds=0.2))
+    monkeypatch.setattr(authentication, "LIMITS", Limits(total_seconds=0.2))
     gate = Gate(bearer("token-1"))
     with server_for(gate) as url, bad_upstream() as issuer:
         server = address(url, Kind.CLIENT_CREDENTIALS, client_id="me", token_url=f"{issuer.url}/drip")
@@ -189,7 +189,7 @@ def test_ops_enter_a_credential_that_is_shown_nowhere(admin_client: Client, sett
         saved = admin_client.post(ADD, {**fields, "secret": CANARY}, follow=True)
         stored = McpServer.objects.get()
         revisions.bump()
-        (server,) = known.servers()
+        (server,) = registry.servers()
         opened = Sessions()
         assert async_to_sync(small)(opened, server) == 7  # type: ignore[arg-type]
         async_to_sync(opened.close)()

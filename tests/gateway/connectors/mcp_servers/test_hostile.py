@@ -14,17 +14,17 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync
 
-from context_protection.budget import dumps, length
-from gateway.connectors.mcp_servers import known, operations
+from context_protection.core.budget import dumps, length
+from gateway.catalog.catalog import Operation
+from gateway.connectors.mcp_servers import operations, registry
 from gateway.connectors.mcp_servers.answers import read
-from gateway.connectors.mcp_servers.cleaning import hides
 from gateway.connectors.mcp_servers.configuration import Address, Command, Server
-from gateway.connectors.mcp_servers.refreshing import LOOK_SECONDS, Refreshing
-from gateway.connectors.mcp_servers.refusals import refused_by_tool
+from gateway.connectors.mcp_servers.errors import refused_by_tool
+from gateway.connectors.mcp_servers.refresh import LOOK_SECONDS, Refreshing
+from gateway.connectors.mcp_servers.sanitizer import hides
 from gateway.connectors.mcp_servers.schemas import LONGEST
 from gateway.connectors.mcp_servers.sessions import Sessions
 from gateway.connectors.mcp_servers.wire import DEEPEST
-from gateway.operations import Operation
 from gateway.process.bridge import run_sync
 from gateway.upstreams.errors import UpstreamError, UpstreamGarbled, UpstreamTooLarge, UpstreamUnavailable
 from tests.gateway.connectors.mcp_servers.conftest import CHILD, ROOT
@@ -149,7 +149,7 @@ async def test_a_server_that_always_changes_is_asked_once_a_second_at_most(
     settings.MCP_SERVERS_FILE = str(tmp_path / "servers.json")
     configured = json.dumps({"mcpServers": {"hostile": as_configured(server)}})
     await run_sync((tmp_path / "servers.json").write_text, configured)
-    (server,) = await run_sync(known.servers)
+    (server,) = await run_sync(registry.servers)
     sessions = Sessions()
     refreshing = Refreshing(sessions, every=3600)
     began = time.monotonic()

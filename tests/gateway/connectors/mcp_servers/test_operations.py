@@ -7,12 +7,12 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from context_protection.policy import DEFAULTS, Kind
-from gateway.connectors.mcp_servers.cleaning import cleaned
+from context_protection.core.policy import DEFAULTS, Kind
+from gateway.catalog.catalog import FORM_NAMES, FORM_PARAMETERS, catalogue
 from gateway.connectors.mcp_servers.configuration import Command
 from gateway.connectors.mcp_servers.operations import named, operations
+from gateway.connectors.mcp_servers.sanitizer import cleaned
 from gateway.connectors.mcp_servers.schemas import LONGEST, TAKEN, WHOLE, parameters
-from gateway.operations import FORM_NAMES, FORM_PARAMETERS, catalogue
 from tests import crawler
 from tests.doors import Doors
 from tests.gateway.connectors.mcp_servers.conftest import CHILD, Configure

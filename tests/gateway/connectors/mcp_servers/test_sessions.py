@@ -13,7 +13,7 @@ import httpx2
 import pytest
 from asgiref.sync import async_to_sync
 
-from gateway.connectors.mcp_servers import checked, connections, processes
+from gateway.connectors.mcp_servers import connections, network, processes
 from gateway.connectors.mcp_servers.configuration import Address, Command, Server
 from gateway.connectors.mcp_servers.sessions import Session, Sessions, _pause
 from gateway.upstreams.errors import (
@@ -138,7 +138,7 @@ async def test_a_child_that_crashes_fails_its_call_and_the_next_one_works(sessio
 async def test_a_child_that_keeps_dying_is_left_alone_for_a_while():
     moment = [0.0]
     server = Command("gone", "/bin/false")
-    session = Session(server, checked.transport, lambda: None, clock=lambda: moment[0])
+    session = Session(server, network.transport, lambda: None, clock=lambda: moment[0])
     for _ in range(2):  # the first pause is none
         with pytest.raises(UpstreamUnavailable):
             await session.call("small", {})
@@ -241,7 +241,7 @@ async def test_prints_on_stdout_do_no_harm(sessions: Sessions):
 
 def test_a_connection_is_over_when_its_child_is(sessions: Sessions):
     async def gone() -> None:
-        connection = connections.Connection(child(), checked.transport, lambda: None)
+        connection = connections.Connection(child(), network.transport, lambda: None)
         pid = said(await connection.call("pid", {}))["pid"]
         os.kill(pid, signal.SIGKILL)
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from context_protection.payloads import Envelope
-from gateway import hints
+from context_protection.core.payloads import Envelope
 from gateway.access.callers import Caller, caller_of_key
+from gateway.catalog.catalog import catalogue
 from gateway.connectors.nsip.client import Nsip
 from gateway.connectors.nsip.operations import operations
-from gateway.corridor import Call, serve
-from gateway.operations import catalogue
+from gateway.dispatch import hints
+from gateway.dispatch.dispatch import Call, serve
 from gateway.process import bridge
 from tests.gateway.connectors.nsip.fetching import PlainFetching
 from tests.simulators.nsip import NsipSimulator, nsip_simulator

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from context_protection.budgets import Budgets
+from context_protection.configuration.budgets import Budgets
+from gateway.catalog.catalog import Operation
 from gateway.connectors.nsip.connector import CONNECTOR
 from gateway.connectors.nsip.operations import OPERATIONS
-from gateway.operations import Operation
 from gateway.upstreams.errors import UpstreamGarbled
 from gateway.upstreams.registry import upstreams
 from tests.simulators.nsip import NsipSimulator

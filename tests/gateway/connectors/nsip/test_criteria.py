@@ -2,7 +2,7 @@
 
 import pytest
 
-from context_protection.errors import InvalidArgument
+from context_protection.core.errors import InvalidArgument
 from gateway.connectors.nsip.criteria import CRITERIA, PROPERTIES, checked
 
 VALID = {

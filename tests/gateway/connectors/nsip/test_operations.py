@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from nsip_client import NSIPClient
 
-from context_protection.errors import CallError, InvalidArgument, NotFound
-from context_protection.policy import DEFAULTS, Kind
+from context_protection.core.errors import CallError, InvalidArgument, NotFound
+from context_protection.core.policy import DEFAULTS, Kind
+from gateway.catalog.catalog import catalogue
 from gateway.connectors.nsip.inputs import form
 from gateway.connectors.nsip.operations import OPERATIONS
 from gateway.connectors.nsip.traits import TRAITS
-from gateway.operations import catalogue
 from gateway.upstreams.errors import UpstreamError
 from tests.simulators.nsip import RETRY_AFTER
 from tests.simulators.nsip_sheep import STATUSES, Sheep

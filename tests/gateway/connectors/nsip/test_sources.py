@@ -2,7 +2,7 @@
 
 import pytest
 
-from context_protection.errors import CallError
+from context_protection.core.errors import CallError
 from gateway.connectors.nsip import sources
 from gateway.connectors.nsip.client import Answer, Nsip
 from gateway.connectors.nsip.sources import Found, NsipPages

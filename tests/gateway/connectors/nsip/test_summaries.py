@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from nsip_client import NSIPClient
 
-from context_protection import tables, tokens
-from context_protection.budget import dumps
+from context_protection.core import tables, tokens
+from context_protection.core.budget import dumps
 from tests import crawler
 from tests.simulators.nsip_sheep import Sheep
 

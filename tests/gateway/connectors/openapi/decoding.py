@@ -5,7 +5,7 @@ import re
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from gateway.connectors.openapi.described import Place
+from gateway.connectors.openapi.description import Place
 
 
 def path(template: str, sent: str, place: Place, like: Any) -> Any:

@@ -5,8 +5,8 @@ from typing import Any
 
 import orjson
 
-from gateway.connectors.openapi import documents, reading
-from gateway.connectors.openapi.described import ApiDocument, DocumentedOperation
+from gateway.connectors.openapi import documents, reader
+from gateway.connectors.openapi.description import ApiDocument, DocumentedOperation
 
 Node = dict[str, Any]
 ROW: Node = {"type": "object", "properties": {"id": {"type": "string"}, "name": {"type": "string"}}}
@@ -18,7 +18,7 @@ def document(paths: Mapping[str, Any], **more: Any) -> Node:
 
 def read(paths: Mapping[str, Any], **more: Any) -> ApiDocument:
     """By way of bytes, as an import goes."""
-    return reading.read(documents.parse(orjson.dumps(document(paths, **more))))
+    return reader.read(documents.parse(orjson.dumps(document(paths, **more))))
 
 
 def operation(node: Node, path: str = "/things", method: str = "get", **more: Any) -> DocumentedOperation:

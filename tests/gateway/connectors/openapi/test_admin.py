@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from context_protection.revisions import revisions
+from context_protection.configuration.revisions import revisions
 from gateway.celery import app
 from gateway.connectors.openapi.models import DRAFTS_LIVE, ImportDraft, ImportedApi, ImportedOperation
 from gateway.connectors.openapi.tasks import purge_drafts

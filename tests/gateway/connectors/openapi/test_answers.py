@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from context_protection.policy import Kind
+from context_protection.core.policy import Kind
 from gateway.connectors.openapi import answers
 from gateway.connectors.openapi.answers import Answered
 from gateway.upstreams.errors import UpstreamGarbled

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_protection.revisions import revisions
+from context_protection.configuration.revisions import revisions
 from gateway.access.callers import caller_of_key
-from gateway.connectors.openapi import briefs, importing
+from gateway.connectors.openapi import briefs, import_plan
 from gateway.connectors.openapi.models import ImportedOperation
 from gateway.mcp.tools import listing_of
 from gateway.upstreams.connected import retain
@@ -60,8 +60,8 @@ def api(db: None, settings: Any) -> Iterator[Shop]:
         document = simulated.document
         body = {"required": True, "content": {"application/json": {"schema": PAYMENT}}}
         document["paths"] = {"/orders": {"post": {**document["paths"]["/orders"]["post"], "requestBody": body}}}
-        plan = importing.plan(json.dumps(document).encode(), name="pay", source="pay.json")
-        importing.store(plan, chosen={"POST /orders"})
+        plan = import_plan.plan(json.dumps(document).encode(), name="pay", source="pay.json")
+        import_plan.store(plan, chosen={"POST /orders"})
         revisions.bump()
         yield simulated
     retain(())

@@ -10,8 +10,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from context_protection.revisions import revisions
-from gateway.connectors.openapi import credentials, reading
+from context_protection.configuration.revisions import revisions
+from gateway.connectors.openapi import credentials, reader
 from gateway.connectors.openapi.models import ImportedApi, ImportedOperation
 from gateway.upstreams.connected import retain
 from gateway.upstreams.connections import Kind
@@ -242,6 +242,6 @@ def test_of_several_ways_the_one_that_most_operations_name_is_taken():
             "/d": {"get": {}},
         },
     }
-    described = reading.read(document)
+    described = reader.read(document)
     assert credentials.in_words(described) == "The document asks for a bearer token."
     assert credentials.proposed(described).kind is Kind.BEARER

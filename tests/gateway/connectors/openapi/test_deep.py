@@ -9,7 +9,7 @@ import pytest
 from gateway.upstreams.connected import retain
 from tests import crawler
 from tests.doors import Doors
-from tests.gateway.connectors.openapi.test_imported import imported, named
+from tests.gateway.connectors.openapi.test_operations import imported, named
 from tests.simulators.shop import Shop, shop
 
 DEEPEST = 250

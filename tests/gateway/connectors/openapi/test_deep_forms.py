@@ -3,7 +3,7 @@
 import pytest
 from django import forms
 
-from context_protection.errors import InvalidArgument
+from context_protection.core.errors import InvalidArgument
 from gateway.connectors.openapi import documents
 from gateway.connectors.openapi.forms import OptionalJson
 

@@ -4,7 +4,7 @@ import time
 
 import orjson
 
-from gateway.connectors.openapi import documents, reading, schemas
+from gateway.connectors.openapi import documents, reader, schemas
 from tests.gateway.connectors.openapi.documents import large, operation
 
 SECONDS = 60  # of processor time: some 2 s on a quiet machine
@@ -14,17 +14,17 @@ def test_a_thousand_operations_with_circular_schemas_are_read_in_seconds():
     data = large(200, 30)
     assert len(data) > 5e6
     begun = time.process_time()
-    api = reading.read(documents.parse(data))
+    api = reader.read(documents.parse(data))
     assert time.process_time() - begun < SECONDS
     assert len(api.operations) == 1000
     assert len({each.name for each in api.operations}) == 1000
 
 
 def test_every_tool_of_it_is_valid_and_lean():
-    for each in reading.read(documents.parse(large(20, 40))).operations:
+    for each in reader.read(documents.parse(large(20, 40))).operations:
         schema = {"type": "object", "properties": each.parameters}
         assert schemas.is_valid_schema(schema)
-        assert str(schema).count("'type'") <= reading.MOST_NODES + 1
+        assert str(schema).count("'type'") <= reader.MOST_NODES + 1
         assert "$ref" not in str(each.parameters) + str(each.response)
         assert len(orjson.dumps(each.response)) < 60_000
 

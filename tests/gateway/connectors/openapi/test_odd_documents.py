@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from gateway.connectors.openapi import requests
-from gateway.connectors.openapi.described import DocumentedOperation
+from gateway.connectors.openapi.description import DocumentedOperation
 from tests.gateway.connectors.openapi.documents import answering, document, query, read, rows_of
 
 JUNK: list[Any] = [None, True, -1.5, "junk", [], [{"junk": ["junk"]}], {}, {"$ref": "#/nowhere"}, {"$ref": ["#"]}]

@@ -5,9 +5,9 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.connectors.openapi import data, stepping
+from gateway.connectors.openapi import data, page_steps
+from gateway.connectors.openapi.page_steps import Done, Step
 from gateway.connectors.openapi.paging import Paging, PagingStyle
-from gateway.connectors.openapi.stepping import Done, Step
 from gateway.upstreams.exchanges import Response
 from tests.gateway.connectors.openapi.documents import ROW, listing, query, rows_of
 
@@ -133,7 +133,7 @@ def answer(body: Any, headers: dict[str, str] | None = None) -> Response:
 
 def walked(paging: Paging, serve: Any, size: int | None = 10) -> tuple[list[Any], list[Any], Done]:
     """The rows of all pages, how each was asked for, and how it ended."""
-    step: Step | Done = stepping.first(paging, size)
+    step: Step | Done = page_steps.first(paging, size)
     rows: list[Any] = []
     asked: list[Any] = []
     while isinstance(step, Step):
@@ -141,7 +141,7 @@ def walked(paging: Paging, serve: Any, size: int | None = 10) -> tuple[list[Any]
         asked.append(step.url or dict(step.query))
         body, page, headers = serve(step)
         rows += page
-        step = stepping.following(paging, answer(body, headers), body, page, step)
+        step = page_steps.following(paging, answer(body, headers), body, page, step)
     return rows, asked, step
 
 
@@ -289,8 +289,8 @@ def test_an_upstream_that_does_not_heed_the_position_is_a_loop():
 
 
 def test_no_more_is_asked_for_than_upstream_gives():
-    assert stepping.first(Paging(PagingStyle.OFFSET, "limit", size_maximum=100), 500).query == {"limit": 100}
-    assert stepping.first(Paging(PagingStyle.OFFSET), 500).query == {}
+    assert page_steps.first(Paging(PagingStyle.OFFSET, "limit", size_maximum=100), 500).query == {"limit": 100}
+    assert page_steps.first(Paging(PagingStyle.OFFSET), 500).query == {}
 
 
 def test_paths_find_names_with_dots():

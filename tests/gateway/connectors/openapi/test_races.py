@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from context_protection.errors import InvalidArgument
-from gateway.connectors.openapi import importing
+from context_protection.core.errors import InvalidArgument
+from gateway.connectors.openapi import import_plan
 from gateway.connectors.openapi.models import ImportDraft, ImportedApi, ImportedOperation
 from gateway.upstreams.connected import retain
 from gateway.upstreams.models import UpstreamApi
@@ -29,8 +29,8 @@ def api(settings: Any) -> Iterator[Shop]:
     retain(())
 
 
-def planned(document: dict[str, Any]) -> importing.Plan:
-    return importing.plan(json.dumps(document).encode(), name="shop", source="shop.json")
+def planned(document: dict[str, Any]) -> import_plan.Plan:
+    return import_plan.plan(json.dumps(document).encode(), name="shop", source="shop.json")
 
 
 def with_extra(api: Shop, without: str = "") -> dict[str, Any]:
@@ -48,26 +48,26 @@ def stored() -> list[tuple[str, str, bool]]:
 @pytest.mark.parametrize("is_known", [False, True])
 def test_what_was_looked_at_before_another_import_is_not_stored(api: Shop, is_known: bool):
     if is_known:
-        importing.store(planned(api.document), chosen=())
+        import_plan.store(planned(api.document), chosen=())
     first, second = planned(api.document), planned(with_extra(api))
-    importing.store(first, chosen={"GET /log"})
+    import_plan.store(first, chosen={"GET /log"})
     before = stored()
     with pytest.raises(InvalidArgument, match=MEANWHILE):
-        importing.store(second, chosen={"GET /extra"})
+        import_plan.store(second, chosen={"GET /extra"})
     assert stored() == before
     assert ImportedApi.objects.get().title == "Shop"
-    importing.store(planned(with_extra(api)), chosen={"GET /extra"})
+    import_plan.store(planned(with_extra(api)), chosen={"GET /extra"})
     assert ("GET /extra", "extra", True) in stored()
 
 
 def test_a_name_that_was_taken_in_the_moment_of_storing_leaves_nothing_behind(api: Shop):
-    importing.store(planned(api.document), chosen={"GET /log"})
+    import_plan.store(planned(api.document), chosen={"GET /log"})
     plan = planned({**with_extra(api, without="/log"), "servers": [{"url": "https://new.example.com"}]})
     assert plan.base_url != "https://new.example.com"
     ImportedOperation.objects.filter(key="GET /log").update(name="extra")
     before = stored()
     with pytest.raises(InvalidArgument, match=MEANWHILE):
-        importing.store(plan, chosen={"GET /extra"})
+        import_plan.store(plan, chosen={"GET /extra"})
     assert stored() == before
     assert ImportedApi.objects.get().title == "Shop"
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from context_protection.errors import InvalidArgument
+from context_protection.core.errors import InvalidArgument
 from gateway.connectors.openapi import requests, servers, styles
-from gateway.connectors.openapi.described import DocumentedOperation, Server, Variable
+from gateway.connectors.openapi.description import DocumentedOperation, Server, Variable
 from gateway.upstreams.errors import UpstreamGarbled
 from tests.gateway.connectors.openapi import decoding
 from tests.gateway.connectors.openapi.documents import listing, operation, posting, query

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from context_protection.revisions import revisions
+from context_protection.configuration.revisions import revisions
 from gateway.access.models import ApiKey
-from gateway.connectors.openapi import importing
+from gateway.connectors.openapi import import_plan
 from gateway.upstreams.connected import retain
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
@@ -75,8 +75,8 @@ def api(settings: Any) -> Iterator[Shop]:
     settings.ALLOW_PRIVATE_UPSTREAMS = True
     with shop() as simulated:
         document = {**simulated.document, "paths": PATHS}
-        plan = importing.plan(json.dumps(document).encode(), name="shop", source="shop.json")
-        importing.store(plan, chosen={each.key for each in plan.proposals})
+        plan = import_plan.plan(json.dumps(document).encode(), name="shop", source="shop.json")
+        import_plan.store(plan, chosen={each.key for each in plan.proposals})
         revisions.bump()
         yield simulated
     retain(())

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from context_protection.configuration.revisions import revisions
 from context_protection.models import TokenBudget
-from context_protection.revisions import revisions
-from gateway import corridor
-from gateway.answers import answers
-from gateway.connectors.openapi import importing
+from gateway.connectors.openapi import import_plan
+from gateway.dispatch import dispatch
+from gateway.dispatch.response_cache import answers
 from gateway.upstreams.connected import retain
 from gateway.upstreams.models import UpstreamApi
 from telemetry import recorder
@@ -27,8 +27,8 @@ def api(db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sh
     settings.ALLOW_PRIVATE_UPSTREAMS = True
     monkeypatch.setattr(answers, "most_bytes", 1 << 20)
     with shop() as simulated:
-        plan = importing.plan(json.dumps(simulated.document).encode(), name="shop", source="shop.json")
-        importing.store(plan, chosen=[each.key for each in plan.proposals])
+        plan = import_plan.plan(json.dumps(simulated.document).encode(), name="shop", source="shop.json")
+        import_plan.store(plan, chosen=[each.key for each in plan.proposals])
         UpstreamApi.objects.update(keep_seconds=0)
         revisions.bump()
         yield simulated
@@ -39,13 +39,13 @@ def api(db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sh
 def protected(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The operations whose answers were protected, in their order."""
     seen: list[str] = []
-    protect = corridor.protect
+    protect = dispatch.protect
 
     def protect_and_note(payload: Any, ask: Any, *more: Any) -> Any:
         seen.append(ask.operation)
         return protect(payload, ask, *more)
 
-    monkeypatch.setattr(corridor, "protect", protect_and_note)
+    monkeypatch.setattr(dispatch, "protect", protect_and_note)
     return seen
 
 

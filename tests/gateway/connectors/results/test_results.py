@@ -9,12 +9,12 @@ import orjson
 import pytest
 from django.utils import timezone
 
-from context_protection.revisions import revisions
+from context_protection.configuration.revisions import revisions
 from gateway.access.models import ApiKey
 from gateway.connectors.hostaway import store
 from gateway.connectors.hostaway.models import Booking
 from gateway.connectors.hostaway.shapes import BOOKING
-from gateway.connectors.results import stored
+from gateway.connectors.results import results
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
 from tests import crawler
@@ -121,7 +121,7 @@ def test_a_result_that_is_too_long_is_refused_before_a_row_is_read(
     doors: Doors, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any
 ):
     handle = handle_of(doors.mcp("list_bookings", {}))
-    monkeypatch.setattr(stored, "MOST_ROWS", 499)
+    monkeypatch.setattr(results, "MOST_ROWS", 499)
     with django_assert_max_num_queries(1):  # the walk
         error = doors.mcp("result_search", {"handle": handle, "text": "a"})["error"]
     assert error["reason"] == "result_too_large"
@@ -130,7 +130,7 @@ def test_a_result_that_is_too_long_is_refused_before_a_row_is_read(
 
 def test_a_result_whose_rows_are_too_large_together_is_refused(doors: Doors, monkeypatch: pytest.MonkeyPatch):
     handle = handle_of(doors.mcp("list_bookings", {}))
-    monkeypatch.setattr(stored, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(results, "MOST_BYTES", 100_000)
     assert doors.mcp("result_get", {"handle": handle})["error"]["reason"] == "result_too_large"
 
 

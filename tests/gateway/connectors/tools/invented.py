@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from context_protection.memory import MemoryRows
-from context_protection.payloads import Record
-from context_protection.policy import Kind
-from gateway.operations import Operation
+from context_protection.core.payloads import Record
+from context_protection.core.policy import Kind
+from context_protection.core.rows import MemoryRows
+from gateway.catalog.catalog import Operation
 
 # The name of one and of many, and what they are; the fields; what else can be done with one.
 TABLE = """

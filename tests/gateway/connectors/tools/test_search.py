@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_protection.policy import Kind
+from context_protection.core.policy import Kind
+from gateway.catalog.catalog import Operation
 from gateway.connectors.tools.search import Index
 from gateway.connectors.tools.words import Things, asked_words, nouns, singular, verbs, words
-from gateway.operations import Operation
 from tests.gateway.connectors.tools.invented import operations
 from tests.gateway.connectors.tools.questions import HELD_OUT, QUESTIONS
 

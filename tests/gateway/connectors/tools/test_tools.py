@@ -8,16 +8,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from context_protection import tokens
-from context_protection.budget import dumps
+from context_protection.configuration.revisions import revisions
+from context_protection.core import tokens
+from context_protection.core.budget import dumps
+from context_protection.core.payloads import Record
+from context_protection.core.policy import DEFAULTS
 from context_protection.models import TokenBudget
-from context_protection.payloads import Record
-from context_protection.policy import DEFAULTS
-from context_protection.revisions import revisions
 from gateway.access.callers import caller_of_key
+from gateway.catalog.catalog import catalogue
 from gateway.connectors.tools import operations as tools
 from gateway.mcp.tools import listing_of
-from gateway.operations import catalogue
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
 from tests import crawler

@@ -11,11 +11,11 @@ from asgiref.sync import async_to_sync
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from context_protection.errors import CallError
-from gateway.connectors.openapi import credentials, importing
+from context_protection.core.errors import CallError
+from gateway.connectors.openapi import credentials, import_plan
 from gateway.connectors.openapi.credentials import SPELLED, Credentials
-from gateway.connectors.openapi.fetching import fetched
-from gateway.connectors.openapi.importing import Plan, Proposal, Status
+from gateway.connectors.openapi.download import fetched
+from gateway.connectors.openapi.import_plan import Plan, Proposal, Status
 from gateway.connectors.openapi.models import ImportedApi
 from gateway.connectors.openapi.names import tool_name
 from gateway.connectors.openapi.preview_rows import ORDER
@@ -79,7 +79,7 @@ class Command(BaseCommand):
             self.stdout.write("\nNothing was stored. Add --all, or --only TEXT, to store it.")
             return
         _check_words(plan, options["only"])
-        api = importing.store(plan, chosen=chosen, credentials=entered)
+        api = import_plan.store(plan, chosen=chosen, credentials=entered)
         on = sum(each.operation is not None and each.key in chosen for each in plan.proposals)
         self.stdout.write(f"\nStored. {on:,} tools of {api} are switched on; choose others in the admin.")
         self._tell_credentials(plan, api)
@@ -119,7 +119,7 @@ def _plan(options: dict[str, Any]) -> Plan:
         except OSError as error:
             raise CommandError(f"{source} cannot be read: {error.strerror}.") from None
         source = path.name
-    return importing.plan(data, name=options["name"], source=source, base_url=options["base_url"])
+    return import_plan.plan(data, name=options["name"], source=source, base_url=options["base_url"])
 
 
 def _entered(plan: Plan, options: dict[str, Any]) -> Credentials | None:

@@ -1,0 +1,200 @@
+"""Numbers that move when configuration or stored contents change, seen by every process without asking the database
+in a call.
+
+Embedded: the time of a file beside the database, which a stat of a microsecond reads, so that even another
+process's very next call obeys. Production: a row in the database, announced over Redis. Whoever saved is answered
+when every listening process has looked, so that there, too, the very next call obeys; in case an announcement is
+lost, all of them look every second.
+"""
+
+import hashlib
+import logging
+import os
+import threading
+import time
+from enum import IntEnum
+from pathlib import Path
+from typing import Protocol
+
+import redis
+from django.conf import settings
+from django.db import close_old_connections, connection, transaction
+from django.db.models import Model
+from django.db.models.signals import post_delete, post_save
+
+from context_protection.core.cached_property import cached_property
+from context_protection.models import Revision
+from context_protection.stores.redis_client import connect
+
+logger = logging.getLogger(__name__)
+ANNOUNCE_SECONDS = 0.3
+REDIS_SECONDS = 1.0  # for one answer of Redis
+POLL_SECONDS = 1.0
+LOOK_SECONDS = 0.001  # less than another process needs from a change to its next call
+
+
+class Of(IntEnum):
+    """What a revision is of, and its row in the database."""
+
+    CONFIGURATION = 1
+    CONTENTS = 2
+
+
+class Revisions(Protocol):
+    @property
+    def confirmed_at(self) -> float:
+        """time.monotonic() at which the number was known to be right."""
+
+    def current(self) -> int: ...
+
+    def bump(self) -> None: ...
+
+
+class FileRevisions:
+    """Looked at anew after LOOK_SECONDS: the steps of one call look several times."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._seen = (0.0, 0)  # until when it holds, time.monotonic(); the revision
+
+    @property
+    def confirmed_at(self) -> float:
+        return time.monotonic()
+
+    def current(self) -> int:
+        until, revision = self._seen
+        now = time.monotonic()
+        if now < until:
+            return revision
+        try:
+            revision = os.stat(self.path).st_mtime_ns
+        except FileNotFoundError:
+            revision = 0
+        self._seen = now + LOOK_SECONDS, revision
+        return revision
+
+    def bump(self) -> None:
+        self._seen = (0.0, 0)
+        self.path.touch()
+        now = time.time_ns()  # the file system's own clock ticks too coarsely for two changes in a row
+        os.utime(self.path, ns=(now, now))
+        self._seen = (0.0, 0)
+
+
+class SharedRevisions:
+    """Kept up to date by one listening thread per process."""
+
+    def __init__(self, redis_url: str, of: Of = Of.CONFIGURATION) -> None:
+        self.redis_url = redis_url
+        self.of = of
+        self._number = 0
+        self._is_read = True  # when it was looked at last
+        self._confirmed_at = 0.0
+        self._listening_in: int | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def confirmed_at(self) -> float:
+        """Before anybody has asked for it, nothing of an older number is known."""
+        return self._confirmed_at if self._listening_in == os.getpid() else time.monotonic()
+
+    def current(self) -> int:
+        if self._listening_in != os.getpid():
+            self._listen()
+        return self._number
+
+    def bump(self) -> None:
+        self._number = Revision.objects.advance(self.of)
+        if self.redis_url:
+            try:
+                self._announce(self._number)
+            except (redis.RedisError, OSError) as error:  # the others poll
+                logger.warning("revision not announced", extra={"error": str(error)})
+
+    def _announce(self, number: int) -> None:
+        """Returns when all who listen have looked; who does not say so in time will have, a second later."""
+        looked = f"{self.channel}:{number}"
+        deadline = time.monotonic() + ANNOUNCE_SECONDS
+        for _ in range(int(self._redis.publish(self.channel, number))):
+            if not self._redis.blpop([looked], timeout=max(deadline - time.monotonic(), 0.01)):
+                break
+        self._redis.delete(looked)
+
+    def _listen(self) -> None:
+        with self._lock:
+            if self._listening_in == os.getpid():
+                return
+            self._number, self._confirmed_at = self._read(), time.monotonic()
+            threading.Thread(target=self._follow, name="revisions", daemon=True).start()
+            self._listening_in = os.getpid()
+
+    def _follow(self) -> None:
+        while True:
+            try:
+                self._follow_announcements() if self.redis_url else time.sleep(POLL_SECONDS)
+            except (redis.RedisError, OSError) as error:
+                logger.warning("revision announcements interrupted", extra={"error": str(error)})
+                time.sleep(POLL_SECONDS)
+            self._poll()
+
+    def _follow_announcements(self) -> None:
+        with self._redis.pubsub(ignore_subscribe_messages=True) as announcements:  # type: ignore[no-untyped-call]
+            announcements.subscribe(self.channel)
+            while True:
+                self._poll()
+                announcement = announcements.get_message(timeout=POLL_SECONDS)
+                if announcement:
+                    self._poll()
+                    looked = f"{self.channel}:{int(announcement['data'])}"
+                    self._redis.rpush(looked, os.getpid())
+                    self._redis.expire(looked, 10)
+
+    def _poll(self) -> None:
+        try:
+            self._number = self._read()
+            self._is_read, self._confirmed_at = True, time.monotonic()
+        except Exception as error:  # the database is away: the last known configuration stays
+            if self._is_read:
+                logger.warning("revision not read", extra={"error": type(error).__name__})
+            self._is_read = False
+        finally:
+            close_old_connections()
+
+    def _read(self) -> int:
+        return Revision.objects.number(self.of)
+
+    @cached_property
+    def _redis(self) -> redis.Redis:
+        return connect(self.redis_url, REDIS_SECONDS)
+
+    @cached_property
+    def channel(self) -> str:
+        """This deployment's own: channels span all databases of a Redis server."""
+        deployment = f"{settings.SECRET_KEY}{settings.DATABASES['default']['NAME']}"
+        return f"sluice:revision:{self.of}:{hashlib.sha256(deployment.encode()).hexdigest()[:16]}"
+
+
+def _chosen(of: Of) -> Revisions:
+    if getattr(settings, "SHARED_REVISIONS", False):
+        return SharedRevisions(settings.REDIS_URL, of)
+    path = Path(settings.REVISION_FILE)
+    return FileRevisions(path if of is Of.CONFIGURATION else path.with_name(of.name.lower()))
+
+
+revisions = _chosen(Of.CONFIGURATION)
+contents = _chosen(Of.CONTENTS)
+
+
+def bump_when_changed(model: type[Model]) -> None:
+    """Rows of this model are configuration: a change of one moves the revision when it is committed."""
+    post_save.connect(bump_on_commit, sender=model)
+    post_delete.connect(bump_on_commit, sender=model)
+
+
+def bump_on_commit(**_: object) -> None:
+    transaction.on_commit(revisions.bump, using=connection.alias)
+
+
+def contents_changed() -> None:
+    """What answers are made from has changed, in the transaction that this is called in."""
+    transaction.on_commit(contents.bump, using=connection.alias)

@@ -1,0 +1,187 @@
+"""What can go wrong with a call, as its caller reads it.
+
+One hierarchy; the doors turn it into an answer in one place each (REST: status and body, MCP: an
+`isError` result with the same body). Every message says what to do next.
+"""
+
+import difflib
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from context_protection.core.redaction import mark, path_kind, redact
+from context_protection.core.tokens import claude
+
+# JSON-RPC's own numbers, and the seed's for what JSON-RPC has none for.
+INVALID_REQUEST = -32600
+UNKNOWN_OPERATION = -32601
+INVALID_PARAMS = -32602
+INTERNAL = -32603
+UPSTREAM = -32000
+
+SHOWN_VALUE_CHARS = 80
+LONGEST_NAME = 200  # characters of a name that is compared with others
+SAID_CHARS = 2000
+MOST_TOKENS = 900  # of an error, as Claude counts: the smallest hard cap is 1,000
+
+
+@dataclass(frozen=True)
+class CallError(Exception):
+    """A call that cannot be answered.
+
+    `parameter`, `value`, `expected` and `suggestion` are shown to the caller, so they never hold
+    anything of ours: no path, SQL, class name or secret. `made_by`: the operation that made what a handle leads to,
+    which is not shown.
+    """
+
+    message: str
+    reason: str = ""
+    parameter: str = ""
+    value: Any = None
+    expected: str = ""
+    suggestion: str = ""
+    retry_after: int | None = None
+    made_by: str = ""
+
+    code: ClassVar[int] = INTERNAL
+    status: ClassVar[int] = 500
+
+    def document(self) -> dict[str, Any]:
+        """`{"error": {code, reason, message, data: {parameter, value, expected, suggestion, retry_after}}}`;
+        what is not known is left out."""
+        data: dict[str, Any] = {}
+        if self.parameter:
+            data["parameter"] = shown(self.parameter)
+            data["value"] = _echoed(self.parameter, self.value)
+        for name in ("expected", "suggestion", "retry_after"):
+            if getattr(self, name):
+                data[name] = _short(getattr(self, name))
+        return _fitted({"code": self.code, "reason": self.reason, "message": _short(self.message), "data": data})
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def _echoed(parameter: str, value: Any) -> Any:
+    """The value for an error message, with secrets redacted: clients log errors and show them in transcripts."""
+    kind = path_kind(parameter)
+    if kind is not None and value is not None:
+        return mark(kind)
+    return shown(redact(value)[0] if isinstance(value, (dict, list)) else value)
+
+
+def _short(words: Any) -> Any:
+    """What is said holds names of others' making: no error is large, whatever they are."""
+    return words if not isinstance(words, str) or len(words) <= SAID_CHARS else f"{words[:SAID_CHARS]}…"
+
+
+def _fitted(error: dict[str, Any]) -> dict[str, Any]:
+    """Within every hard cap that ops can set (law 1): the longest of what is said is halved until it is."""
+    document = {"error": error}
+    while claude.count(json.dumps(document, ensure_ascii=False, default=str)) > MOST_TOKENS:
+        said = {"message": error["message"], **error["data"]}
+        longest = max((name for name in said if isinstance(said[name], str)), key=lambda name: len(said[name]))
+        holder = error if longest == "message" else error["data"]
+        holder[longest] = f"{holder[longest][: len(holder[longest]) // 2]}…"
+    return document
+
+
+def nearest(name: str, names: Iterable[str], cutoff: float = 0.5) -> str | None:
+    """The one of `names` that was most likely meant, upper or lower case."""
+    by_lower = {each.lower(): each for each in names}
+    close = difflib.get_close_matches(name[:LONGEST_NAME].lower(), by_lower, n=1, cutoff=cutoff)
+    return by_lower[close[0]] if close else None
+
+
+def shown(value: Any) -> Any:
+    """A value as an error repeats it: a long one is cut, so that no error is large."""
+    if isinstance(value, str):
+        # A lone surrogate is valid in JSON's \u form but not in UTF-8.
+        text = value.encode("utf-8", "replace").decode()
+        return text if len(text) <= SHOWN_VALUE_CHARS else f"{text[:SHOWN_VALUE_CHARS]}… ({len(text)} characters)"
+    if value is None or isinstance(value, (bool, int, float)):
+        return value if not isinstance(value, int) or abs(value) < 2**53 else str(value)[:SHOWN_VALUE_CHARS]
+    return shown(repr(value))
+
+
+class InvalidArgument(CallError):
+    code = INVALID_PARAMS
+    status = 400
+
+
+class InvalidCursor(InvalidArgument):
+    """`reason` is cursor_invalid, cursor_expired or cursor_mismatch (FR-008)."""
+
+
+class InvalidHandle(InvalidArgument):
+    """`reason` is handle_invalid or handle_expired."""
+
+
+class NotFound(CallError):
+    code = INVALID_PARAMS
+    status = 404
+
+
+class UnknownOperation(CallError):
+    code = UNKNOWN_OPERATION
+    status = 404
+
+
+class NotAllowed(CallError):
+    code = INVALID_REQUEST
+    status = 403
+
+
+class NotAuthenticated(CallError):
+    code = INVALID_REQUEST
+    status = 401
+
+
+class TooSlow(CallError):
+    """The call has taken longer than its policy lets it."""
+
+    code = UPSTREAM
+    status = 504
+
+
+class EmptyPages(CallError):
+    """An upstream's list that goes on without rows."""
+
+    code = UPSTREAM
+    status = 502
+
+
+class StoreUnavailable(CallError):
+    """A store that the call needs is away, frozen, locked or full: the same call is worth making a little later."""
+
+    code = UPSTREAM
+    status = 503
+
+
+class InternalError(CallError):
+    """Ours. The details are in the log under the request id; none of them leave."""
+
+
+def invalid_cursor(reason: str, token: str, message: str) -> InvalidCursor:
+    return InvalidCursor(
+        message,
+        reason=reason,
+        parameter="cursor",
+        value=token,
+        expected="the nextCursor of an answer to this same operation, with the same filters, order and key",
+        suggestion="Start again without cursor; use each nextCursor within 10 minutes.",
+    )
+
+
+def store_unavailable(seconds: float) -> StoreUnavailable:
+    """`seconds`: until it is worth asking again."""
+    wait = max(1, math.ceil(seconds))
+    return StoreUnavailable(
+        "What this call needs from a store of this server cannot be had just now; nothing is lost.",
+        reason="store_unavailable",
+        suggestion=f"Send the same call again in {wait} second{'s' if wait > 1 else ''}, with the same cursor or "
+        "handle if it has one.",
+        retry_after=wait,
+    )

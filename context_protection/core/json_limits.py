@@ -1,0 +1,99 @@
+"""JSON that clients send: its size is looked at in its bytes, before a parser makes objects of it.
+
+A megabyte of `[[],[],…]` becomes forty of objects, and a parser holds up the event loop while it makes them.
+"""
+
+from typing import Any
+
+import orjson
+
+from context_protection.core.errors import InvalidArgument
+
+MOST_VALUES = 10_000  # members of objects and elements of lists, all together
+DEEPEST = 100  # levels of objects and lists: 1 for one that holds none
+MOST_QUOTES = 4 * MOST_VALUES + 2  # two of each name, and two of each value that is a text
+
+_ALL_BUT_BRACKETS = bytes(each for each in range(256) if each not in b"[]{}")
+_WHITESPACE = b" \t\r\n"
+_OPENING = b"[{"
+
+
+def loads(data: bytes | str, parameter: str = "body") -> Any:
+    """The document of a client. Raises InvalidArgument, which names `parameter`, where it is too large or too deep, and
+    ValueError where it is no JSON."""
+    check(data, parameter)
+    return orjson.loads(data)
+
+
+def check(data: bytes | str, parameter: str = "body") -> None:
+    """Raises InvalidArgument for more than MOST_VALUES values or DEEPEST levels. Does not check that the data is JSON:
+    a parser creates no more objects from invalid data than are counted here."""
+    text = data.encode("utf-8", "replace") if isinstance(data, str) else data
+    lists, objects = text.count(b"["), text.count(b"{")
+    # Each value but the first of its list or object has a comma. Those within texts are counted too: this is a bound.
+    if lists + objects <= DEEPEST and lists + objects + text.count(b",") <= MOST_VALUES:
+        return
+    bare = _without_texts(text, parameter)
+    if _values(bare) > MOST_VALUES:
+        raise _too_many(parameter)
+    if _is_deeper(bare, DEEPEST):
+        raise _too_deep(parameter)
+
+
+def is_deeper(text: bytes, levels: int) -> bool:
+    """Whether a document, or what ought to be one, has more levels than these before it ends or breaks."""
+    return _is_deeper(_between_quotes(_without_escapes(text)), levels)
+
+
+def _without_texts(text: bytes, parameter: str) -> bytes:
+    """The document with a quote in the place of each text. Each step is one of C's loops over the bytes."""
+    text = _without_escapes(text)
+    if text.count(b'"') > MOST_QUOTES:  # before there is a piece for each
+        raise _too_many(parameter)
+    return _between_quotes(text)
+
+
+def _without_escapes(text: bytes) -> bytes:
+    return text.replace(rb"\\", b"").replace(rb"\"", b"")
+
+
+def _between_quotes(text: bytes) -> bytes:
+    return b'"'.join(text.split(b'"')[::2]).translate(None, _WHITESPACE)
+
+
+def _values(bare: bytes) -> int:
+    opened = bare.count(b"[") + bare.count(b"{")
+    empty = bare.count(b"[]") + bare.count(b"{}")
+    return bare.count(b",") + opened - empty
+
+
+def _is_deeper(bare: bytes, levels: int) -> bool:
+    """Where a bracket closes that none opened, it is no JSON any more."""
+    depth = 0
+    for bracket in bare.translate(None, _ALL_BUT_BRACKETS):
+        depth += 1 if bracket in _OPENING else -1
+        if depth > levels:
+            return True
+        if depth < 0:
+            break
+    return False
+
+
+def _too_many(parameter: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"{parameter} holds more than {MOST_VALUES:,} values.",
+        reason="too_many_values",
+        parameter=parameter,
+        expected=f"at most {MOST_VALUES:,} members of objects and elements of lists, all together",
+        suggestion="Send less in one request.",
+    )
+
+
+def _too_deep(parameter: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"{parameter} is nested more than {DEEPEST} levels deep.",
+        reason="too_deep",
+        parameter=parameter,
+        expected=f"objects and lists nested at most {DEEPEST} levels deep",
+        suggestion="Send a flatter document.",
+    )

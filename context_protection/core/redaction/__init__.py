@@ -1,0 +1,21 @@
+"""Keeps secrets in: door codes, Wi-Fi passwords, PINs, keys and tokens, in fields, name/value pairs and texts.
+
+Plain Python. A value that is masked is replaced by what it was: `[withheld: door code]`.
+"""
+
+from context_protection.core.redaction.findings import Finding, mark
+from context_protection.core.redaction.names import is_secret, kinds_of_path, path_kind, secret_kind
+from context_protection.core.redaction.prose import REACH, redact_text
+from context_protection.core.redaction.walk import redact
+
+__all__ = [
+    "REACH",
+    "Finding",
+    "is_secret",
+    "kinds_of_path",
+    "mark",
+    "path_kind",
+    "redact",
+    "redact_text",
+    "secret_kind",
+]

@@ -1,0 +1,83 @@
+"""Whether the name of a field, of a column or of a custom field, or a path to a field, tells of a secret."""
+
+import re
+from functools import lru_cache
+
+from context_protection.core.redaction import terms, vocabulary
+from context_protection.core.redaction.folding import compact, spaced
+
+_COUNTED = frozenset({"tokens"})  # a model's tokens
+LONGEST = 200  # characters of a name that are looked at
+_WHOLE = {compact(name): kind for kind, names in vocabulary.WHOLE_NAMES.items() for name in names.split(",")}
+_NUMBERED = re.compile(r" \d{1,2}$")
+_ASKED = re.compile(r"(?:what|which|wie lautet|wie ist|welche[rs]?|quel|quelle|cual|qual)(?: (?:is|s|ist|est|es|e))? ")
+_OF_A_PROGRAM = re.compile(r"[A-Za-z0-9]*(?:_|[a-z0-9][A-Z])\w*")  # unlike what people call a field
+_NUMBERED_CODE = re.compile(r"(?:access )?(?:code|codigo|codice|kode|pin)s? ?\d{1,2}")
+
+
+@lru_cache(maxsize=16384)
+def secret_kind(name: str) -> str | None:
+    """The kind of secret that a field of this name holds, such as "door code" or "PIN"; None if it holds no secret."""
+    words = spaced(name[:LONGEST])
+    if words in _COUNTED:
+        return None
+    return _WHOLE.get(words.replace(" ", "")) or terms.kind_of_words(words, of_field=True)
+
+
+@lru_cache(maxsize=16384)
+def nested_kind(holder: str, name: str) -> str | None:
+    """The kind of secret that a field holds by its name together with that of the object which holds it:
+    `{"entry": {"codes": ["4711"]}}`. None where the name alone says what it is."""
+    words, own = spaced(holder[:LONGEST]), compact(name[:LONGEST])
+    if own in vocabulary.VALUE_NAMES:
+        return terms.place_of_words(words)
+    if own not in terms.CODE_NAMES or words in vocabulary.HOLDERS_WITH_KEYS:
+        return None
+    return terms.kind_of_words(f"{words} {spaced(name)}", of_field=True)
+
+
+@lru_cache(maxsize=16384)
+def holder_below(holder: str, name: str) -> str:
+    """The name by which the fields below `name` are understood: its own or, if it says nothing, its holder's."""
+    own = compact(name[:LONGEST])
+    says_nothing = own in vocabulary.BETWEEN or own in vocabulary.VALUE_NAMES or own in terms.CODE_NAMES
+    return holder if holder and (says_nothing or not own or own.isdecimal()) else name
+
+
+@lru_cache(maxsize=8192)
+def kinds_of_path(path: str) -> tuple[str | None, ...]:
+    """For each step of a dotted path the kind of secret that it leads to; `*` is any element of a list."""
+    kinds: list[str | None] = []
+    holder = ""
+    for step in path.split("."):
+        kinds.append(secret_kind(step) or (nested_kind(holder, step) if holder else None))
+        holder = holder_below(holder, step)
+    return tuple(kinds)
+
+
+def path_kind(path: str) -> str | None:
+    """The kind of secret that a dotted path leads to, or leads through."""
+    return next(filter(None, kinds_of_path(path)), None) or secret_kind(path)
+
+
+def is_secret(name: str) -> bool:
+    return secret_kind(name) is not None
+
+
+@lru_cache(maxsize=8192)
+def label_kind(label: str) -> str | None:
+    """As secret_kind, for what people called a custom field: "code_1" is a code there, and "What is the gate code?"
+    asks for one."""
+    words = spaced(label[:LONGEST])
+    kind = secret_kind(label) or (None if _OF_A_PROGRAM.fullmatch(label) else terms.kind_of_words(words))
+    if kind is not None:
+        return kind
+    if asked := _ASKED.match(words):
+        return terms.kind_of_words(words[asked.end() :])
+    return "access code" if _NUMBERED_CODE.fullmatch(words) else None
+
+
+@lru_cache(maxsize=8192)
+def place_kind(name: str) -> str | None:
+    """The kind of code that belongs to a name which is only a place: "Garage", "Front door 2". None for other names."""
+    return terms.place_of_words(_NUMBERED.sub("", spaced(name[:LONGEST])))

@@ -1,0 +1,330 @@
+"""Codes and passwords in texts: sentences, `key: value` lines, Markdown, HTML, JSON inside of texts."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from context_protection.core.redaction import codes, phrases, terms
+from context_protection.core.redaction.candidates import Candidates
+from context_protection.core.redaction.findings import mark
+from context_protection.core.redaction.folding import composed, folded, spaced
+from context_protection.core.redaction.terms import Term
+from context_protection.core.redaction.values_after import OPENS, OTHER_WORD, SAYS_SO, Value, values_after
+from context_protection.core.redaction.values_before import (
+    may_have_far_value,
+    value_entered_after,
+    value_said_later,
+    values_before,
+)
+from context_protection.core.redaction.vocabulary import ABOUT, OTHER_CODES
+
+CONTEXT = 160  # characters around a bare "code" in which the word for its place is looked for
+NEAR = 2000  # characters around a value in which it is masked again
+# A caller that holds parts of a text gives each with this many characters of the text before and behind it.
+REACH = NEAR + 400
+
+_DIGIT_OR_QUOTE = re.compile(r"""[0-9"'`„“”‟«»‘’‚‛‹›´０-９]""")
+_LETTERS_BEFORE = 80  # in a name in camel case, before the first capital inside
+_HUMP = re.compile("[A-Z](?<=[a-z0-9][A-Z])")
+_WORD_SO_FAR = re.compile(r"[A-Za-z0-9]*\Z")
+_CAMEL_CASE = re.compile(f"[A-Za-z0-9]{{0,{_LETTERS_BEFORE}}}[a-z0-9][A-Z][A-Za-z0-9_-]{{0,80}}")
+# Where the value of a name may stand.
+_BEFORE_NAME, _BEHIND_NAME = 130, 210  # characters
+_BEHIND_HALF = 80  # directly behind "door" or "code"
+
+_HALF_NAMES = frozenset({"half_place", "half_network", "half_code"})
+_SEPARATED = re.compile(rf"[:=|>]|(?<![a-z])(?:{OPENS})(?![a-z])|</t[dh]>|\n")
+_OPENED = re.compile(rf"(?<![a-z]){OPENS}(?![a-z])")
+_DIRECTLY = re.compile("")
+_CODE_BEFORE = re.compile(phrases.CODE_BEFORE)
+_AUTHORIZATION = re.compile(
+    r"(?<![a-z])(?:authori[sz]ation[\"']?[ ]?[:=][ ]?[\"']?(?:[a-z]{3,12}[ ])?|bearer[ ])"
+    r"(?P<value>(?=[^\s]*\d)[a-z0-9._~+/=-]{6,})"
+)
+_IN_HEADERS = ("authorization", "authorisation", "bearer")
+_LIST_OF_CODES = re.compile(
+    rf"(?<![a-z])(?:(?P<of>[a-z]+)[ _'-]{{1,2}})?(?:{phrases.CODE_NAMES})(?![a-z])"
+    rf"(?: ?[:=-]| (?:{phrases.COPULA})(?![a-z]))"
+    rf"(?P<rest>[^.!?\n]{{0,120}})$"
+)
+_BETWEEN_LISTED = re.compile(rf"[,;:/|(+&]|\b(?:{phrases.AND})\b")
+_LAW = re.compile(r"(?:1[89]|20)\d\d\b")
+_ATTACHED = re.compile(r"[A-Za-z_-]{2,40}")
+_SEGMENT = re.compile(r"[^.,;:|>\n(*\"\[]*")  # of a reversed text
+_PREVIOUS = re.compile(r"([a-z]+)[ _'-]{1,2}$")
+_NAME_AND_PASSWORD = re.compile(
+    r"(?: ?\([^()\n]{1,40}\))?[ ]?[:=-][ ]?([^\n/|:=]{1,40}?)[ ]?[/|][ ]?"
+    rf"(?:(?:{phrases.PASSWORDS})[ ]?[:=][ ]?)?(?=[^\s/|])"
+)
+
+# A number in a text of JSON becomes a string, so that the text is JSON still.
+_AFTER_JSON_KEY = re.compile(r'":[ ]?$')
+_END_OF_JSON = re.compile(r"\s*[,}\]]")
+
+Span = tuple[int, int, str]  # start, end, kind
+
+
+def redact_text(text: str) -> tuple[str, tuple[str, ...]]:
+    """The text with `[withheld: door code]` in place of each value, and the kinds masked, in order. The same object
+    where nothing is found.
+
+    What is masked depends on REACH characters on each side and no more: a caller that holds only parts of a text
+    gives each part with that overlap, cut at the ends of lines, and keeps of the result what stands for the part.
+    """
+    kinds: list[str] = []
+    for _ in range(4):  # what is masked may stand nearer to the next; another round finds nothing more, as a rule
+        spans = _spans(text)
+        if not spans:
+            break
+        text = _masked(composed(text), spans)
+        kinds += [kind for _, _, kind in spans]
+    return text, tuple(kinds)
+
+
+def _spans(text: str) -> list[Span]:
+    if _DIGIT_OR_QUOTE.search(text) is None:
+        return []
+    text = composed(text)
+    low = folded(text)
+    found: dict[tuple[int, int], str] = {}
+    candidates = Candidates(low)
+    for term in _terms(text, low, candidates):
+        for values in _values_of(low, candidates, term):
+            for value in values:
+                if value in found:
+                    break  # and so are those that follow it
+                found[value] = term.kind
+    if any(word in low for word in _IN_HEADERS):
+        found |= {header.span("value"): "token" for header in _AUTHORIZATION.finditer(low)}
+    spans = [(start, end, kind) for (start, end), kind in found.items()]
+    return _apart(spans + _repeated(low, spans)) if spans else []
+
+
+def _terms(text: str, low: str, candidates: Candidates) -> Iterator[Term]:
+    """The terms that stand as words, and those that are parts of a name in camel case."""
+    for match in terms.IN_WORDS.finditer(low):
+        start, end = match.span()
+        if not candidates.are_between(start - _BEFORE_NAME, end + _BEHIND_NAME):
+            continue
+        if match.lastgroup in _HALF_NAMES and not _may_have_a_value(low, candidates, match):
+            continue
+        if (term := terms.term_of(match)) and not _is_of_another_name(text, low, term):
+            yield term
+    for start, end in _names_in_camel_case(text):
+        if candidates.are_between(start - _BEFORE_NAME, end + _BEHIND_NAME):
+            yield from _terms_in_camel_case(text, low, start, end)
+
+
+def _may_have_a_value(low: str, candidates: Candidates, match: re.Match[str]) -> bool:
+    """Whether a sentence may tell the code of half a name, at a quick look."""
+    start, end = match.span()
+    if not terms.may_have_a_code(match.lastgroup, match[0]):
+        return match.lastgroup == "half_place" and _is_listed(low, start)
+    is_network = match.lastgroup == "half_network"
+    if candidates.are_between(end, end + (_BEHIND_NAME if is_network else _BEHIND_HALF)) and not OTHER_WORD.match(
+        low, end
+    ):
+        return True
+    return not is_network and may_have_far_value(low, candidates, start, end)
+
+
+def _names_in_camel_case(text: str) -> Iterator[tuple[int, int]]:
+    """As by _CAMEL_CASE.finditer, which would try every letter of the text."""
+    at = 0
+    while hump := _HUMP.search(text, at + 1):
+        before = hump.start() - 1
+        if word := _WORD_SO_FAR.search(text, max(at, before - _LETTERS_BEFORE), before):
+            name = _CAMEL_CASE.match(text, word.start())
+        if word is None or name is None:
+            at = hump.end()
+            continue
+        at = name.end()
+        yield name.span()
+
+
+def _terms_in_camel_case(text: str, low: str, at: int, end: int) -> Iterator[Term]:
+    while match := terms.IN_HUMPS.search(low, at, end):
+        at = match.end()
+        if not _is_whole(text, match.start(), match.end()):
+            at = match.start() + 1
+        elif (term := terms.term_of(match)) and not _is_of_another_name(text, low, term):
+            yield term
+
+
+def _is_of_another_name(text: str, low: str, term: Term) -> bool:
+    """Whether it stands in a path, or in a longer name such as `passwordField` or `pin-priority`."""
+    attached = _ATTACHED.match(text, term.end)
+    words = spaced(attached[0]).split() if attached else []
+    in_path = low[term.start - 1 : term.start] in ("/", "\\", ".") and low[term.end : term.end + 1] in ("/", "\\", ".")
+    return in_path or not ABOUT.isdisjoint(words)
+
+
+def _is_whole(text: str, start: int, end: int) -> bool:
+    """Whether words, or parts of a name in camel case, begin and end there."""
+    before, behind = text[start - 1 : start], text[end : end + 1]
+    begins = not before.isalnum() or (text[start].isupper() and not before.isupper())
+    ends = not behind.isalpha() or (behind.isupper() and not text[end - 1].isupper())
+    return begins and ends
+
+
+def _values_of(low: str, candidates: Candidates, term: Term) -> Iterator[Iterable[Value]]:
+    """The values that stand before a name, and those that follow it."""
+    if _names_another_code(low, term):
+        return
+    yield values_before(low, candidates, term)
+    if term.strength == "secret":
+        values = values_after(low, candidates, term.end, loose=True)
+        if term.kind == "PIN":
+            values = _numbers_or_said(low, term.end, values)
+        yield _without_laws(low, values) if term.kind == "building code" else values
+    elif term.strength == "code":
+        both = (
+            [*_codes(low, values_after(low, candidates, term.end, loose=False))],
+            value_said_later(low, candidates, term),
+        )
+        if any(both) and _is_bare(low, term.start) and _has_place_near(low, term):
+            yield from both
+    elif term.strength == "place" and _is_listed(low, term.start):
+        yield _listed_codes(low, values_after(low, candidates, term.end, loose=False))
+    elif term.strength == "place" and terms.may_open_with_a_code(term):
+        yield value_entered_after(low, candidates, term)
+        if terms.opens_with_a_code(term, low[term.start : term.end]) and not OTHER_WORD.match(low, term.end):
+            values = values_after(low, candidates, term.end, loose=False, says_so=_separator(low, term))
+            yield (_codes if term.kind == "keypad code" else _numbers)(low, values)
+    elif terms.opens_with_a_code(term, low[term.start : term.end]):
+        yield _after_network(low, candidates, term.end)
+
+
+def _codes(low: str, values: Iterator[Value]) -> Iterator[Value]:
+    """Numbers that count nothing, and mixed codes."""
+    for start, end in values:
+        if codes.is_mixed(low[start:end]) or (codes.is_number(low, start, end) and not codes.is_count(low, end)):
+            yield start, end
+
+
+def _listed_codes(low: str, values: Iterator[Value]) -> Iterator[Value]:
+    """Codes: door X1234, gate Y99."""
+    for value in values:
+        is_number = codes.is_number(low, *value) and not codes.is_count(low, value[1])
+        said = low[slice(*value)]
+        if is_number or codes.is_mixed(said) or codes.is_short_mixed(said):
+            yield value
+
+
+def _is_listed(low: str, start: int) -> bool:
+    """Whether a place stands in a list of codes."""
+    before = low[max(0, start - 160) : start]
+    if not any(part in before for part in phrases.CODE_PARTS):
+        return False
+    found = _LIST_OF_CODES.search(before)
+    if found is None or found["of"] in OTHER_CODES:
+        return False
+    words = _BETWEEN_LISTED.split(found["rest"])[-1].split()
+    return len(words) <= 2 and phrases.PREPOSITIONS.isdisjoint(words)
+
+
+def _numbers_or_said(low: str, at: int, values: Iterator[Value]) -> Iterator[Value]:
+    """Of what follows "pin", which is also a verb: digits, and what a colon or "is" stands before."""
+    return (value for value in values if codes.is_number(low, *value) or SAYS_SO.search(low, at, value[0]))
+
+
+def _without_laws(low: str, values: Iterator[Value]) -> Iterator[Value]:
+    """The International Building Code 2021 opens no door."""
+    return (value for value in values if not (_LAW.match(low, value[0]) and low[value[0] - 1] == " "))
+
+
+def _separator(low: str, place: Term) -> re.Pattern[str]:
+    """What has to stand between a place and its code."""
+    before = low[max(0, place.start - 80) : place.start]
+    if place.kind in ("lockbox code", "keypad code") or _tells_of_code(before):
+        return _DIRECTLY
+    segment = _SEGMENT.match(before[::-1])
+    words = segment[0][::-1].split() if segment else []
+    return _SEPARATED if len(words) <= 3 and phrases.PREPOSITIONS.isdisjoint(words) else _OPENED
+
+
+def _tells_of_code(before: str) -> bool:
+    return any(part in before for part in phrases.CODE_PARTS) and _CODE_BEFORE.search(before) is not None
+
+
+def _names_another_code(low: str, term: Term) -> bool:
+    """A booking code, a postcode, a discount code for the garage, a code of conduct."""
+    if low.startswith(phrases.NOT_A_CODE, term.end):
+        return True
+    if not term.starts_with_code:
+        return False
+    previous = _PREVIOUS.search(low, max(0, term.start - 30), term.start)
+    return previous is not None and previous[1] in OTHER_CODES
+
+
+def _is_bare(low: str, start: int) -> bool:
+    previous = _PREVIOUS.search(low, max(0, start - 30), start)
+    return previous is None or previous[1] in phrases.DETERMINERS
+
+
+def _has_place_near(low: str, term: Term) -> bool:
+    around = terms.IN_WORDS.finditer(low, max(0, term.start - CONTEXT), min(len(low), term.end + CONTEXT // 2))
+    places = (each for each in map(terms.term_of, around) if each and each.strength == "place")
+    return any(map(terms.may_open_with_a_code, places))
+
+
+def _numbers(low: str, values: Iterator[Value]) -> Iterator[Value]:
+    for start, end in values:
+        if codes.is_number(low, start, end) and not codes.is_count(low, end):
+            yield start, end
+
+
+def _after_network(low: str, candidates: Candidates, at: int) -> Iterator[Value]:
+    """Wi-Fi: NAME / PASSWORD, and Wi-Fi: PASSWORD."""
+    if pair := _NAME_AND_PASSWORD.match(low, at):
+        value = codes.value_at(low, pair.end(), direct=True)
+        if value and codes.is_direct_value(low, *value):
+            yield value
+            return
+    for start, end in values_after(low, candidates, at, loose=False, says_so=_SEPARATED):
+        if not codes.is_count(low, end):
+            yield start, end
+
+
+def _repeated(low: str, found: list[Span]) -> list[Span]:
+    """The same values where they stand again nearby. A year is masked only where it is named."""
+    places: dict[str, list[Span]] = {}
+    for span in sorted(set(found)):
+        value = low[span[0] : span[1]]
+        if len(value) >= 4 and not codes.is_year(value):
+            places.setdefault(value, []).append(span)
+    return [again for value, spans in places.items() for again in _near(low, value, spans)]
+
+
+def _near(low: str, value: str, spans: list[Span]) -> Iterator[Span]:
+    """A value where it stands whole around those spans, each place once."""
+    at = 0
+    for start, end, kind in spans:
+        at = max(at, start - NEAR)
+        while (at := low.find(value, at, end + NEAR)) >= 0:
+            behind = at + len(value)
+            is_named = codes.has_digit(value) or codes.in_quotes(low, at, behind)
+            if is_named and not low[at - 1 : at].isalnum() and not low[behind : behind + 1].isalnum():
+                yield at, behind, kind
+            at = behind
+        at = end + NEAR - len(value)
+
+
+def _apart(spans: list[Span]) -> list[Span]:
+    """In order, those that overlap once; of equal ones the first has its kind."""
+    kept: list[Span] = []
+    for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if not kept or start >= kept[-1][1]:
+            kept.append((start, end, kind))
+        elif end > kept[-1][1]:
+            kept[-1] = (kept[-1][0], end, kept[-1][2])
+    return kept
+
+
+def _masked(text: str, spans: list[Span]) -> str:
+    pieces: list[str] = []
+    at = 0
+    for start, end, kind in spans:
+        is_number_of_json = _AFTER_JSON_KEY.search(text, max(0, start - 4), start) and _END_OF_JSON.match(text, end)
+        pieces += [text[at:start], f'"{mark(kind)}"' if is_number_of_json else mark(kind)]
+        at = end
+    return "".join([*pieces, text[at:]])

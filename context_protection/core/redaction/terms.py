@@ -1,0 +1,237 @@
+"""The vocabulary as compiled patterns over folded text."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from context_protection.core.inference.names import word_set
+from context_protection.core.redaction import vocabulary
+from context_protection.core.redaction.folding import folded
+from context_protection.core.redaction.vocabulary import Terms
+
+_BLANK = "\0"  # in a term: where words meet
+_SPLIT = re.compile(r"[\s'_-]+")
+_UMLAUT = {"ä": "ae", "ö": "oe", "ü": "ue"}
+_GAP = r"[ _'-]{0,2}"
+# Words between a place and its code word that change nothing: "Wi-Fi GUEST password", "door OPENER code".
+_FILLERS = (
+    "guest, opener, access, entry, panel, system, digital, security, main, admin, unlock, temporary, personal, remote"
+)
+
+
+def _spellings(term: str) -> set[str]:
+    """A term folded, with `ss` for sharp s, and with `ue` for an umlaut."""
+    term = term.lower().replace("ß", "ss")
+    variants = {term, "".join(_UMLAUT.get(char, char) for char in term)}
+    return {_BLANK.join(filter(None, _SPLIT.split(folded(each)))) for each in variants}
+
+
+def _each(terms: Terms) -> Iterator[str]:
+    for words in terms.values():
+        for term in words.split(","):
+            yield from _spellings(term.strip())
+
+
+def _alternation(terms: Iterable[str]) -> str:
+    """One pattern for all terms, the longest first, that reads each letter once."""
+    tree: dict[str, dict] = {}  # type: ignore[type-arg]
+    for term in terms:
+        branch = tree
+        for char in term:
+            branch = branch.setdefault(char, {})
+        branch[""] = {}
+    return _pattern(tree)
+
+
+def _pattern(branch: dict[str, dict]) -> str:  # type: ignore[type-arg]
+    choices = [
+        (_GAP if char == _BLANK else re.escape(char)) + _pattern(branch[char]) for char in sorted(branch) if char
+    ]
+    if not choices:
+        return ""
+    joined = choices[0] if len(choices) == 1 else f"(?:{'|'.join(choices)})"
+    return f"(?:{joined})?" if "" in branch else joined
+
+
+_IDENTIFIERS = frozenset(term.replace(_BLANK, "") for term in _each(vocabulary.IDENTIFIERS))
+# What a code, a key or a password is called, whatever it opens.
+CODE_NAMES = frozenset(
+    term.replace(_BLANK, "") + plural
+    for table in (vocabulary.CODE_WORDS, vocabulary.NETWORK_KEYS)
+    for term in _each(table)
+    for plural in ("", "s")
+) | {"keypadnumber", "instruction", "instructions", "number"}
+_OWN = {
+    term.replace(_BLANK, ""): kind
+    for table in (vocabulary.FIELDS_ONLY, vocabulary.OF_THEIR_OWN)
+    for kind, terms in table.items()
+    for term in _each(terms)
+}
+_PLACES = {
+    term.replace(_BLANK, ""): kind for kind, terms in reversed(vocabulary.PLACES.items()) for term in _each(terms)
+}
+
+_place = _alternation({term for terms in vocabulary.PLACES.values() for term in _each(terms)})
+_network = _alternation(_each(vocabulary.NETWORKS))
+_code = _alternation(_each(vocabulary.CODE_WORDS))
+_key = _alternation({*_each(vocabulary.CODE_WORDS), *_each(vocabulary.NETWORK_KEYS)})
+_own = _alternation({term for terms in vocabulary.OF_THEIR_OWN.values() for term in _each(terms)})
+_field = _alternation({term for terms in vocabulary.FIELDS_ONLY.values() for term in _each(terms)})
+_link = _alternation(_each(vocabulary.LINKS))
+_filler = _alternation(_each({"en": _FILLERS}))
+
+_ENDING = "(?:'s|e?s|e?n)?"  # of plurals, and of German compounds: Garage-n-code, Eingang-s-code
+_LINKED = rf"(?:[ _'-]{{0,2}}(?:{_link})(?=[ _'-])){{0,4}}[ _'-]{{1,2}}(?:{_link}')?"
+
+
+def _secrets(own: str) -> str:
+    fill = rf"(?:{_GAP}(?:{_filler}))?{_GAP}"
+    return rf"""(?:
+        (?P<network1>{_network})(?:{_GAP}(?:{_network})){{0,2}}{fill}(?:{_key})s?
+      | (?P<place1>{_place}){_ENDING}(?:{_GAP}(?:{_place}){_ENDING}){{0,2}}{fill}(?:{_code})s?
+      | (?P<key>(?:{_key})s?){_LINKED}(?P<network2>{_network})
+      | (?P<code>(?:{_code})s?){_LINKED}(?P<place2>{_place}){_ENDING}
+      | (?P<own>{own})s?
+    )"""
+
+
+def _without_blanks(verbose: str) -> str:
+    """The layout's line breaks and indents out; other blanks are part of the pattern."""
+    return re.sub(r"\n\s*(\| )?", lambda found: "|" if found[1] else "", verbose)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word of the vocabulary in a text. `strength`: "secret" names a secret by itself; "place", "network" and "code"
+    are half of a name."""
+
+    start: int
+    end: int
+    kind: str
+    strength: str
+    starts_with_code: bool
+
+
+# The first letters of all terms: a look ahead at them passes over other words at once.
+_BEGINNING = 5
+_beginnings = _alternation(
+    term.partition(_BLANK)[0][:_BEGINNING]
+    for table in (
+        *vocabulary.PLACES.values(),
+        *vocabulary.OF_THEIR_OWN.values(),
+        vocabulary.NETWORKS,
+        vocabulary.CODE_WORDS,
+        vocabulary.NETWORK_KEYS,
+    )
+    for term in _each(table)
+)
+_HALVES = rf"(?P<half_network>{_network})|(?P<half_place>{_place}){_ENDING}|(?P<half_code>{_code})s?"
+_ANY = f"(?={_beginnings})(?:{_without_blanks(_secrets(_own))}|{_HALVES})"
+_MARKS = r"\[withheld: [^\]\n]{1,40}\]"
+IN_WORDS = re.compile(rf"{_MARKS}|(?<![a-z0-9]){_ANY}(?![a-z])")
+IN_HUMPS = re.compile(rf"{_MARKS}|{_ANY}")
+_FIELD = re.compile(rf"(?<![a-z0-9]){_without_blanks(_secrets(f'(?:{_own}|{_field})'))}(?![a-z])")
+
+
+def term_of(match: re.Match[str]) -> Term | None:
+    """None for one of our own marks."""
+    kind, strength = _kind_of(match)
+    if kind is None:
+        return None
+    return Term(match.start(), match.end(), kind, strength, match.lastgroup in ("place2", "network2", "half_code"))
+
+
+def _kind_of(match: re.Match[str]) -> tuple[str | None, str]:
+    group = match.lastgroup
+    if group is None:
+        return None, ""
+    if group in ("network1", "network2"):
+        return vocabulary.WIFI, "secret"
+    if group == "half_network":
+        return vocabulary.WIFI, "network"
+    if group == "half_code":
+        return "access code", "code"
+    kinds = _OWN if group == "own" else _PLACES
+    return _looked_up(kinds, match[group]), "place" if group == "half_place" else "secret"
+
+
+def _looked_up(kinds: dict[str, str], words: str) -> str:
+    return kinds[_SPLIT.sub("", words)]
+
+
+# In a sentence, and before a colon, these are too common to stand for their code.
+_TOO_COMMON = word_set(
+    """
+    lock portal porta porte puerta teclado tastiera clavier serrure schloss barrier barriera barreira barriere grille
+    red rete rede coffre tor portao hall cancela house network internet wireless router modem ssid wep hotspot box
+    reseau netzwerk broadband portachiavi cassetta nuki yale schlage kwikset igloohome ttlock tedee danalock
+    """
+)
+_OPEN_WITH_A_CODE = frozenset(vocabulary.PLACES) - {"entry code", "access code", "parking code", "building code"}
+_HALF_NAME = re.compile(rf"(?P<half_network>{_network})|(?P<half_place>{_place}){_ENDING}")
+_WORD = re.compile(r"[^\W_]+")
+
+
+def may_open_with_a_code(term: Term) -> bool:
+    """Whether this is a place that people open with a code."""
+    return term.kind in _OPEN_WITH_A_CODE
+
+
+@lru_cache(maxsize=8192)
+def may_have_a_code(group: str, words: str) -> bool:
+    """Whether half a name may have a code by itself: `house` has none, `red` is too common."""
+    if group == "half_place":
+        match = _HALF_NAME.fullmatch(words)
+        return match is None or match.lastgroup != group or _kind_of(match)[0] in _OPEN_WITH_A_CODE
+    return group != "half_network" or words not in _TOO_COMMON
+
+
+def opens_with_a_code(term: Term, words: str) -> bool:
+    """Whether a number after this place's name alone may be its code."""
+    return words not in _TOO_COMMON and (term.strength == "network" or may_open_with_a_code(term))
+
+
+@lru_cache(maxsize=8192)
+def place_of_words(words: str) -> str | None:
+    """The kind of code that a place has whose name is all that these words say."""
+    match = _HALF_NAME.fullmatch(words)
+    if match is None or words in _TOO_COMMON:
+        return None
+    kind, strength = _kind_of(match)
+    return kind if strength == "network" or kind in _OPEN_WITH_A_CODE else None
+
+
+_LOCKS = frozenset({"smart lock code", "lockbox code", "keypad code"})
+_DOORS = _LOCKS | {"door code", "gate code", "garage code", "safe code"}
+_HALF_NAMES = re.compile(rf"(?<![a-z0-9])(?:{_HALF_NAME.pattern})(?![a-z])")
+
+
+@lru_cache(maxsize=8192)
+def lock_of_words(words: str, *, or_door: bool) -> str | None:
+    """The kind of code that goes with a name which tells of a lock or a network: `smartlockId`, `ssid`."""
+    for match in _HALF_NAMES.finditer(words):
+        kind, strength = _kind_of(match)
+        if strength == "network" or kind in (_DOORS if or_door else _LOCKS):
+            return kind
+    return None
+
+
+def _is_identifier(words: str) -> bool:
+    return words.replace(" ", "").removesuffix("s") in _IDENTIFIERS
+
+
+@lru_cache(maxsize=8192)
+def kind_of_words(words: str, *, of_field: bool = False) -> str | None:
+    """The kind of secret that a name in folded words tells of; None where it is harmless. `of_field`: a name that a
+    program gave, where the code of a house is its identifier."""
+    match = _FIELD.search(words)
+    if match is None or (of_field and _is_identifier(match[0])):
+        return None
+    kind, _ = _kind_of(match)
+    before, behind = _WORD.findall(words[: match.start()]), _WORD.findall(words[match.end() :])
+    if not vocabulary.ABOUT_BEFORE.isdisjoint(before) or not vocabulary.ABOUT.isdisjoint(behind):
+        return None
+    if (match["code"] or match["key"]) and before and before[-1] in vocabulary.OTHER_CODES:
+        return None
+    return kind

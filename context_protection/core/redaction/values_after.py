@@ -1,0 +1,173 @@
+"""The value that follows a name in a text: "the door code, as of today, is 4711"."""
+
+import re
+from collections.abc import Iterator
+
+from context_protection.core.redaction import codes, phrases
+from context_protection.core.redaction.candidates import Candidates
+
+AWAY = 40  # characters between a name and its value
+SEVERAL = 12  # values after one name
+_BEHIND_FIRST = 140  # characters behind a name in which something of its first value stands
+
+_COPULA = phrases.COPULA
+OPENS = rf"(?:{phrases.OPENS})(?: sich)? (?:{phrases.WITH})"
+_JOINS = f"{_COPULA}|{phrases.WITH}|{OPENS}|{phrases.FILLERS}".replace(" ", r"\ ")
+_GLUE = re.compile(
+    rf"""[ \t_]+ | \([^()\n0-9"]{{0,60}}\) | <[^<>\n]{{0,120}}> | &(?:nbsp|quot|\#\d{{2,5}}|[a-z]{{2,6}});
+    | \*\*(?!\*) | [:=|>~*?/"'`(\[-]+
+    | (?:{_JOINS}|nr\.?|no\.(?=\ )|num\.?)(?![a-z0-9'])
+    """,
+    re.VERBOSE,
+)
+# A word behind a name that neither leads to a value nor is one: most names in sentences are passed over by this.
+OTHER_WORD = re.compile(rf"[ \t]+(?![ \t])(?!(?:{_JOINS}|nr|no|num)(?![a-z0-9']))[a-z]+(?![a-z])[.,;:!?]?(?:\s|\Z)")
+SAYS_SO = re.compile(rf"[:=|>]|(?<![a-z])(?:{_COPULA}|{OPENS})(?![a-z])|-(?=\s)|</t[dh]>|\n")
+_QUOTED_NAME = re.compile(rf"""["'][^"'\n]{{1,40}}["'] (?=(?:{_COPULA}) |[:=])""")
+_NUMBERING = re.compile(r"(?:'s)?[ _]?\#?\d{1,2}(?=\s*[:=)])")
+_LINE_BREAK = re.compile(r"[ \t]*\r?\n[ \t]*(?:\r?\n[ \t]*)?(?:[-*•>+][ \t]+|\d{1,2}[.)][ \t]+)?")
+_END_OF_LISTED = re.compile(r" ?[,;()]|[.]?(?:\s*\n|$)")
+_ALONE = re.compile(r"[*_\"'`).,;! \t|]*(?:<[^<>\n]{0,40}>[ \t]*)*(?:\r?\n|$)")
+_WORD = re.compile(r"[^\s]+")
+_WITH_CARE = "\"'="  # quotes may hold a name or a value, and source code assigns
+# The full stop stands first, so that `re` passes over all other characters at once.
+_SENTENCE_END = re.compile(
+    r"[.!?;](?=\s|$|<)(?<!\b[dmh]r.)(?<!\bms.)(?<!\b[mf].)(?<!\bfr.)(?<!\bmme.)(?<!\bmrs.)(?<!\bs[rt].)(?<!\bsra.)"
+    r"(?<!\bsig.)"
+)
+_CONJUNCTION = r"\b(?:or|and|then|oder|und|ou|et|y|o|e|ed)\b"
+_AND = re.compile(
+    rf"(?:\s*\([^()\n]{{0,24}}\))?"
+    rf"(?:[*_\"'` ]{{0,3}}(?:[,;/|+&]|{_CONJUNCTION})[ ]{{0,2}}|[ \t]*\r?\n[ \t]*(?:[-*•][ \t]+)?){{1,2}}"
+    rf"(?:[a-z]{{2,14}}[ :]{{1,2}}){{0,2}}[*_\"'`#]{{0,2}}(?=[\d#*\"'a-z\[])"
+)
+
+Value = tuple[int, int]  # start, end
+Stop = tuple[int, Value | None]  # where a walk over words ends, and the value there
+
+
+def values_after(
+    low: str, candidates: Candidates, at: int, *, loose: bool, says_so: re.Pattern[str] | None = None
+) -> Iterator[Value]:
+    """The value that follows a name, and those that follow it: "codes are 1234 and 5678"."""
+    if not loose and OTHER_WORD.match(low, at):
+        return
+    value = _first_value(low, candidates, at, loose=loose, says_so=says_so)
+    for _ in range(SEVERAL):
+        if value is None:
+            return
+        start, end = value
+        if not codes.MASKED.match(low, start):
+            yield value
+        value = _next_value(low, start, end)
+
+
+def _first_value(
+    low: str, candidates: Candidates, at: int, *, loose: bool, says_so: re.Pattern[str] | None
+) -> Value | None:
+    if not candidates.are_between(at, at + _BEHIND_FIRST):
+        return None
+    begin, direct, broken = at, True, False
+    if numbering := _NUMBERING.match(low, at):
+        at = numbering.end()
+    limit = at + AWAY
+    while at < min(limit, len(low)):
+        if not direct:
+            at, value = _next_loose(low, candidates, at)
+            if at >= min(limit, len(low)):
+                return None
+            if low[at] not in _WITH_CARE:
+                return value
+        if (named := _QUOTED_NAME.match(low, at)) and not SAYS_SO.search(low, begin, at):
+            at, limit = named.end(), named.end() + AWAY  # the name of what the code is for
+            continue
+        if masked := codes.MASKED.match(low, at):
+            return masked.span()
+        value = _value_here(low, at, direct=direct)
+        if value and not direct and codes.in_quotes(low, *value) and not SAYS_SO.search(low, begin, at):
+            return None
+        if value and (not broken or (SAYS_SO.search(low, begin, at) and _stands_alone(low, value, begin))):
+            if says_so is None or says_so.search(low, begin, at):
+                return value
+            return None
+        step = _GLUE.match(low, at) if direct else None
+        if step:
+            limit += len(step[0]) if step[0][0] in "<(&" else 0
+        elif direct and not broken and (step := _LINE_BREAK.match(low, at)):
+            broken = True
+        elif not direct and low[at] == "=" and ":" in low[begin:at]:
+            return None  # source code: `pin: str, code: int = 404`
+        elif loose and not broken and (step := _WORD.match(low, at)):
+            if _SENTENCE_END.search(low, at, step.end() + 1):
+                return None
+            direct = False
+        if step is None:
+            return None
+        at = step.end()
+    return None
+
+
+def _next_loose(low: str, candidates: Candidates, at: int) -> Stop:
+    """Where the words from `at` on lead to: a value, what has to be read WITH_CARE, or the end of what may be read. The
+    names of one sentence share the way, so that no word is read twice."""
+    passed: list[int] = []
+    stop: Stop | None = None
+    while stop is None and (stop := candidates.stops.get(at)) is None:
+        passed.append(at)
+        at, stop = _loose_step(low, at)
+    candidates.stops.update(dict.fromkeys(passed, stop))
+    return stop
+
+
+def _loose_step(low: str, at: int) -> tuple[int, Stop | None]:
+    """The next place to look at, or where the way ends."""
+    nothing = len(low), None
+    if low[at : at + 1].isspace():
+        at += 1
+        return at, None if low[at - 1] in " \t" and not low[at : at + 1].isspace() else nothing
+    if at == len(low):
+        return at, nothing
+    if low[at] in _WITH_CARE:
+        return at, (at, None)
+    masked = codes.MASKED.match(low, at)
+    if value := masked.span() if masked else _value_here(low, at, direct=False):
+        return at, (at, value)
+    end = at + len(_WORD.match(low, at)[0])  # type: ignore[index]
+    return end, nothing if _SENTENCE_END.search(low, at, end + 1) else None
+
+
+def _value_here(low: str, at: int, *, direct: bool) -> Value | None:
+    if low[at] in " \t\n":
+        return None
+    value = codes.value_at(low, at, direct=direct)
+    if value is None:
+        return None
+    fits = codes.is_direct_value if direct else codes.is_loose_value
+    return value if fits(low, *value) else None
+
+
+def _stands_alone(low: str, value: Value, begin: int) -> bool:
+    return _ALONE.match(low, value[1]) is not None or re.search(_COPULA, low[begin : value[0]]) is not None
+
+
+def _next_value(low: str, start: int, end: int) -> Value | None:
+    between = _AND.match(low, end)
+    if between is None:
+        return None
+    at = between.end()
+    if masked := codes.MASKED.match(low, at):
+        return masked.span()
+    if at and low[at - 1] in "\"'":
+        at -= 1
+    value = codes.value_at(low, at, direct=False)
+    if value is None or not (codes.is_loose_value(low, *value) or _is_listed(low, (start, end), value)):
+        return None
+    alike = codes.is_number(low, start, end) <= codes.is_number(low, *value)
+    alone = "\n" not in between[0] or _ALONE.match(low, value[1])
+    return value if alike and alone else None
+
+
+def _is_listed(low: str, before: Value, value: Value) -> bool:
+    """Codes: X1234 (front), Y99 (back)."""
+    is_short = codes.is_mixed(low[slice(*before)]) and codes.is_short_mixed(low[slice(*value)])
+    return is_short and _END_OF_LISTED.match(low, value[1]) is not None

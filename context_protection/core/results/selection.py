@@ -1,0 +1,185 @@
+"""A part of a stored result: by path, by rows.
+
+A path goes down by names and indexes: `guest.notes`, `items[0].name`, `items.0.name`; `items.*.name` is the list of all
+names, null where an element has none. Names that hold dots are found as well: the longest name that fits is taken.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from context_protection.core import field_selection
+from context_protection.core.errors import InvalidArgument, nearest, shown
+
+MOST_PATH_CHARS = 500
+MOST_STARS = 5
+_INDEX = re.compile(r"(?:\[(?P<in_brackets>\d{1,9}|\*)\]|(?P<plain>\d{1,9}|\*)(?=[.\[]|$))\.?", re.ASCII)
+_ROWS = re.compile(r"\s*(\d{1,9})\s*(?:(-)\s*(\d{1,9})\s*)?", re.ASCII)
+
+
+def pick(value: Any, *, path: str | None = None, rows: str | int | None = None) -> Any:
+    """The asked part of `value`.
+
+    Of a list, `rows` chooses first (from 0: "10-20" gives these rows, "5" that row itself) and `path` goes on in each;
+    of an object, `path` leads to the list that `rows` chooses from. Raises InvalidArgument for what is not there.
+    """
+    span = None if rows is None else _Span.of(rows)
+    if span is None:
+        return _at(value, path)
+    if not isinstance(value, list):
+        return span.of_rows(_at(value, path))
+    chosen = span.of_rows(value)
+    return _at(chosen, path if span.single or path is None else f"*.{path}")
+
+
+# -- Rows -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    first: int
+    last: int
+    single: bool
+    asked: str
+
+    @classmethod
+    def of(cls, rows: str | int) -> "_Span":
+        match = _ROWS.fullmatch(str(rows))
+        span = cls(int(match[1]), int(match[3] or match[1]), match[2] is None, str(rows)) if match else None
+        if span is None or span.last < span.first:
+            raise _wrong_rows(rows, "rows is not a range.", "a row such as 5, or rows such as 10-20; the first is 0")
+        return span
+
+    def of_rows(self, value: Any) -> Any:
+        """These rows of `value`, which must be a list that has them."""
+        if not isinstance(value, list):
+            raise _wrong_rows(self.asked, f"rows asks for rows of {_kind(value)}.", "a path that leads to a list")
+        if self.last >= len(value):
+            there = f"0 to {len(value) - 1}" if value else "none: the list is empty"
+            raise _wrong_rows(self.asked, f"rows goes past the end of {len(value):,} rows.", there)
+        return value[self.first] if self.single else value[self.first : self.last + 1]
+
+
+def _wrong_rows(rows: Any, message: str, expected: str) -> InvalidArgument:
+    return InvalidArgument(
+        message,
+        reason="invalid_rows",
+        parameter="rows",
+        value=rows,
+        expected=expected,
+        suggestion="Rows count from 0, as in the hits of a search.",
+    )
+
+
+# -- Path -------------------------------------------------------------------------------------------
+
+
+class _Missing(Exception):
+    """The path does not go on: from `value`, which stands at `path[:end]`."""
+
+    def __init__(self, value: Any, end: int) -> None:
+        super().__init__(end)
+        self.value, self.end = value, end
+
+
+def _at(value: Any, path: str | None) -> Any:
+    if path is None:
+        return value
+    if not 0 < len(path) <= MOST_PATH_CHARS or path.count("*") > MOST_STARS:
+        expected = f"1 to {MOST_PATH_CHARS} characters, with at most {MOST_STARS} *"
+        raise _wrong_path(path, "path is empty, or too long.", expected, "Leave path out for the whole.")
+    try:
+        return _follow(value, path, 0)
+    except _Missing as missing:
+        raise _not_there(path, missing) from None
+
+
+def _follow(value: Any, path: str, start: int) -> Any:
+    """What stands at `path` from character `start` on. Raises _Missing."""
+    while start < len(path):
+        if isinstance(value, dict) and (name := _longest_name(value, path[start:])) is not None:
+            value, start = value[name], _after(path, start + len(name))
+        elif isinstance(value, list) and (step := _INDEX.match(path, start)):
+            index = step["in_brackets"] or step["plain"]
+            if index == "*":
+                return _each(value, path, start, step.end())
+            if int(index) >= len(value):
+                raise _Missing(value, start)
+            value, start = value[int(index)], step.end()
+        else:
+            raise _Missing(value, start)
+    return value
+
+
+def _each(elements: Sequence[Any], path: str, start: int, rest: int) -> list[Any]:
+    """The rest of the path within each; null where it leads nowhere. Raises _Missing where it leads nowhere in all."""
+    found: list[Any] = []
+    missing: list[_Missing] = []
+    for element in elements:
+        try:
+            found.append(_follow(element, path, rest))
+        except _Missing as error:
+            found.append(None)
+            missing.append(error)
+    denied = next((error for error in missing if error.value is not None), None)
+    if denied is not None and len(missing) == len(elements):
+        raise denied
+    return found
+
+
+def _longest_name(value: Collection[str], rest: str) -> str | None:
+    fitting = (name for name in value if rest.startswith(name) and rest[len(name) : len(name) + 1] in ("", ".", "["))
+    return max(fitting, key=len, default=None)
+
+
+def _after(path: str, end: int) -> int:
+    return end + 1 if path[end : end + 1] == "." else end
+
+
+def _not_there(path: str, missing: _Missing) -> InvalidArgument:
+    before, rest = path[: missing.end].rstrip("."), path[missing.end :]
+    where = f"at {shown(before)!r}" if before else "at the top"
+    match missing.value:
+        case dict() as names:
+            name = re.split(r"[.\[]", rest, maxsplit=1)[0]
+            close = nearest(name, names)
+            suggestion = f"Did you mean {shown(f'{before}.{close}' if before else close)}?" if close else ""
+            message = f"path names {shown(name)!r}, which does not exist {where}."
+            return _wrong_path(path, message, f"any of: {_listed(names)}", suggestion or "Choose from those listed.")
+        case list() as elements if elements:
+            last = f"{before}[{len(elements) - 1}]"
+            expected = f"an index, {before}[0] to {last}, or * for each"
+            return _wrong_path(path, f"path is {where} in a list.", expected, "Give an index there, or *.")
+        case value:
+            message = f"path goes on {where}, where {_kind(value)} stands."
+            return _wrong_path(path, message, "a path that ends there", f"Ask for path={shown(before)}.")
+
+
+def _wrong_path(path: str, message: str, expected: str, suggestion: str) -> InvalidArgument:
+    return InvalidArgument(
+        message, reason="invalid_path", parameter="path", value=path, expected=expected, suggestion=suggestion
+    )
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true or false"
+        case str():
+            return "a text"
+        case int() | float():
+            return "a number"
+        case dict():
+            return "an object"
+        case _:
+            return "a list" if value else "an empty list"
+
+
+def _listed(names: Collection[str]) -> str:
+    """The names, as many as an error can hold."""
+    listed = ", ".join(str(shown(name)) for name in list(names)[: field_selection.LISTED_NAMES])
+    cut = len(names) > field_selection.LISTED_NAMES or len(listed) > field_selection.LISTED_CHARS
+    return listed[: field_selection.LISTED_CHARS] + (" …" if cut else "")

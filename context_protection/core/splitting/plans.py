@@ -1,0 +1,171 @@
+"""What the plan of a text depends on, and plans that are kept because the text is too long to be planned in a call."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from context_protection.core import tokens
+from context_protection.core.budget import GUARD, MARGIN, dumps, length, most_chars
+from context_protection.core.errors import UPSTREAM, CallError
+from context_protection.core.policy import Policy
+from context_protection.core.splitting.chunks import LINE_CONTENT, Chunk, ChunkPlan, Limits, TextForm, utf8_length
+
+AROUND = 500  # tokens that an envelope takes beside its content
+UNBOUNDED = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class Cutting:
+    """All that a plan depends on, beside the text: equal cuttings cut equally. `lines` holds for line content,
+    `tokens` for the rest; `cap` in Claude's tokens and `chars` in characters of JSON for every chunk."""
+
+    form: TextForm
+    lines: int
+    tokens: int
+    cap: int
+    chars: int
+
+    @classmethod
+    def of(cls, form: TextForm, policy: Policy, *, bounded: bool = True, beside: bytes = b"") -> "Cutting":
+        """By the policy's sizes; what is not `bounded` is divided by the hard cap alone. `beside` is JSON that each
+        answer carries with its chunk."""
+        by_lines = form in LINE_CONTENT
+        return cls(
+            form=form,
+            lines=policy.chunk_size if bounded and by_lines else UNBOUNDED,
+            tokens=policy.chunk_tokens if bounded and not by_lines else UNBOUNDED,
+            cap=policy.hard_cap - AROUND - _cost(beside),
+            chars=most_chars(policy) - AROUND * 4 - length(beside),
+        )
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(
+            lines=self.lines,
+            tokens=self.tokens,
+            cap=self.cap,
+            measure=tokens.formula,
+            weigh=_Scale(self.cap, self.chars),
+        )
+
+
+def _cost(data: bytes) -> int:
+    return int(tokens.claude.count(data.decode()) * MARGIN) + 1 if data else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """Weighs a raw chunk as what it costs in the body that leaves, in Claude's tokens: counted where it is near the
+    cap, estimated where it is not, by its bytes alone where it is far below."""
+
+    cap: int
+    chars: int
+
+    def __call__(self, content: str) -> int:
+        escaped = dumps(content).decode()
+        return max(self._tokens(escaped), len(escaped) * self.cap // self.chars)
+
+    def _tokens(self, escaped: str) -> int:
+        if (rough := tokens.guarded(escaped)) * 2 <= self.cap:
+            return rough
+        count = tokens.claude.estimate(escaped)
+        if self.cap / GUARD < count <= self.cap * GUARD:
+            count = tokens.claude.count(escaped)
+        return int(count * MARGIN) + 1
+
+
+class TextGone(LookupError):
+    """A version of a text, or its plan, is no longer kept."""
+
+
+class KeptPlan(Protocol):
+    """A plan that all processes share, read block by block. Raises TextGone."""
+
+    @property
+    def chunks(self) -> int: ...
+
+    def block_of(self, chunk: int) -> tuple[int, ChunkPlan]:
+        """The block in which this chunk is, and the number of the block's first."""
+
+    def block_at(self, char: int) -> tuple[int, ChunkPlan]:
+        """The same by a character of the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """A plan that is being made in the background: the share that is done, 0 to 1, and the seconds that are left."""
+
+    done: float
+    seconds: int
+
+
+class Indexing(CallError):
+    """The text is long, and where it is cut is not known yet."""
+
+    code: ClassVar[int] = UPSTREAM
+    status: ClassVar[int] = 503
+
+
+def indexing(making: Making, lines_at_once: int, **asked: Any) -> Indexing:
+    """`asked`: the parameter, and its value, that ask for more than can be answered yet."""
+    return Indexing(
+        f"The text is being divided into chunks: {making.done:.0%} is done, about {making.seconds} seconds are left.",
+        reason="indexing",
+        expected=f"the same call in {making.seconds} seconds, or about {lines_at_once:,} lines at once",
+        suggestion="Read lines now with startLine and endLine, or call again later.",
+        retry_after=making.seconds,
+        **asked,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """The chunks of a kept plan that hold the characters `start` to `end`, which are the lines `start_line` to
+    `end_line`: `total` chunks from the plan's `first` on, the outer two clipped."""
+
+    start: int
+    end: int
+    start_line: int
+    end_line: int
+    first: int
+    total: int
+
+    @classmethod
+    def of(cls, plan: KeptPlan, start: int, end: int, start_line: int, end_line: int) -> "Excerpt":
+        first, last = _number_at(plan, start), _number_at(plan, end - 1)
+        return cls(start, end, start_line, end_line, first, last - first + 1)
+
+    def _span(self, block: ChunkPlan, inside: int) -> tuple[int, int]:
+        start, end = block.span(inside)
+        return max(start, self.start), min(end, self.end)
+
+    def chunk(self, plan: KeptPlan, index: int, read: Callable[[int, int], str]) -> Chunk:
+        """The excerpt's chunk `index`; `read` gives characters of the text. Raises TextGone."""
+        first, block = plan.block_of(self.first + index)
+        inside = self.first + index - first
+        content = read(*self._span(block, inside))
+        return Chunk(
+            content,
+            index,
+            self.total,
+            max(block.first_lines[inside], self.start_line),
+            min(block.last_lines[inside], self.end_line),
+            block.total_lines,
+            utf8_length(content),
+        )
+
+    def start_of(self, plan: KeptPlan, index: int) -> int:
+        """The first character of the excerpt's chunk `index`. Raises TextGone."""
+        first, block = plan.block_of(self.first + index)
+        return self._span(block, self.first + index - first)[0]
+
+
+def chunk_start(plan: KeptPlan, char: int) -> int:
+    """The first character of the chunk that holds this one. Raises TextGone."""
+    _, block = plan.block_at(char)
+    return block.cuts[block.at(char)]
+
+
+def _number_at(plan: KeptPlan, char: int) -> int:
+    first, block = plan.block_at(char)
+    return first + block.at(char)

@@ -1,0 +1,118 @@
+"""What redaction has left in an answer: by its masks the answer says what it withholds, and telemetry counts it.
+
+The masks themselves are the record of what was withheld: they stay with the data in the database, in snapshots and in
+stored results, so that nothing has to travel beside it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from context_protection.core.redaction import is_secret, kinds_of_path, path_kind
+from context_protection.core.redaction.folding import compact
+
+MARK = "[withheld: "
+NAMED_PATHS, NAMED_CHARS = 40, 80
+_MASK = re.compile(r"\[withheld: ([A-Za-z][A-Za-z -]{0,39})\]")
+
+How = Literal["field", "pair", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """One field whose value was masked, or in whose text something was. `path` has `*` for any element of a list."""
+
+    path: str
+    kind: str
+    how: How
+
+
+Counts = Mapping[Withheld, int]
+NOTHING_WITHHELD: Counts = {}
+
+
+def withheld_in(value: Any) -> Counts:
+    """The masks in a JSON value, in its order, with how often each occurs."""
+    found: Counter[Withheld] = Counter()
+    waiting: list[tuple[str, Any]] = [("", value)]
+    while waiting:
+        path, at = waiting.pop()
+        if isinstance(at, str):
+            if MARK in at:
+                found.update(Withheld(path, kind, _how(at, path)) for kind in _MASK.findall(at))
+        elif isinstance(at, dict):
+            below = f"{path}." if path else ""
+            waiting += [(f"{below}{key}", each) for key, each in reversed(at.items()) if _may_hold(each)]
+        elif isinstance(at, list):
+            below = f"{path}.*" if path else "*"
+            waiting += [(below, each) for each in reversed(at) if _may_hold(each)]
+    return found
+
+
+def withheld_in_rows(rows: Iterable[Mapping[str, Any]]) -> Counts:
+    """The same of a list's rows, by the paths in a row."""
+    found: Counter[Withheld] = Counter()
+    for row in rows:
+        found.update(withheld_in(row))
+    return found
+
+
+def withheld_in_text(text: str) -> Counts:
+    return Counter(Withheld("", kind, "text") for kind in _MASK.findall(text)) if MARK in text else NOTHING_WITHHELD
+
+
+def _may_hold(value: Any) -> bool:
+    return isinstance(value, (dict, list)) or (isinstance(value, str) and MARK in value)
+
+
+def _how(text: str, path: str) -> How:
+    if not _MASK.fullmatch(text):
+        return "text"
+    return "field" if path_kind(path) else "pair"
+
+
+def is_withheld(path: str, reveal: Collection[str]) -> bool:
+    """Whether a name, or any step of a dotted path, is that of a secret which is not revealed (as of `redact`)."""
+    steps = path.split(".")
+    secret = [number for number, kind in enumerate(kinds_of_path(path), start=1) if kind is not None]
+    if not secret:
+        return len(steps) > 1 and is_secret(path) and compact(path) not in _folded(frozenset(reveal))
+    revealed = _folded(frozenset(reveal))
+    return not all(_is_revealed(steps[:number], revealed) for number in secret)
+
+
+def _is_revealed(steps: Sequence[str], revealed: Collection[str]) -> bool:
+    names = [compact(step) for step in steps if step != "*"]
+    return any(name in revealed for name in names) or ".".join(names) in revealed
+
+
+@lru_cache(maxsize=1024)
+def _folded(reveal: frozenset[str]) -> frozenset[str]:
+    return frozenset(".".join(map(compact, name.split("."))) for name in reveal)
+
+
+def note(paths: Iterable[str]) -> dict[str, list[str]]:
+    """`meta.withheld`: what was kept back, by path; of very many or very long ones, the first and how many more."""
+    every = list(dict.fromkeys(paths))
+    if not every:
+        return {}
+    named = [path if len(path) <= NAMED_CHARS else f"{path[:NAMED_CHARS]}…" for path in every[:NAMED_PATHS]]
+    more = [f"… and {len(every) - NAMED_PATHS:,} more"] if len(every) > NAMED_PATHS else []
+    return {"withheld": named + more}
+
+
+def paths(found: Counts) -> list[str]:
+    return list(dict.fromkeys(each.path for each in found))
+
+
+def advice(names: Sequence[str], found: Counts) -> list[str]:
+    """What `meta.notes` says where a withheld field was asked for by name."""
+    wholly = {each.path for each in found if each.how != "text"}
+    asked = [name for name in names if name in wholly]
+    return [f"{', '.join(asked)[:NAMED_CHARS]}: {HOW_TO_REVEAL}"] if asked else []
+
+
+HOW_TO_REVEAL = 'withheld from this API key; an operator can allow a field under "Revealed fields" of the key.'

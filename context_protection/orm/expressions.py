@@ -1,0 +1,253 @@
+"""A column's values in SQL: out of the database's own columns, or out of the JSON text that holds upstream's object.
+
+Both databases give the same for the same row, and the same as memory does: what is not of the asked type is null, and
+nothing raises. Names and values are parameters, never SQL. On SQLite the functions are those of memory (sqlite.py).
+"""
+
+from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import BooleanField, DateField, F, Field, Func, Value
+
+from context_protection.core.query.aggregates import Bucket, Metric, Reduction
+from context_protection.core.query.columns import MIDNIGHT, MOMENT_PATTERN, AskedColumn, Type, as_json, fold
+from context_protection.core.query.conditions import Condition, Op
+
+WHOLE = "data"  # the text column that holds the upstream object
+
+Compiled = tuple[str, tuple[Any, ...]]
+
+
+def value(column: AskedColumn, as_type: Type) -> Func:
+    """The column's value, read as the type (columns.Type): numbers exact, dates and moments as texts, ANY as JSON."""
+    if column.column:
+        return _Stored(column.column, column.type, as_type)
+    if column.convert:
+        raise TypeError(
+            f"{column.name} is converted: in a database it needs a column that holds what it is converted to"
+        )
+    return _Upstream(column.source, as_type)
+
+
+class _Plain(Func):
+    """An expression whose values come as the driver gives them: no conversion by Django, which would round."""
+
+    output_field: Any = Field()
+
+    def _compiled(self, compiler: Any) -> list[Compiled]:
+        parts = [compiler.compile(expression) for expression in self.get_source_expressions()]
+        return [(sql, tuple(parameters)) for sql, parameters in parts]
+
+
+# -- Reading ----------------------------------------------------------------------------------------
+
+
+class _Stored(_Plain):
+    """A database column. Floats become exact numbers by way of their shortest text, as memory reads them."""
+
+    def __init__(self, column: str, column_type: Type, as_type: Type) -> None:
+        super().__init__(F(column))
+        self.column_type, self.as_type = column_type, as_type
+
+    def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Compiled:
+        ((column, parameters),) = self._compiled(compiler)
+        if self.column_type is Type.MOMENT:
+            return f"substr({column}, 1, {10 if self.as_type is Type.DATE else 19})", parameters
+        return column, parameters
+
+    def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> Compiled:
+        ((column, parameters),) = self._compiled(compiler)
+        match self.column_type:
+            case Type.NUMBER:
+                return f"({column})::text::numeric", parameters
+            case Type.DATE:
+                return f"to_char({column}, 'YYYY-MM-DD')", parameters
+            case Type.MOMENT:
+                form = "YYYY-MM-DD" if self.as_type is Type.DATE else "YYYY-MM-DD HH24:MI:SS"
+                return f"to_char({column} AT TIME ZONE 'UTC', '{form}')", parameters
+            case _:
+                return column, parameters
+
+
+# jsonb cannot hold a NUL: it is read as U+FFFD. An escaped backslash before u0000 is none.
+_JSON = (
+    r"(CASE WHEN strpos({0}, '\u0000') = 0 THEN {0}::jsonb"
+    r" ELSE regexp_replace({0}, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\ufffd', 'g')::jsonb END)"
+)
+# Each names the JSON once, because parsing it is what costs; OFFSET keeps Postgres from copying it to each use.
+_TEXT = "(jsonb_path_query_first({0}, 'strict $ ? (@.type() == \"string\")') #>> '{{}}')"
+_READ = {
+    Type.TEXT: _TEXT,
+    Type.NUMBER: "(jsonb_path_query_first({0}, 'strict $ ? (@.type() == \"number\")') #>> '{{}}')::numeric",
+    Type.BOOLEAN: "(CASE ({0})::text WHEN 'true' THEN true WHEN '1' THEN true WHEN '1.0' THEN true"
+    " WHEN 'false' THEN false WHEN '0' THEN false WHEN '0.0' THEN false END)",
+    Type.DATE: f"left(substring({_TEXT} from {{1}}), 10)",
+    Type.MOMENT: f"rpad(replace(substring({_TEXT} from {{1}}), 'T', ' '), 19, '{MIDNIGHT}')",
+    Type.ANY: "(SELECT CASE jsonb_typeof(found) WHEN 'object' THEN '\"(object)\"'::jsonb"
+    " WHEN 'array' THEN '\"(list)\"'::jsonb WHEN 'null' THEN NULL ELSE found END"
+    " FROM (SELECT {0} AS found OFFSET 0) AS once)",
+}
+
+
+class _Upstream(_Plain):
+    """What upstream's object has under a name or a dotted path."""
+
+    def __init__(self, name: str, as_type: Type) -> None:
+        super().__init__(F(WHOLE))
+        self.name, self.as_type = name, as_type
+
+    def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Compiled:
+        ((data, _none),) = self._compiled(compiler)
+        return f"asked_value({data}, %s, %s)", (self.name, self.as_type.value)
+
+    def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> Compiled:
+        ((data, _none),) = self._compiled(compiler)
+        found, names = self._at(_JSON.format(data))
+        return _READ[self.as_type].format(found, f"'{MOMENT_PATTERN}'"), names
+
+    def _at(self, json: str) -> Compiled:
+        """`->` finds names of objects alone, where `#>` would find places in lists too."""
+        steps = self.name.split(".")
+        if len(steps) == 1:
+            return f"({json} -> %s::text)", (self.name,)
+        path = " -> ".join(["%s::text"] * len(steps))
+        return f"COALESCE({json} -> %s::text, {json} -> {path})", (self.name, *steps)
+
+
+class Bucketed(_Plain):
+    """The span that a date or moment, as `value` gives it, is in."""
+
+    def __init__(self, moment: Func, bucket: Bucket) -> None:
+        super().__init__(moment)
+        self.bucket = bucket
+
+    def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Compiled:
+        ((moment, parameters),) = self._compiled(compiler)
+        return f"asked_bucket({moment}, %s)", (*parameters, self.bucket.value)
+
+    def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> Compiled:
+        ((moment, parameters),) = self._compiled(compiler)
+        return _SPANS[self.bucket].format(moment), parameters
+
+
+_SPANS = {
+    Bucket.HOUR: "replace(left({0}, 13), ' ', 'T')",
+    Bucket.DAY: "left({0}, 10)",
+    Bucket.WEEK: "to_char(left({0}, 10)::date, 'IYYY-\"W\"IW')",
+    Bucket.MONTH: "left({0}, 7)",
+    Bucket.QUARTER: "to_char(left({0}, 10)::date, 'YYYY-\"Q\"Q')",
+    Bucket.YEAR: "left({0}, 4)",
+}
+
+
+class InCodePoints(_Plain):
+    """A text that sorts by its code points, whatever the database's collation is."""
+
+    template = "%(expressions)s"
+
+    def as_postgresql(self, compiler: Any, connection: Any, **extra: Any) -> Compiled:
+        sql, parameters = self.as_sql(compiler, connection, template='(%(expressions)s COLLATE "C")', **extra)
+        return sql, tuple(parameters)
+
+
+# -- Comparing --------------------------------------------------------------------------------------
+
+
+def comparison(condition: Condition) -> "_Comparison":
+    """The condition in SQL: true for the rows of which it holds."""
+    if condition.op is Op.ISNULL:
+        template = "{0} IS NULL" if condition.value else "{0} IS NOT NULL"
+        return _Comparison(_compared(condition), sqlite=template, postgresql=template)
+    values = condition.value if isinstance(condition.value, tuple) else (condition.value,)
+    sqlite, postgresql = _COMPARED[condition.op]
+    wanted = [_wanted(condition, each) for each in values]
+    return _Comparison(_compared(condition), *wanted, sqlite=sqlite, postgresql=postgresql)
+
+
+_SIGNS = {Op.EQ: "=", Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<="}
+# For SQLite and for Postgres. ICU's letters are those of Python, whatever the database's collation is.
+_COMPARED = {op: (f"{{0}} {sign} {{1}}",) * 2 for op, sign in _SIGNS.items()} | {
+    Op.NE: ("{0} IS NOT {1}", "{0} IS DISTINCT FROM {1}"),
+    Op.IN: ("{0} IN ({1})", "{0} IN ({1})"),
+    Op.CONTAINS: ("asked_contains({0}, {1})", 'strpos(upper(lower({0} COLLATE "und-x-icu")), {1}) > 0'),
+}
+
+
+class _Comparison(_Plain):
+    output_field = BooleanField()
+    conditional = True
+
+    def __init__(self, compared: Any, *wanted: Value, sqlite: str, postgresql: str) -> None:
+        super().__init__(compared, *wanted)
+        self.templates = {"sqlite": sqlite, "postgresql": postgresql}
+
+    def as_sql(self, compiler: Any, connection: Any, *_: Any, **__: Any) -> Compiled:
+        (compared, first), *wanted = self._compiled(compiler)
+        sql = self.templates[connection.vendor].format(compared, ", ".join(each for each, _ in wanted))
+        return f"({sql})", (*first, *(value for _, values in wanted for value in values))
+
+
+class _Number(Value):
+    """An exact number; SQLite, which has none, gets the nearest of its own."""
+
+    def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Compiled:
+        return "%s", (as_json(self.value),)
+
+
+def _compared(condition: Condition) -> Any:
+    column = condition.column
+    # A bare column where it compares as it is, so that its index serves.
+    found = F(column.column) if column.column and column.type is not Type.MOMENT else value(column, condition.type)
+    by_order = condition.op in (Op.GT, Op.GTE, Op.LT, Op.LTE)
+    return InCodePoints(found) if by_order and condition.type is Type.TEXT else found
+
+
+def _wanted(condition: Condition, each: Any) -> Value:
+    if condition.op is Op.CONTAINS:
+        return Value(fold(each), output_field=Field())
+    if isinstance(each, Decimal):
+        return _Number(each, output_field=Field())
+    if condition.column.column and condition.column.type is Type.DATE:
+        return Value(date.fromisoformat(each), output_field=DateField())
+    return Value(each, output_field=Field())
+
+
+# -- Reducing ---------------------------------------------------------------------------------------
+
+
+def reduced(metric: Metric, values: Sequence[str], vendor: str) -> list[Compiled]:
+    """What the database reckons for a metric out of columns that hold its values, one for each of its types."""
+    if not values:
+        return [("count(*)", ())]
+    name, sum_ = values[0], "asked_sum" if vendor == "sqlite" else "sum"
+    match metric.reduction:
+        case Reduction.COUNT:
+            return [(f"count({name})", ())]
+        case Reduction.COUNT_DISTINCT:
+            return [(f"count(DISTINCT {name})", ())]
+        case Reduction.SUM:
+            return [(f"{sum_}({name})", ())]
+        case Reduction.AVG:
+            return [(f"{sum_}({name})", ()), (f"count({name})", ())]
+        case Reduction.MIN | Reduction.MAX:
+            typed = zip(values, metric.types, strict=True)
+            return [(f"{metric.reduction}({_by_code_point(each, of, vendor)})", ()) for each, of in typed]
+        case Reduction.PERCENTILE:
+            return [_percentile(name, metric.fraction, vendor)]
+
+
+def _by_code_point(name: str, as_type: Type, vendor: str) -> str:
+    return f'{name} COLLATE "C"' if vendor == "postgresql" and as_type is not Type.NUMBER else name
+
+
+def _percentile(name: str, fraction: Decimal, vendor: str) -> Compiled:
+    """Postgres' own percentile_cont knows only floats."""
+    if vendor == "sqlite":
+        return f"asked_percentile({name}, %s)", (str(fraction),)
+    rank = f"(%s::numeric * (count({name}) - 1))"
+    ranked = f"(array_agg({name} ORDER BY {name}))"  # nulls are last, behind every rank
+    low, high = f"{ranked}[floor({rank})::int + 1]", f"{ranked}[ceil({rank})::int + 1]"
+    sql = f"({low} + ({high} - {low}) * ({rank} - floor({rank})))"
+    return sql, (fraction,) * sql.count("%s")

@@ -1,0 +1,297 @@
+"""A database list as the rows of a walk.
+
+Up to SNAPSHOT_ROWS rows, and in any order that can change meanwhile, the walk keeps the rows' keys: whatever is
+written later, each is returned once, in order. A larger list in the order of its creation is walked by key below a
+watermark, at the same cost on page 10,000 as on page 2.
+"""
+
+from abc import ABC, abstractmethod
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import orjson
+from django.db.models import BooleanField, Count, F, Func, Max, Model, QuerySet, Value
+
+from context_protection.core import summaries
+from context_protection.core.cached_property import cached_property
+from context_protection.core.payloads import AS_ITEMS, BlockReader, Manner, Opening, Page
+from context_protection.core.query.aggregates import Aggregation, Groups
+from context_protection.core.query.columns import NOTHING_DECLARED, AskedColumn, AskedColumns
+from context_protection.core.query.conditions import Conditions
+from context_protection.core.rows import Loaded, MemoryRows
+from context_protection.core.shapes import Shape
+from context_protection.core.withheld import is_withheld
+from context_protection.orm import query
+from context_protection.orm.statements import statement
+
+SNAPSHOT_ROWS = 2000  # keys in one block of a snapshot
+
+
+class QuerySetRows(ABC):
+    """`order`: column names, `-` for descending, the last of them unique. `created` names the column that never
+    changes: in its descending order a large set is walked by key; None: never."""
+
+    created: str | None = None
+    manner: Manner = AS_ITEMS
+
+    def __init__(self, queryset: QuerySet[Any], *, shape: Shape, order: Sequence[str]) -> None:
+        self.queryset, self.shape, self.order = queryset, shape, tuple(order)
+        self._opened = array("q")
+
+    def note(self) -> Mapping[str, Any]:
+        """What the first answer's `meta` says of all rows."""
+        return {}
+
+    def open(self) -> Opening:
+        keys = self.queryset.order_by(*self.order).values_list("pk", flat=True)
+        by_key = self.order[0] == f"-{self.created}" and not self.queryset.query.where
+        every = array("q", (keys[: SNAPSHOT_ROWS + 1] if by_key else keys).iterator(chunk_size=SNAPSHOT_ROWS))
+        if by_key and len(every) > SNAPSHOT_ROWS:
+            found = self.queryset.order_by().aggregate(total=Count("pk"), last=Max("pk"))
+            return Opening(found["total"], {"watermark": found["last"]}, note=self.note())
+        self._opened = every
+        return Opening(len(every), {"keys": len(every)}, lambda: _blocks(every), self.note())
+
+    def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> Page:
+        if "watermark" in plan:
+            return self._page_by_key(plan["watermark"], position, size)
+        start, end, total = position or 0, 0, plan["keys"]
+        kept: list[tuple[int, tuple[Any, ...]]] = []
+        while not kept and end < total:
+            end = min(start + size, total)
+            kept = self._kept(_keys(block, start, end) if block else self._opened[start:end], start)
+            start = end  # rows that were removed since the snapshot are simply absent
+        if kept:
+            kept[-1] = (end, kept[-1][1])
+        return self._page([after for after, _ in kept], [row for _, row in kept], end < total)
+
+    def _kept(self, keys: Sequence[int], start: int) -> list[tuple[int, tuple[Any, ...]]]:
+        """The rows that still exist, each with the position after it."""
+        rows = {row[0]: row for row in self._by_key(keys)}
+        return [(after, rows[key]) for after, key in enumerate(keys, start=start + 1) if key in rows]
+
+    def _page_by_key(self, watermark: int, position: Any, size: int) -> Page:
+        rows = self.queryset.filter(pk__lte=watermark).order_by(*self.order)
+        names = [name.lstrip("-") for name in self.order]
+        if position is not None:
+            rows = rows.filter(_Before(self.queryset.model, names, position))
+        found = list(self._read(rows[: size + 1], *names))
+        positions = [[_json(value) for value in row[-len(names) :]] for row in found[:size]]
+        return self._page(positions, found[:size], len(found) > size)
+
+    def _manager(self) -> Any:
+        """All rows of the model: those of a snapshot were chosen when it was taken."""
+        return self.queryset.model._default_manager
+
+    def _by_key(self, keys: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+        """The rows of these keys, in any order, each as `_read` gives it."""
+        return self._read(self._manager().filter(pk__in=keys))
+
+    @abstractmethod
+    def _read(self, rows: QuerySet[Any], *extra: str) -> Iterable[tuple[Any, ...]]:
+        """The rows, each as its key, what the page is made of, and the values of `extra`."""
+
+    @abstractmethod
+    def _page(self, positions: Sequence[Any], rows: Sequence[tuple[Any, ...]], more: bool) -> Page:
+        """A page of what `_read` gave."""
+
+
+# -- Rows with columns of their own -----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The columns that a whole row is made of, and what makes it of their values."""
+
+    columns: tuple[str, ...] = ("data",)
+    read: Callable[..., dict[str, Any]] = orjson.loads
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where a model keeps what a list needs. `row` are the condensed row's canonical names with their columns."""
+
+    row: Mapping[str, str]
+    whole: Whole = Whole()
+    chars: str = "chars"
+    field_count: str = "field_count"
+    convert: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+
+    @cached_property
+    def read(self) -> tuple[str, ...]:
+        """What a page is made of."""
+        return ("pk", self.chars, self.field_count, *self.row.values())
+
+
+class ColumnRows(QuerySetRows):
+    """Rows of a model that has a column for every condensed field, and the whole object as JSON in one."""
+
+    created = "inserted_on"
+
+    def __init__(
+        self,
+        queryset: QuerySet[Any],
+        *,
+        shape: Shape,
+        columns: Columns,
+        order: Sequence[str],
+        askable: AskedColumns = NOTHING_DECLARED,
+    ) -> None:
+        super().__init__(queryset, shape=shape, order=order)
+        self.columns = columns
+        self.askable = query.known_from(queryset.model, askable)
+
+    def filtered(self, wanted: Conditions) -> "ColumnRows | MemoryRows":
+        if any(is_withheld(each.column.source, ()) for each in wanted):
+            return self._in_memory([each.column for each in wanted], "where").filtered(wanted)
+        chosen = copy(self)
+        chosen.queryset = query.filtered(self.queryset, wanted)
+        return chosen
+
+    def grouped(self, asked: Aggregation) -> Groups:
+        columns = asked.columns
+        if any(is_withheld(each.source, ()) for each in columns):
+            return self._in_memory(columns, "aggregate").grouped(asked)
+        return query.aggregated(self.queryset, asked)
+
+    def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> Page:
+        if "rows" in plan:
+            return self._kept_rows.page(plan, block, position, size)
+        return super().page(plan, block, position, size)
+
+    def _in_memory(self, asked: Sequence[AskedColumn], parameter: str) -> MemoryRows:
+        """The rows with what is revealed of them: in the database it is sealed, and cannot be compared."""
+        query.check_reading(self.queryset, asked, parameter)
+
+        def load() -> Loaded:
+            whole = self.columns.whole
+            rows = self.queryset.order_by(*self.order).values_list(*whole.columns)
+            return Loaded([whole.read(*values) for values in rows], self.note())
+
+        return MemoryRows(load, self.shape, self.manner, self.askable.reveal)
+
+    @property
+    def _kept_rows(self) -> MemoryRows:
+        """For a snapshot that stores the rows themselves."""
+        return MemoryRows((), self.shape, self.manner)
+
+    def _read(self, rows: QuerySet[Any], *extra: str) -> Iterable[tuple[Any, ...]]:
+        return rows.values_list(*self.columns.read, *extra)
+
+    def _by_key(self, keys: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+        model: type[Model] = self.queryset.model
+        return statement(model, self.columns.read, len(keys)).rows(keys)
+
+    def everything(self, plan: Mapping[str, Any], block: BlockReader) -> Iterator[dict[str, Any]]:
+        if "rows" in plan:
+            yield from self._kept_rows.everything(plan, block)
+            return
+        for keys in self._every_key(plan, block):
+            found = _whole_rows(self._manager(), self.columns.whole, keys)
+            yield from (found[key] for key in keys if key in found)
+
+    def _every_key(self, plan: Mapping[str, Any], block: BlockReader) -> Iterator[Sequence[int]]:
+        if "watermark" in plan:
+            keys = self.queryset.filter(pk__lte=plan["watermark"]).order_by(*self.order).values_list("pk", flat=True)
+            every = keys.iterator(chunk_size=SNAPSHOT_ROWS)
+            while some := list(islice(every, SNAPSHOT_ROWS)):
+                yield some
+            return
+        for start in range(0, plan["keys"], SNAPSHOT_ROWS):
+            yield _keys(block, start, min(start + SNAPSHOT_ROWS, plan["keys"]))
+
+    def _page(self, positions: Sequence[Any], rows: Sequence[tuple[Any, ...]], more: bool) -> Page:
+        return ColumnPage(self._manager(), self.columns, positions, rows, more)
+
+
+@dataclass
+class ColumnPage:
+    """Rows as (key, chars, field count, condensed columns …)."""
+
+    manager: Any
+    columns: Columns
+    positions: Sequence[Any]
+    rows: Sequence[tuple[Any, ...]]
+    more: bool
+
+    @cached_property
+    def chars(self) -> Sequence[int]:
+        return [row[1] for row in self.rows]
+
+    @property
+    def field_count(self) -> int:
+        return max((row[2] for row in self.rows), default=0)
+
+    def condensed(self) -> Sequence[Mapping[str, Any]]:
+        convert = self.columns.convert
+        fields = [(index, name, convert.get(name)) for index, name in enumerate(self.columns.row, start=3)]
+        return [
+            {
+                name: summaries.clipped(change(row[index]) if change else row[index], name)
+                for index, name, change in fields
+            }
+            for row in self.rows
+        ]
+
+    def whole(self, count: int) -> Sequence[dict[str, Any]]:
+        keys = [row[0] for row in self.rows[:count]]
+        found = _whole_rows(self.manager, self.columns.whole, keys)
+        for index in reversed([index for index, key in enumerate(keys) if key not in found]):
+            if len(self.positions) > 1:  # removed while the page is written; the last position still ends the page
+                del self.rows[index], self.positions[index]
+        return [found[key] for key in keys if key in found]
+
+
+def _whole_rows(manager: Any, whole: Whole, keys: Sequence[int]) -> dict[int, dict[str, Any]]:
+    rows = manager.filter(pk__in=keys).values_list("pk", *whole.columns)
+    return {key: whole.read(*values) for key, *values in rows}
+
+
+# -- A position by key ------------------------------------------------------------------------------
+
+
+class _Before(Func):
+    """`(a, b) < (x, y)`: rows after a position in a descending order, found by one step into the index."""
+
+    template = "(%(expressions)s)"
+    output_field = BooleanField()
+    conditional = True
+
+    def __init__(self, model: type[Model], names: Sequence[str], position: Sequence[Any]) -> None:
+        fields: list[Any] = [model._meta.get_field(name) for name in names]
+        values = [
+            Value(field.to_python(value), output_field=field) for field, value in zip(fields, position, strict=True)
+        ]
+        super().__init__(*(F(name) for name in names), *values)
+
+    def as_sql(self, compiler: Any, connection: Any, *args: Any, **extra: Any) -> Any:
+        parts = [compiler.compile(expression) for expression in self.get_source_expressions()]
+        half = len(parts) // 2
+        left, right = (", ".join(sql for sql, _ in side) for side in (parts[:half], parts[half:]))
+        return f"({left}) < ({right})", tuple(value for _, values in parts for value in values)
+
+
+# -- Snapshots of keys ------------------------------------------------------------------------------
+
+
+def _blocks(keys: "array[int]") -> list[bytes]:
+    starts = range(0, len(keys), SNAPSHOT_ROWS)
+    return [keys[start : start + SNAPSHOT_ROWS].tobytes() for start in starts]
+
+
+def _keys(block: BlockReader, start: int, end: int) -> "array[int]":
+    """Keys `start` to `end` (not empty) of a snapshot."""
+    first, last = start // SNAPSHOT_ROWS, (end - 1) // SNAPSHOT_ROWS
+    keys = array("q")
+    for data in block(range(first, last + 1)):
+        keys.frombytes(data)
+    offset = first * SNAPSHOT_ROWS
+    return keys[start - offset : end - offset]
+
+
+def _json(value: Any) -> Any:
+    return value.isoformat() if hasattr(value, "isoformat") else value

@@ -1,0 +1,95 @@
+"""What SQLite is taught for `where` and `aggregate`: the very functions that answer in memory."""
+
+import sqlite3
+from collections.abc import Callable
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+import orjson
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
+
+from context_protection.core.query.aggregates import Bucket, bucketed, percentile, total
+from context_protection.core.query.columns import Type, as_json, fold, read_as, upstream
+
+# Several columns of a row are read one after another: its JSON is parsed once.
+_parsed = lru_cache(maxsize=1)(orjson.loads)
+
+
+def _value(data: str, name: str, as_type: str) -> str | int | float | None:
+    """What a row's JSON has under the name, as the type; ANY as JSON, in which equal values are equal texts."""
+    value = read_as(upstream(_parsed(data), name), Type(as_type))
+    if as_type == Type.ANY and value is not None:
+        return orjson.dumps(as_json(value)).decode()
+    return as_json(value)  # type: ignore[no-any-return]
+
+
+def _contains(text: str | None, folded: str) -> bool | None:
+    return None if text is None else folded in fold(text)
+
+
+def _bucketed(text: str | None, bucket: str) -> str | None:
+    return None if text is None else bucketed(text, Bucket(bucket))
+
+
+class _Numbers:
+    """An aggregate over the numbers of a group."""
+
+    def __init__(self) -> None:
+        self.numbers: list[Decimal] = []
+
+    def _keep(self, number: float | None) -> None:
+        if number is not None:
+            self.numbers.append(Decimal(str(number)))
+
+
+class _Sum(_Numbers):
+    def step(self, number: float | None) -> None:
+        self._keep(number)
+
+    def finalize(self) -> str | None:
+        return _written(total(self.numbers))
+
+
+class _Percentile(_Numbers):
+    def step(self, number: float | None, fraction: str) -> None:
+        self._keep(number)
+        self.fraction = Decimal(fraction)
+
+    def finalize(self) -> str | None:
+        return _written(percentile(self.numbers, self.fraction)) if self.numbers else None
+
+
+def _written(number: Decimal | None) -> str | None:
+    """As a text, because SQLite has no exact numbers."""
+    return None if number is None else str(number)
+
+
+_FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
+    "asked_value": (3, _value),
+    "asked_contains": (2, _contains),
+    "asked_bucket": (2, _bucketed),
+}
+
+
+def _register(connection: sqlite3.Connection) -> None:
+    for name, (arguments, function) in _FUNCTIONS.items():
+        connection.create_function(name, arguments, function, deterministic=True)
+    # typeshed knows only aggregates of one integer
+    connection.create_aggregate("asked_sum", 1, _Sum)  # type: ignore[arg-type]
+    connection.create_aggregate("asked_percentile", 2, _Percentile)  # type: ignore[arg-type]
+
+
+def teach(connection: BaseDatabaseWrapper, **_: Any) -> None:
+    """Registers the functions on a connection to SQLite; any other is left alone."""
+    if connection.vendor == "sqlite" and connection.connection is not None:
+        _register(connection.connection)
+
+
+def teach_all() -> None:
+    """Every connection: those that are open, and each that will be opened."""
+    connection_created.connect(teach)
+    for connection in connections.all(initialized_only=True):
+        teach(connection)

@@ -1,0 +1,78 @@
+"""A circuit breaker around a store: while the store is down, callers fail at once instead of waiting for it."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from context_protection.breaker import Breaker
+from context_protection.core.errors import StoreUnavailable, store_unavailable
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+FIRST_REST, LONGEST_REST = 1.0, 5.0  # seconds
+
+
+class Guard:
+    """`is_away` says whether an exception of the driver means that the store is down. The first such exception opens
+    the breaker. After a pause one caller tries again, and closes it on success. Where there is a `probe`, callers do
+    not wait for that: a thread of its own asks it, and they are refused until it has been answered."""
+
+    def __init__(
+        self,
+        store: str,
+        is_away: Callable[[Exception], bool],
+        clock: Callable[[], float] = time.monotonic,
+        probe: Callable[[], Any] | None = None,
+    ) -> None:
+        self._store, self._means_away, self._probe = store, is_away, probe
+        self._breaker = Breaker(clock, opens_after=1, first_rest=FIRST_REST, longest_rest=LONGEST_REST)
+        self._is_away = False
+
+    @property
+    def works(self) -> bool:
+        return not self._is_away
+
+    def ask(self, command: Callable[[], T], refusals: tuple[type[Exception], ...] = ()) -> T:
+        """What `command` gives. Raises StoreUnavailable, at once while the store is known to be away; and `refusals`,
+        by which a store that works says no."""
+        seconds = self._breaker.enter()
+        if seconds > 0:
+            raise store_unavailable(seconds)
+        if self._is_away and self._probe is not None:
+            threading.Thread(target=self._try, args=(self._probe,), name="store probe", daemon=True).start()
+            raise store_unavailable(FIRST_REST)
+        return self._asked(command, refusals)
+
+    def _try(self, probe: Callable[[], Any]) -> None:
+        with suppress(StoreUnavailable):
+            self._asked(probe, ())
+
+    def _asked(self, command: Callable[[], T], refusals: tuple[type[Exception], ...]) -> T:
+        try:
+            answer = command()
+        except refusals:
+            self._works_again()
+            raise
+        except BaseException as error:
+            if isinstance(error, Exception) and self._means_away(error):
+                raise self._failed(error) from None
+            self._breaker.abandoned()
+            raise
+        self._works_again()
+        return answer
+
+    def _failed(self, error: Exception) -> StoreUnavailable:
+        self._breaker.failed()
+        if not self._is_away:
+            self._is_away = True
+            logger.warning("a store is away", extra={"store": self._store, "error": type(error).__name__})
+        return store_unavailable(FIRST_REST)
+
+    def _works_again(self) -> None:
+        if self._is_away:
+            self._is_away = False  # before the breaker lets callers in
+            logger.warning("a store is back", extra={"store": self._store})
+        self._breaker.succeeded()

@@ -1,0 +1,262 @@
+"""Where walks are kept: Redis, or a table that beat purges. Both are shared by all processes."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import redis
+from django.conf import settings
+from django.db import connection
+
+from context_protection.core.cursors import REMEMBERED, Origin, Sealer, Walk, Walks, WalkStore
+from context_protection.core.errors import StoreUnavailable, store_unavailable
+from context_protection.stores.database_errors import is_away
+from context_protection.stores.guard import Guard
+from context_protection.stores.redis_client import connect
+
+T = TypeVar("T")
+MOST_AT_ONCE = 4  # threads of this process at the table
+TURN_SECONDS = 0.25
+REDIS_SECONDS = 1.0  # for one answer of Redis
+READ = "SELECT id, data FROM context_protection_storedwalk WHERE id IN ({}) AND expires_at > %s"
+WRITE = (
+    "INSERT INTO context_protection_storedwalk (id, data, expires_at) VALUES {} "
+    "ON CONFLICT (id) DO UPDATE SET data = excluded.data, expires_at = excluded.expires_at"
+)
+ADD = (
+    "INSERT INTO context_protection_storedwalk (id, data, expires_at) VALUES (%s, %s, %s) "
+    "ON CONFLICT (id) DO UPDATE SET data = excluded.data, expires_at = excluded.expires_at "
+    "WHERE context_protection_storedwalk.expires_at <= %s"
+)
+COUNT = "SELECT count(*) FROM context_protection_storedwalk WHERE id IN ({}) AND expires_at > %s"
+ROOM_KEY, ROOM_BYTES = "room", 64 * 1024
+PREFIX = "walk:2:"  # of Redis' keys; the number changes with what is packed
+Entry = tuple[str, bytes, float]  # a key, what it holds, and until when, in Unix seconds
+
+
+def _entries(walk: Walk, blocks: Sequence[bytes]) -> list[Entry]:
+    """What is kept of a walk. The walk itself comes last: where it is, all of it is."""
+    further = [(_block_key(walk.id, number), data, walk.expires_at) for number, data in enumerate(blocks, start=1)]
+    origin = (_origin_key(walk.id), walk.origin.pack(), walk.expires_at + REMEMBERED)
+    return [*further, origin, (walk.id, walk.pack(), walk.expires_at)]
+
+
+class TableWalks:
+    """A table of the database."""
+
+    def __init__(self) -> None:
+        # SQLite has no locks on tables, and its writers wait for each other as it is.
+        self._turns = threading.Semaphore(MOST_AT_ONCE) if connection.vendor == "postgresql" else None
+        self._reads = Guard("the table of walks", is_away)
+        self._writes = Guard("the table of walks, for writing", is_away)  # on a full disk it is read
+
+    @property
+    def works(self) -> bool:
+        """Whether what was asked of it last was done."""
+        return self._reads.works and self._writes.works
+
+    def put(self, walk: Walk, blocks: Sequence[bytes] = ()) -> Walk:
+        entries = _entries(walk, blocks)
+        rows = ", ".join(["(%s, %s, %s)"] * len(entries))
+        self._write(WRITE.format(rows), [value for entry in entries for value in entry])
+        return replace(walk, in_table=True)
+
+    def get(self, walk_id: str) -> Walk | None:
+        data = self._read(walk_id)
+        return replace(Walk.unpack(data), in_table=True) if data is not None else None
+
+    def recall(self, walk_id: str) -> Walk | None:
+        return self.get(walk_id)
+
+    def origin(self, walk_id: str) -> Origin | None:
+        data = self._read(_origin_key(walk_id))
+        return Origin.unpack(data) if data is not None else None
+
+    def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
+        key = _block_key(walk.id, number)
+        self._write(ADD, [key, data, walk.expires_at, time.time()])
+        return self._read(key) or data
+
+    def blocks(self, walk: Walk, numbers: Sequence[int]) -> list[bytes | None]:
+        keys = _block_keys(walk, numbers)
+        found = self._read_all(keys)
+        return [found.get(key) for key in keys]
+
+    def has_blocks(self, walk: Walk, count: int) -> bool:
+        keys = _block_keys(walk, range(1, count + 1))
+        return self._run(COUNT.format(_places(keys)), [*keys, time.time()]) == [(count,)]
+
+    def try_room(self) -> None:
+        """Writes as much as a page of a list may need, whether or not the table is known to be away. Raises
+        DatabaseError."""
+        with connection.cursor() as cursor:
+            cursor.execute(WRITE.format("(%s, %s, %s)"), [ROOM_KEY, b"\0" * ROOM_BYTES, 0.0])
+
+    def purge(self) -> int:
+        """Removes what has expired; returns how many rows."""
+        from context_protection.models import StoredWalk
+
+        return StoredWalk.objects.filter(expires_at__lte=time.time()).delete()[0]
+
+    # Each list reads here once, and a new walk writes: statements of one's own take half of what the ORM's take.
+
+    def _read(self, key: str) -> bytes | None:
+        return self._read_all([key]).get(key)
+
+    def _read_all(self, keys: Sequence[str]) -> dict[str, bytes]:
+        rows = self._run(READ.format(_places(keys)), [*keys, time.time()])
+        return {key: bytes(data) for key, data in rows}
+
+    def _write(self, statement: str, values: Sequence[Any]) -> None:
+        """Where not even reading goes, writing is not tried. Raises StoreUnavailable."""
+        self._in_turn(lambda: self._reads.ask(lambda: self._writes.ask(lambda: _rows(statement, values))))
+
+    def _run(self, statement: str, values: Sequence[Any]) -> list[Any]:
+        """The rows that it gives. Raises StoreUnavailable."""
+        return self._in_turn(lambda: self._reads.ask(lambda: _rows(statement, values)))
+
+    def _in_turn(self, ask: Callable[[], list[Any]]) -> list[Any]:
+        """Refused are those, too, who would wait behind others that wait: a table that is locked holds up no more than
+        MOST_AT_ONCE of the threads that all calls share."""
+        if self._turns is None:
+            return ask()
+        if not self._turns.acquire(timeout=TURN_SECONDS):
+            raise store_unavailable(TURN_SECONDS)
+        try:
+            return ask()
+        finally:
+            self._turns.release()
+
+
+def _rows(statement: str, values: Sequence[Any]) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return cursor.fetchall() if cursor.description else []
+
+
+def _places(keys: Sequence[str]) -> str:
+    return ", ".join(["%s"] * len(keys))
+
+
+class RedisWalks:
+    """Redis, which forgets by itself. While it is away or full, new walks go to the table (law 5) and stay there; those
+    that it holds cannot be reached while it is away, which is not the same as expired. A page costs it one question for
+    the walk, and one more where its rows are kept apart."""
+
+    def __init__(self, redis_url: str, table: WalkStore) -> None:
+        self.redis = connect(redis_url, REDIS_SECONDS)
+        self.table = table
+        self._reach = Guard("Redis", lambda error: isinstance(error, redis.RedisError | OSError), probe=self.redis.ping)
+        # Full, it refuses writes and goes on reading.
+        self._room = Guard("Redis, for writing", lambda error: isinstance(error, redis.ResponseError))
+
+    def put(self, walk: Walk, blocks: Sequence[bytes] = ()) -> Walk:
+        if not walk.in_table:
+            with suppress(StoreUnavailable):
+                self._written(lambda: self._put(_entries(walk, blocks)))
+                return walk
+        return self.table.put(walk, blocks)
+
+    def get(self, walk_id: str) -> Walk | None:
+        return self._found(walk_id, Walk.unpack, self.table.get)
+
+    def recall(self, walk_id: str) -> Walk | None:
+        return self._found(walk_id, Walk.unpack, lambda _: None)
+
+    def origin(self, walk_id: str) -> Origin | None:
+        return self._found(_origin_key(walk_id), Origin.unpack, lambda _: self.table.origin(walk_id))
+
+    def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
+        if walk.in_table:
+            return self.table.add_block(walk, number, data)
+        try:
+            return self._written(lambda: self._added(_block_key(walk.id, number), data, walk.expires_at))
+        except StoreUnavailable:
+            return self.table.add_block(self._moved(walk, number), number, data)
+
+    def blocks(self, walk: Walk, numbers: Sequence[int]) -> list[bytes | None]:
+        if walk.in_table:
+            return self.table.blocks(walk, numbers)
+        return self._reach.ask(lambda: self._blocks(_block_keys(walk, numbers)))
+
+    def has_blocks(self, walk: Walk, count: int) -> bool:
+        if walk.in_table:
+            return self.table.has_blocks(walk, count)
+        keys = _redis_keys(_block_keys(walk, range(1, count + 1)))
+        return self._reach.ask(lambda: self.redis.exists(*keys) == count)
+
+    def _moved(self, walk: Walk, next_block: int) -> Walk:
+        """All of a walk to the table, where Redis has no room for more of it. Raises StoreUnavailable."""
+        numbers = range(1, next_block)
+        blocks = [block for block in self.blocks(walk, numbers) if block is not None] if numbers else []
+        moved = self.table.put(walk, blocks)
+        keys = _redis_keys([walk.id, *_block_keys(walk, numbers)])
+        self._reach.ask(lambda: self.redis.delete(*keys))
+        return moved
+
+    def _found(self, key: str, unpack: Callable[[bytes], T], in_table: Callable[[str], T | None]) -> T | None:
+        """What Redis has, or else the table: it may have been put there while Redis was away. Raises StoreUnavailable
+        where it may be in Redis, which does not answer."""
+        try:
+            data: Any = self._reach.ask(lambda: self.redis.get(PREFIX + key))
+        except StoreUnavailable:
+            found = in_table(key)
+            if found is None:
+                raise
+            return found
+        return unpack(data) if data is not None else in_table(key)
+
+    # -- What Redis is asked ------------------------------------------------------------------------
+
+    def _put(self, entries: Sequence[Entry]) -> None:
+        with self.redis.pipeline(transaction=False) as pipeline:
+            for key, data, expires_at in entries:
+                pipeline.set(PREFIX + key, data, ex=_seconds_until(expires_at))
+            pipeline.execute()
+
+    def _added(self, key: str, data: bytes, expires_at: float) -> bytes:
+        with self.redis.pipeline(transaction=False) as pipeline:
+            pipeline.set(PREFIX + key, data, ex=_seconds_until(expires_at), nx=True)
+            pipeline.get(PREFIX + key)
+            there: bytes | None = pipeline.execute()[1]
+        return data if there is None else there
+
+    def _blocks(self, keys: Sequence[str]) -> list[bytes | None]:
+        found: Any = self.redis.mget(_redis_keys(keys))
+        return list(found)
+
+    def _written(self, command: Callable[[], T]) -> T:
+        return self._room.ask(lambda: self._reach.ask(command, refusals=(redis.ResponseError,)))
+
+
+def _redis_keys(keys: Sequence[str]) -> list[str]:
+    return [PREFIX + key for key in keys]
+
+
+def _seconds_until(moment: float) -> int:
+    return max(1, int(moment - time.time()))
+
+
+def _origin_key(walk_id: str) -> str:
+    return f"{walk_id}.origin"
+
+
+def _block_key(walk_id: str, number: int) -> str:
+    return f"{walk_id}.{number}"
+
+
+def _block_keys(walk: Walk, numbers: Sequence[int]) -> list[str]:
+    return [_block_key(walk.id, number) for number in numbers]
+
+
+table = TableWalks()
+
+
+def _chosen() -> WalkStore:
+    return RedisWalks(settings.REDIS_URL, table) if getattr(settings, "REDIS_URL", "") else table
+
+
+walks = Walks(store=_chosen(), sealer=Sealer([settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]))

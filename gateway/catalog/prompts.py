@@ -1,0 +1,157 @@
+"""The prompts: common jobs as their user picks them in a client. Each is one message that says which operations to call
+with which arguments, what to check, and how to report. And what completes arguments, while they are typed."""
+
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from context_protection.core.budget import dumps
+from context_protection.core.errors import InvalidArgument, nearest
+
+# From what was typed, and from the other arguments that are there already, to values that go on with it: of the account
+# as it is, none of it personal, in an order that stays. Blocks. At most one more than MOST_COUNTED.
+Complete = Callable[[str, Mapping[str, str]], Sequence[str]]
+MOST_COUNTED = 1000
+LONGEST_ARGUMENT = 200  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class PromptArgument:
+    """`read` makes of the argument's name and its text the value that it stands for, or raises InvalidArgument; it may
+    block. An argument without `default` must be given."""
+
+    name: str
+    title: str
+    description: str
+    read: Callable[[str, str], Any]
+    complete: Complete | None = None
+    default: Callable[[], str] | None = None
+
+    @property
+    def is_required(self) -> bool:
+        return self.default is None
+
+    def value(self, given: str | None) -> Any:
+        """Raises InvalidArgument."""
+        text = (given or "").strip()  # clients send an empty text for what was not filled in
+        if not text:
+            if self.default is None:
+                raise self._missing()
+            text = self.default()
+        if len(text) > LONGEST_ARGUMENT or not is_storable(text):
+            raise self._unreadable(text)
+        return self.read(self.name, text)
+
+    def _missing(self) -> InvalidArgument:
+        return InvalidArgument(
+            f"{self.name} is missing.",
+            reason="missing_argument",
+            parameter=self.name,
+            expected=self.description,
+            suggestion=f"Get the prompt again with {self.name}.",
+        )
+
+    def _unreadable(self, text: str) -> InvalidArgument:
+        return InvalidArgument(
+            f"{self.name} is too long, or holds what is no text.",
+            reason="invalid_value",
+            parameter=self.name,
+            value=text,
+            expected=f"a text of at most {LONGEST_ARGUMENT} characters, without NUL or lone surrogates",
+            suggestion=f"Shorten {self.name}.",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Prompt:
+    """One job. `operations` are those that it calls, or whose contents its arguments name: where one of them is hidden
+    from a key, so is the prompt. `write` gets the arguments' values by name, and gives the message."""
+
+    name: str
+    title: str
+    description: str
+    arguments: tuple[PromptArgument, ...]
+    operations: tuple[str, ...]
+    write: Callable[..., str]
+
+    def message(self, given: Mapping[str, str]) -> str:
+        """The message with these arguments. Blocks. Raises InvalidArgument for the first that is wrong."""
+        for name in given:
+            self.argument(name)
+        return self.write(**{argument.name: argument.value(given.get(argument.name)) for argument in self.arguments})
+
+    def argument(self, name: str) -> PromptArgument:
+        """Raises InvalidArgument."""
+        for argument in self.arguments:
+            if argument.name == name:
+                return argument
+        names = [argument.name for argument in self.arguments]
+        close = nearest(name, names)
+        raise InvalidArgument(
+            f"{self.name} has no argument {name[:80]!r}.",
+            reason="unknown_argument",
+            parameter="argument",
+            value=name,
+            expected=f"only: {', '.join(names)}",
+            suggestion=f"Did you mean {close}?" if close else f"Leave {name[:80]} out.",
+        )
+
+
+def is_storable(text: str) -> bool:
+    """Whether a database can compare with it."""
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def call(operation: str, **arguments: Any) -> str:
+    """A call as a message quotes it: the operation's name and the arguments as JSON, in one line whatever they hold."""
+    return f"{operation} {dumps(arguments).decode()}"
+
+
+def written(task: str, calls: Sequence[str], *, check: str, report: str, of_handle: bool = False) -> str:
+    """A message in the form that all of them have: the calls numbered, in the order in which to make them. `of_handle`:
+    the first is made for its handle alone, so that its pages cost nothing."""
+    numbered = "\n".join(f"{number}. {each}" for number, each in enumerate(calls, start=1))
+    pages = "the first for its handle: do not page on from it" if of_handle else "follow nextCursor where there is one"
+    calling = f"Call these tools with just these arguments; {pages}:\n{numbered}"
+    return f"{task}\n\n{calling}\n\nCheck: {check}\n\nReport: {report}"
+
+
+class Prompts:
+    """Prompts by name, in the order in which they were offered; and by operation what completes the `id` that it
+    takes."""
+
+    def __init__(self) -> None:
+        self._prompts: dict[str, Prompt] = {}
+        self._identifiers: dict[str, Complete] = {}
+
+    def offer(self, prompts: Iterable[Prompt], identifiers: Mapping[str, Complete]) -> None:
+        self._prompts.update((prompt.name, prompt) for prompt in prompts)
+        self._identifiers.update(identifiers)
+
+    def __iter__(self) -> Iterator[Prompt]:
+        return iter(self._prompts.values())
+
+    def visible(self, hidden: Container[str]) -> dict[str, Prompt]:
+        """By name: those that need no operation which is hidden."""
+        return {each.name: each for each in self if not any(name in hidden for name in each.operations)}
+
+    def get(self, name: str, hidden: Container[str] = ()) -> Prompt:
+        """Raises InvalidArgument, for one that is hidden as for one that does not exist."""
+        visible = self.visible(hidden)
+        if name not in visible:
+            close = nearest(name, visible, cutoff=0.4)
+            raise InvalidArgument(
+                f"There is no prompt {name[:80]!r}.",
+                reason="unknown_prompt",
+                parameter="name",
+                value=name,
+                expected=f"one of: {', '.join(visible)}",
+                suggestion=f"Did you mean {close}?" if close else "List the prompts, and get one of them.",
+            )
+        return visible[name]
+
+    def identifiers_of(self, operation: str) -> Complete | None:
+        return self._identifiers.get(operation)
+
+
+prompts = Prompts()

@@ -1,0 +1,110 @@
+"""Values of the account that complete what is being typed: ids, months, statuses, names of listings. Nothing of guests.
+
+Each is found by a step in an index, so that an account of a million bookings completes as fast as a small one; but for
+the names of listings and of documents, of which there are few.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+
+from gateway.catalog.prompts import MOST_COUNTED, Complete
+from gateway.connectors.hostaway.models import Booking, Document, Listing, Transaction, UpstreamObject
+
+MOST = MOST_COUNTED + 1
+_ID = re.compile("([1-9][0-9]*)?")
+
+Typed = Mapping[str, str]  # the other arguments
+
+
+def booking_ids(text: str, typed: Typed) -> Sequence[str]:
+    return _ids(Booking, text)
+
+
+def listing_ids(text: str, typed: Typed) -> Sequence[str]:
+    return _ids(Listing, text)
+
+
+def transaction_ids(text: str, typed: Typed) -> Sequence[str]:
+    return _ids(Transaction, text)
+
+
+def document_ids(text: str, typed: Typed) -> Sequence[str]:
+    documents = Document.objects.filter(id__startswith=text).order_by("id")
+    return list(documents.values_list("id", flat=True)[:MOST])
+
+
+def text_ids(text: str, typed: Typed) -> Sequence[str]:
+    """Documents that have a text, and not just facts."""
+    documents = Document.objects.filter(id__startswith=text, content__isnull=False).order_by("id")
+    return list(documents.values_list("id", flat=True)[:MOST])
+
+
+def listings(text: str, typed: Typed) -> Sequence[str]:
+    """Ids where digits were typed, else names: first those that begin with what was typed, then those that hold it."""
+    if text.isdecimal():
+        return listing_ids(text, typed)
+    names = Listing.objects.filter(name__icontains=text).exclude(name="").order_by("name").distinct()
+    found = names.values_list("name", flat=True)[:MOST]
+    return sorted(found, key=lambda name: (not name.casefold().startswith(text.casefold()), name))
+
+
+def months(text: str, typed: Typed) -> Sequence[str]:
+    """Months in which bookings arrive, the latest first."""
+    return [month for month in _months() if month.startswith(text)]
+
+
+def statuses(text: str, typed: Typed) -> Sequence[str]:
+    return [status for status in _statuses() if status.lower().startswith(text.lower())]
+
+
+IDENTIFIERS: Mapping[str, Complete] = {
+    "get_listing": listing_ids,
+    "get_booking": booking_ids,
+    "get_transaction": transaction_ids,
+    "read_document": document_ids,
+}
+
+
+def _ids(model: type[UpstreamObject], text: str) -> Sequence[str]:
+    """Ids that begin with these digits, the highest first, which is mostly the newest."""
+    objects = model._default_manager.order_by("-id").values_list("id", flat=True)
+    highest = objects.first()
+    if highest is None or not _ID.fullmatch(text):
+        return []
+    found: list[int] = []
+    for low, high in _ranges(text, len(str(highest))):
+        found += objects.filter(id__range=(low, high))[: MOST - len(found)]
+    return [str(each) for each in found]
+
+
+def _ranges(digits: str, longest: int) -> Iterator[tuple[int, int]]:
+    """The ranges of numbers of at most `longest` digits that begin with `digits`, from the longest numbers down."""
+    if not digits:
+        yield 1, 10**longest - 1
+        return
+    for more in range(longest - len(digits), -1, -1):
+        yield int(digits) * 10**more, (int(digits) + 1) * 10**more - 1
+
+
+def _months() -> Iterator[str]:
+    """A step in the index for each month, whatever the number of bookings in it."""
+    arrivals = Booking.objects.exclude(check_in=None).order_by("-check_in").values_list("check_in", flat=True)
+    arrival = arrivals.first()
+    for _ in range(MOST):
+        if arrival is None:
+            return
+        month: date = arrival.replace(day=1)
+        yield month.isoformat()[:7]
+        arrival = arrivals.filter(check_in__lt=month).first()
+
+
+def _statuses() -> Iterator[str]:
+    """A step in the index for each."""
+    found = Booking.objects.exclude(status=None).order_by("status").values_list("status", flat=True)
+    status = found.first()
+    for _ in range(MOST):
+        if status is None:
+            return
+        yield status
+        status = found.filter(status__gt=status).first()

@@ -1,0 +1,172 @@
+"""Files as texts: which encoding they are in, and their characters block by block, at constant memory."""
+
+import codecs
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+import charset_normalizer
+
+from gateway.connectors.hostaway.text_redaction import redacted_parts
+
+BLOCK = 1 << 20  # bytes
+SAMPLE = 1 << 16  # bytes from which an encoding is guessed
+UTF_8 = "utf-8"
+# Of the encodings that fit equally well, the one that more files are in. Those of Unicode would bear a mark.
+_COMMON = ("cp1252", "cp1251", "cp1250", "cp932", "gb18030", "big5", "cp949")
+_NEVER = ["utf_7", "utf_16", "utf_16_be", "utf_16_le", "utf_32", "utf_32_be", "utf_32_le"]
+# A byte order mark of UTF-8 stays with the text, of which it is the first character. UTF-32's begins as UTF-16's.
+_MARKED = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+class NotText(ValueError):
+    """The bytes are no text in that encoding; `at` is about where that is seen, in bytes."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(f"This is no text: see byte {at}.")
+        self.at = at
+
+
+class FileChanged(ValueError):
+    """The file is not what it was when it was looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file on disk, or one in memory. What is appended after `size` bytes is not seen."""
+
+    place: Path | bytes
+    size: int
+
+    @classmethod
+    def of(cls, place: Path | bytes) -> "Source":
+        """Raises OSError."""
+        return cls(place, len(place) if isinstance(place, bytes) else place.stat().st_size)
+
+    def open(self) -> BinaryIO:
+        return BytesIO(self.place) if isinstance(self.place, bytes) else self.place.open("rb")
+
+    def blocks(self) -> Iterator[bytes]:
+        with self.open() as file:
+            left = self.size
+            while left and (block := file.read(min(BLOCK, left))):
+                left -= len(block)
+                yield block
+
+    def sample(self, at: int) -> bytes:
+        """Some whole lines around a byte, if lines are short."""
+        with self.open() as file:
+            file.seek(start := max(0, at - SAMPLE // 4))
+            before, behind = file.read(at - start), file.read(SAMPLE)
+        if start:
+            before = before[before.rfind(b"\n") + 1 :]
+        if at + SAMPLE < self.size:
+            behind = behind[: behind.rfind(b"\n") + 1] or behind
+        return before + behind
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What is known of a text, its secrets masked, once it was read through. `digest` is SHA-256 of it as UTF-8,
+    hexadecimal; `bytes` are of UTF-8 as well."""
+
+    encoding: str
+    digest: str
+    chars: int
+    lines: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that was looked at. Without `figures` it is no text: it has NUL characters, or no encoding fits."""
+
+    source: Source
+    sha256: str
+    figures: Figures | None
+
+
+def look_at(place: Path | bytes) -> File:
+    """Reads the file through, once for every encoding that it may be in. Raises OSError."""
+    source = Source.of(place)
+    sha256 = hashlib.sha256()
+    for block in source.blocks():
+        sha256.update(block)
+    return File(source, sha256.hexdigest(), _figures(source))
+
+
+def _figures(source: Source) -> Figures | None:
+    """By its byte order mark, else as UTF-8, else as what its first bytes that are not UTF-8 look like."""
+    head = source.sample(0)
+    encoding = next((name for mark, name in _MARKED if head.startswith(mark)), UTF_8)
+    try:
+        return _read_through(source, encoding)
+    except NotText as error:
+        sample = source.sample(error.at)
+    guess = _guessed(sample) if encoding == UTF_8 and b"\0" not in sample else None
+    try:
+        return _read_through(source, guess) if guess else None
+    except NotText:
+        return None
+
+
+def _guessed(sample: bytes) -> str | None:
+    matches = list(charset_normalizer.from_bytes(sample, cp_exclusion=_NEVER, enable_fallback=False))
+    if not matches:
+        return None
+    best = [match for match in matches if match.chaos <= matches[0].chaos]
+    names = {name for match in best for name in (match.encoding, *match.could_be_from_charset)}
+    return next((name for name in _COMMON if name in names), matches[0].encoding)
+
+
+def _read_through(source: Source, encoding: str) -> Figures:
+    digest, chars, breaks, size, end = hashlib.sha256(), 0, 0, 0, "\n"
+    for text in redacted_parts(decoded(source, encoding)):
+        data = text.encode()
+        digest.update(data)
+        chars, breaks, size, end = chars + len(text), breaks + text.count("\n"), size + len(data), text[-1]
+    return Figures(encoding, digest.hexdigest(), chars, breaks + (end != "\n"), size)
+
+
+def decoded_again(file: File, figures: Figures) -> Iterator[str]:
+    """The text that was looked at. Raises FileChanged, at the latest behind the last part of it, when it is another."""
+    digest = hashlib.sha256()
+    try:
+        for text in redacted_parts(decoded(file.source, figures.encoding)):
+            digest.update(text.encode())
+            yield text
+    except NotText:
+        raise FileChanged from None
+    if digest.hexdigest() != figures.digest:
+        raise FileChanged
+
+
+def decoded(source: Source, encoding: str) -> Iterator[str]:
+    """The file's text, some of it at a time, no part empty. Raises NotText."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    at = 0
+    for block in source.blocks():
+        text = _decoded(decoder, block, at)
+        if text:
+            yield text
+        at += len(block)
+    if rest := _decoded(decoder, b"", at, final=True):
+        yield rest
+
+
+def _decoded(decoder: codecs.IncrementalDecoder, block: bytes, at: int, *, final: bool = False) -> str:
+    try:
+        text = decoder.decode(block, final)
+    except UnicodeError as error:
+        raise NotText(at + getattr(error, "start", 0)) from None
+    if "\0" in text:
+        raise NotText(at)
+    return text

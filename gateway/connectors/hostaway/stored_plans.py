@@ -1,0 +1,155 @@
+"""Plans of long texts: made once per text and limits, in the background, and read block by block by all processes.
+
+The row of a plan is the order to make it: a sweep of the worker makes what is unfinished and has no maker alive.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import astuple, dataclass
+from datetime import timedelta
+from uuid import uuid4
+
+from django.db import transaction
+from django.db.models import Count, Q
+from django.utils import timezone
+
+from context_protection.core.splitting.chunks import ChunkPlan, TextForm, plan_windows
+from context_protection.core.splitting.plans import Cutting, Making, TextGone
+from gateway.connectors.hostaway import pieces
+from gateway.connectors.hostaway.models import DocumentContent, TextPlan, TextPlanBlock
+
+SILENCE = timedelta(minutes=5)  # after which a maker is given up
+PACE = 10_000_000  # characters a second, until it is known
+SWEEP_SECONDS = 15  # between two looks for what was ordered
+PLANS_OF_A_TEXT = 4  # that are kept: those of the limits in force lately
+
+
+# -- Reading ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPlan:
+    """A KeptPlan of the database."""
+
+    id: int
+    chunks: int
+
+    def block_of(self, chunk: int) -> tuple[int, ChunkPlan]:
+        return self._block(Q(first_chunk__lte=chunk), "-first_chunk")
+
+    def block_at(self, char: int) -> tuple[int, ChunkPlan]:
+        return self._block(Q(start__lte=char), "-start")
+
+    def _block(self, condition: Q, order: str) -> tuple[int, ChunkPlan]:
+        blocks = TextPlanBlock.objects.filter(condition, plan_id=self.id).order_by(order)
+        found = blocks.values_list("first_chunk", "data").first()
+        if found is None:
+            raise TextGone
+        return found[0], ChunkPlan.from_bytes(bytes(found[1]))
+
+
+def find(digest: str, cutting: Cutting) -> StoredPlan | Making:
+    """The plan; or, where there is none yet, how far it is, after having ordered it. Raises TextGone."""
+    row = TextPlan.objects.filter(content_id=digest, cutting=_key(cutting)).first()
+    if row is not None and row.chunks is not None:
+        return StoredPlan(row.pk, row.chunks)
+    chars = DocumentContent.objects.values_list("chars", flat=True).filter(digest=digest).first()
+    if chars is None:
+        raise TextGone
+    if row is None:
+        row = order(digest, cutting)
+    return _progress(row, chars)
+
+
+def order(digest: str, cutting: Cutting) -> TextPlan:
+    """The plan's row, which says that it is to be made."""
+    return TextPlan.objects.get_or_create(content_id=digest, cutting=_key(cutting))[0]
+
+
+def _progress(row: TextPlan, chars: int) -> Making:
+    if row.begun_at is None or row.alive_at is None or row.alive_at <= row.begun_at:
+        return Making(0.0, SWEEP_SECONDS + round(chars / PACE))
+    pace = row.done_chars / (row.alive_at - row.begun_at).total_seconds()
+    return Making(row.done_chars / chars, max(1, round((chars - row.done_chars) / pace)))
+
+
+def _key(cutting: Cutting) -> str:
+    return ":".join(map(str, astuple(cutting)))
+
+
+def _cutting(key: str) -> Cutting:
+    form, *sizes = key.split(":")
+    return Cutting(TextForm(form), *map(int, sizes))
+
+
+# -- Making -----------------------------------------------------------------------------------------
+
+
+def make(digest: str, cutting: Cutting, progress: Callable[[int], None] = lambda chars: None) -> None:
+    """Makes the plan unless it is there or being made; `progress` hears how many characters are done."""
+    row = order(digest, cutting)
+    if row.chunks is None and _claim(row):
+        for chars in _made(row):
+            progress(chars)
+
+
+def make_ordered() -> int:
+    """Makes all plans that were ordered and that nobody is making; returns how many."""
+    made = 0
+    for row in TextPlan.objects.filter(_abandoned(), chunks=None):
+        if _claim(row):
+            for _ in _made(row):
+                pass
+            made += 1
+    return made
+
+
+def _abandoned() -> Q:
+    return Q(alive_at=None) | Q(alive_at__lt=timezone.now() - SILENCE)
+
+
+def _claim(row: TextPlan) -> bool:
+    """Whether we are its maker now. What another had begun is forgotten."""
+    now, row.maker = timezone.now(), uuid4().hex
+    begun = {"maker": row.maker, "begun_at": now, "alive_at": now, "done_chars": 0}
+    with transaction.atomic():
+        claimed = TextPlan.objects.filter(_abandoned(), pk=row.pk, chunks=None).update(**begun)
+        if claimed:
+            TextPlanBlock.objects.filter(plan_id=row.pk).delete()
+    return bool(claimed)
+
+
+def _made(row: TextPlan) -> Iterator[int]:
+    """Yields how many characters are done, and ends early if another maker has taken over."""
+    cutting, count = _cutting(row.cutting), 0
+    lines = DocumentContent.objects.values_list("lines", flat=True).get(digest=row.content_id)
+    for block in plan_windows(pieces.parts(row.content_id), cutting.form, cutting.limits, lines):
+        if not _stored(row, block, count):
+            return
+        count += block.chunks
+        yield block.cuts[-1]
+    TextPlan.objects.filter(pk=row.pk, maker=row.maker).update(chunks=count)
+
+
+def _stored(row: TextPlan, block: ChunkPlan, count: int) -> bool:
+    """Whether the block is stored, which begins with chunk `count`: not when we are no longer the plan's maker."""
+    with transaction.atomic():
+        ours = TextPlan.objects.filter(pk=row.pk, maker=row.maker)
+        if not ours.update(done_chars=block.cuts[-1], alive_at=timezone.now()):
+            return False
+        TextPlanBlock.objects.create(plan_id=row.pk, first_chunk=count, start=block.cuts[0], data=block.to_bytes())
+    return True
+
+
+# -- Sweeping ---------------------------------------------------------------------------------------
+
+
+def purge_old() -> int:
+    """Removes plans of limits that are long out of force; returns how many."""
+    crowded = TextPlan.objects.values("content_id").annotate(count=Count("pk")).filter(count__gt=PLANS_OF_A_TEXT)
+    removed = 0
+    for content_id in crowded.values_list("content_id", flat=True):
+        newest_first = TextPlan.objects.filter(content_id=content_id).order_by("-pk").values_list("pk", flat=True)
+        old = list(newest_first[PLANS_OF_A_TEXT:])
+        TextPlan.objects.filter(pk__in=old).delete()
+        removed += len(old)
+    return removed

@@ -1,0 +1,54 @@
+"""Credentials on the requests of the SDK: as with any other upstream, and renewed once where they are refused."""
+
+import asyncio
+
+import httpx2
+
+from gateway.connectors.mcp_servers.configuration import Address
+from gateway.upstreams.connections import origin
+from gateway.upstreams.exchanger import Exchanger
+from gateway.upstreams.exchanges import NO_AUTHENTICATION, Request, Response
+from gateway.upstreams.failures import Failures
+from gateway.upstreams.wire import LIMITS
+
+REFUSED = (401, 403)
+
+
+class Authenticated(httpx2.AsyncBaseTransport):
+    """Raises UpstreamError where the credentials cannot be had. Tokens are not fetched by `inner`: who issues them is
+    another upstream."""
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport, server: Address) -> None:
+        self.inner, self._authentication = inner, server.authentication
+        self._failures = Failures(f"MCP server {server.name}", server.authentication)
+        token_origin = origin(server.connection.token_url) if server.connection else ""
+        trusted = [token_origin] if server.trusted and token_origin else []
+        self._bare = Exchanger(server.name, NO_AUTHENTICATION, LIMITS, trusted, self._failures)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await self.inner.handle_async_request(await self._ready(request))
+        if response.status_code not in REFUSED:
+            return response
+        refused = Response(response.status_code, dict(response.headers), b"")
+        if not await self._authentication.renewed(refused, self._send):
+            return response
+        await response.aclose()
+        return await self.inner.handle_async_request(await self._ready(request))
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+    async def _ready(self, request: httpx2.Request) -> httpx2.Request:
+        plain = Request(request.method, str(request.url), dict(request.headers))
+        ready = await self._authentication.apply(plain, self._send)
+        return httpx2.Request(
+            ready.method, ready.url, headers=ready.headers, stream=request.stream, extensions=request.extensions
+        )
+
+    async def _send(self, request: Request) -> Response:
+        """In time, also where each byte of a token comes in time."""
+        try:
+            async with asyncio.timeout(LIMITS.total_seconds):
+                return await self._bare.send(request, 1)
+        except TimeoutError:
+            raise self._failures.too_slow(LIMITS.total_seconds) from None

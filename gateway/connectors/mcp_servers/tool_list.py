@@ -1,0 +1,29 @@
+"""A server's tool list: all of its pages, and no more than anybody could use."""
+
+import mcp.types as types
+from mcp import Client
+
+from gateway.connectors.mcp_servers import errors
+from gateway.connectors.mcp_servers.configuration import Server
+
+MOST_PAGES, MOST_TOOLS = 100, 2_000
+LARGEST = 8 * 2**20  # bytes of all tools as JSON
+
+
+async def listed(client: Client, server: Server) -> list[types.Tool]:
+    """All pages; it ends where a cursor comes again, as what follows is known. Raises UpstreamTooLarge, MCPError,
+    ValidationError."""
+    tools: list[types.Tool] = []
+    asked: set[str | None] = {None}
+    size, cursor = 0, None
+    for _ in range(MOST_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        tools += page.tools
+        size += len(page.model_dump_json(by_alias=True, exclude_none=True))
+        if len(tools) > MOST_TOOLS or size > LARGEST:
+            break
+        cursor = page.next_cursor
+        if cursor in asked:
+            return tools
+        asked.add(cursor)
+    raise errors.list_too_large(server, MOST_TOOLS, MOST_PAGES, LARGEST)

@@ -1,0 +1,313 @@
+"""Importing a document: what it would come to, looked at first, and then stored."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+from urllib.parse import urljoin
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.db.models import CharField, Value
+from django.db.models.functions import Cast, Concat
+from django.utils import timezone
+from simple_history.utils import bulk_create_with_history, bulk_update_with_history
+
+from context_protection.configuration.policies import policy_for
+from context_protection.core.budget import dumps
+from context_protection.core.errors import InvalidArgument
+from context_protection.core.inference.proposals import proposed
+from context_protection.core.json_values import storable
+from context_protection.core.tokens import claude
+from gateway.catalog.catalog import Operation
+from gateway.connectors.openapi import documents, reader
+from gateway.connectors.openapi.comparison import changes, stored_form
+from gateway.connectors.openapi.credentials import Credentials, enter
+from gateway.connectors.openapi.description import ApiDocument, DocumentedOperation, Server
+from gateway.connectors.openapi.models import ImportedApi, ImportedOperation
+from gateway.connectors.openapi.names import free, tool_name
+from gateway.connectors.openapi.reserved_names import api_name_problem, tool_name_problems
+from gateway.connectors.openapi.stored_shapes import document_of
+from gateway.upstreams.addresses import check_url
+from gateway.upstreams.errors import AddressRefused
+from gateway.upstreams.models import UpstreamApi
+from gateway.upstreams.rules import address_problem
+
+AT_ONCE = 200  # rows
+WRITTEN = ["name", "enabled", "is_gone", "tokens", "spec", "proposed", "learned", "listed"]
+
+
+class Status(StrEnum):
+    """How an operation of a document stands to what is stored."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    GONE = "gone"
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """One operation as it would be stored. `name` is its own, without the API's; what ops have chosen stays.
+    `changes`: what is different from what is stored, in words. `operation` is None for one that is gone."""
+
+    key: str
+    name: str
+    status: Status
+    operation: DocumentedOperation | None
+    chosen: bool
+    tokens: int = 0
+    changes: tuple[str, ...] = ()
+    stored: int | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A document, and what importing it under a name comes to."""
+
+    name: str
+    base_url: str
+    source: str
+    digest: str
+    document: ApiDocument
+    proposals: tuple[Proposal, ...]
+    stored: ImportedApi | None = None
+    problems: tuple[str, ...] = ()
+    counts: Mapping[Status, int] = field(default_factory=dict)
+
+    @property
+    def state(self) -> str:
+        """Of what is stored already: another one as soon as that was imported again."""
+        return _state(self.stored)
+
+
+def plan(data: bytes, *, name: str, source: str, base_url: str = "") -> Plan:
+    """What an import would store. Reads the database, and writes nothing. Raises DocumentError."""
+    document = reader.read(documents.parse(data))
+    stored = ImportedApi.objects.filter(upstream__name=name).select_related("upstream").first()
+    before = {row.key: row for row in stored.operations.all()} if stored else {}
+    proposals = tuple(_proposals(name, document, before))
+    address = base_url or (stored.upstream.base_url if stored else "") or default_address(document.servers, source)
+    return Plan(
+        name=name,
+        base_url=address.rstrip("/"),
+        source=source,
+        digest=hashlib.sha256(data).hexdigest(),
+        document=document,
+        proposals=proposals,
+        stored=stored,
+        problems=tuple(_problems(name, address, proposals, is_new=stored is None)),
+        counts={status: sum(each.status is status for each in proposals) for status in Status},
+    )
+
+
+def _state(api: ImportedApi | None) -> str:
+    return api.imported_at.isoformat() if api else ""
+
+
+def _proposals(api: str, document: ApiDocument, before: Mapping[str, ImportedOperation]) -> Iterator[Proposal]:
+    taken = {row.name for row in before.values()}
+    for operation in document.operations:
+        row = before.get(operation.key)
+        name = row.name if row else free(operation.name, taken)
+        taken.add(name)
+        found = changes(row.spec, stored_form(operation)) if row else ()
+        yield Proposal(
+            key=operation.key,
+            name=name,
+            status=Status.NEW if row is None else Status.CHANGED if found or row.is_gone else Status.UNCHANGED,
+            operation=operation,
+            chosen=row.enabled if row else operation.is_safe and not operation.deprecated,
+            tokens=cost(api, name, operation),
+            changes=("is there again",) if row and row.is_gone else found,
+            stored=row.pk if row else None,
+        )
+    known = {operation.key for operation in document.operations}
+    for key, row in before.items():
+        if key not in known:
+            yield Proposal(key, row.name, Status.GONE, None, chosen=row.enabled, tokens=0, stored=row.pk)
+
+
+def _problems(name: str, address: str, proposals: Sequence[Proposal], *, is_new: bool) -> Iterator[str]:
+    if is_new and (problem := api_name_problem(name)):
+        yield problem
+    if not address:
+        yield "The document does not say where the API is. Enter its base address."
+    elif problem := address_problem(address):
+        yield problem
+    else:
+        try:
+            check_url(address)
+        except AddressRefused as refused:
+            yield f"{refused.message} {refused.suggestion}"
+    if not any(each.operation for each in proposals):
+        yield "The document describes no operation that can be called."
+
+
+def default_address(servers: Sequence[Server], source: str) -> str:
+    """The first server's, with the defaults of its variables; a relative one beside the document."""
+    for server in servers:
+        url = server.url
+        for name, variable in server.variables.items():
+            url = url.replace(f"{{{name}}}", variable.default)
+        whole = urljoin(source, url) if source.startswith(("http://", "https://")) else url
+        if whole.startswith(("http://", "https://")) and "{" not in whole:
+            return whole
+    return ""
+
+
+def cost(api: str, name: str, operation: DocumentedOperation) -> int:
+    """Claude's tokens of the tool's definition."""
+    drafted = Operation(
+        name=tool_name(api, name),
+        title=operation.title,
+        description=operation.description,
+        kind=operation.kind,
+        parameters=operation.parameters,
+        shown=operation.shown,
+        required=operation.required,
+        fetch=_never,
+        endpoint="",
+    )
+    policy = policy_for("")
+    definition = {
+        "name": drafted.name,
+        "title": drafted.title,
+        "description": drafted.told(policy),
+        "inputSchema": drafted.schema(policy, brief=True),
+    }
+    return claude.count(dumps(definition).decode())
+
+
+def _never(arguments: Mapping[str, Any], caller: Any) -> Any:
+    raise AssertionError("a draft is not called")
+
+
+# -- Storing ----------------------------------------------------------------------------------------
+
+
+MEANWHILE = "Meanwhile somebody else has imported an API by this name. Look at what is different now, and import again."
+
+
+def store(
+    plan: Plan,
+    *,
+    chosen: Collection[str],
+    names: Mapping[str, str] | None = None,
+    credentials: Credentials | None = None,
+) -> ImportedApi:
+    """Stores what was looked at. `chosen`: keys of the operations that are switched on; `names`: others than proposed;
+    `credentials`: what its connection sends from now on, None: what it did. Operations that have not changed are not
+    written. Raises InvalidArgument where there are problems, also where it was imported since it was looked at;
+    ValidationError for a connection that cannot be. Nothing is then stored."""
+    named = {**{each.key: each.name for each in plan.proposals}, **(names or {})}
+    if problem := next(iter((*plan.problems, *name_problems(plan, named))), None):
+        raise InvalidArgument(problem, reason="import_problem", parameter="document")
+    # All that takes time is done before the database is held.
+    kept = {each.key: _kept(each.operation) for each in plan.proposals if each.operation}
+    try:
+        with transaction.atomic():
+            return _stored(plan, chosen, named, credentials, kept)
+    except IntegrityError:  # its name, or one of its tools', was taken within this moment
+        raise _meanwhile() from None
+
+
+def _stored(
+    plan: Plan,
+    chosen: Collection[str],
+    named: Mapping[str, str],
+    credentials: Credentials | None,
+    kept: Mapping[str, Mapping[str, Any]],
+) -> ImportedApi:
+    now = ImportedApi.objects.select_for_update(of=("self",)).filter(upstream__name=plan.name).first()
+    if _state(now) != plan.state:
+        raise _meanwhile()
+    api, _ = ImportedApi.objects.update_or_create(
+        upstream=_connected(plan, credentials),
+        defaults={
+            "title": plan.document.title[:200],
+            "version": plan.document.version[:60],
+            "source": plan.source[:500],
+            "digest": plan.digest,
+            "warnings": storable(list(plan.document.warnings)),
+            "imported_at": timezone.now(),
+        },
+    )
+    before = {row.key: row for row in api.operations.all()}
+    stale = {key: _written(row) for key, row in before.items()}
+    rows = [
+        _row(before.get(each.key) or ImportedOperation(api=api, key=each.key), each, kept.get(each.key))
+        for each in plan.proposals
+    ]
+    for row in (each for each in rows if not each.is_gone):
+        row.name, row.enabled = named[row.key], row.key in chosen
+    _write(rows, stale)
+    return api
+
+
+def _meanwhile() -> InvalidArgument:
+    return InvalidArgument(MEANWHILE, reason="imported_meanwhile", parameter="document")
+
+
+def name_problems(plan: Plan, named: Mapping[str, str]) -> list[str]:
+    """What keeps operations from being called as in `named`, by their keys: the first ten sentences."""
+    found = [f"{name!r} is the name of two operations." for name, times in Counter(named.values()).items() if times > 1]
+    for name in {named[each.key]: None for each in plan.proposals if each.operation}:
+        try:
+            ImportedOperation._meta.get_field("name").clean(name, None)
+        except ValidationError as error:
+            found.append(f"{name[:60]!r}: {error.messages[0]}")
+    own = [each.name for each in plan.proposals if each.stored is not None]
+    return [*found, *tool_name_problems(plan.name, named.values(), own)][:10]
+
+
+def _connected(plan: Plan, credentials: Credentials | None) -> UpstreamApi:
+    """The connection that the API's calls take, as it is from now on."""
+    upstream = UpstreamApi.objects.filter(name=plan.name).first() or UpstreamApi(name=plan.name)
+    if upstream.pk is not None and upstream.base_url == plan.base_url and credentials is None:
+        return upstream
+    upstream.base_url = plan.base_url
+    if credentials is not None:
+        enter(upstream, credentials)
+    upstream.full_clean()
+    upstream.save()
+    return upstream
+
+
+def _write(rows: Sequence[ImportedOperation], stale: Mapping[str, tuple[Any, ...]]) -> None:
+    """Those that are new, and those that are not as in `stale`, by their keys. In bulk: each row saved by itself would
+    tell every process of a new configuration."""
+    new = [row for row in rows if row.pk is None]
+    changed = [row for row in rows if row.pk is not None and _written(row) != stale[row.key]]
+    # Names may change places: each is free before another takes it.
+    moved = [row.pk for row in changed if row.name != stale[row.key][0]]
+    ImportedOperation.objects.filter(pk__in=moved).update(name=Concat(Value("."), Cast("pk", CharField())))
+    for row in changed:
+        row.changed_at = timezone.now()
+    bulk_update_with_history(changed, ImportedOperation, [*WRITTEN, "changed_at"], batch_size=AT_ONCE)
+    bulk_create_with_history(new, ImportedOperation, batch_size=AT_ONCE)
+
+
+def _written(row: ImportedOperation) -> tuple[Any, ...]:
+    return tuple(getattr(row, name) for name in WRITTEN)
+
+
+def _row(row: ImportedOperation, proposal: Proposal, kept: Mapping[str, Any] | None) -> ImportedOperation:
+    """As the document has it. One that is gone keeps its name and its switch: it may be there again."""
+    row.is_gone = kept is None
+    if kept is not None:
+        if row.listed and row.spec != kept["spec"]:  # it may answer otherwise now
+            row.listed, row.learned = {}, {}
+        row.tokens, row.spec, row.proposed = proposal.tokens, kept["spec"], kept["proposed"]
+    return row
+
+
+def _kept(operation: DocumentedOperation) -> Mapping[str, Any]:
+    return {"spec": stored_form(operation), "proposed": _proposed(operation)}
+
+
+def _proposed(operation: DocumentedOperation) -> dict[str, Any]:
+    schema = operation.record_schema or operation.response
+    return document_of(proposed([], schema)) if schema else {}

@@ -1,0 +1,137 @@
+"""The operations of imported APIs, as the catalogue offers them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from context_protection.configuration.live import Live
+from context_protection.core import field_selection
+from context_protection.core.policy import Kind
+from gateway.catalog.catalog import Operation, as_fresh_as_its_answer
+from gateway.connectors.openapi.call import Calling
+from gateway.connectors.openapi.description import DocumentedOperation, Opening
+from gateway.connectors.openapi.models import ImportedOperation
+from gateway.connectors.openapi.names import tool_name
+from gateway.connectors.openapi.paging import Paging
+from gateway.connectors.openapi.stored_shapes import shape_of
+from gateway.upstreams.connected import retain, upstream_of
+from gateway.upstreams.connections import Connection
+from gateway.upstreams.models import UpstreamApi
+
+READ_AT_ONCE = 200  # rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Stamp:
+    """What an operation is made from: the same row, connection and name of what opens its rows make the same object."""
+
+    changed_at: Any
+    learned: bool
+    listed: bool
+    connection: Connection
+    opened_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """`opening`: the key of the operation that opens its rows."""
+
+    stamp: _Stamp
+    opening: str | None
+    operation: Operation
+
+
+_made: dict[int, _Made] = {}
+
+
+def operations() -> Sequence[Operation]:
+    """Those that are switched on, of APIs that are. Blocks."""
+    return _live.fresh()
+
+
+def _load() -> Sequence[Operation]:
+    connections = {api.pk: api.connection() for api in UpstreamApi.objects.filter(enabled=True, imported__isnull=False)}
+    rows = ImportedOperation.objects.filter(enabled=True, is_gone=False, api__upstream__in=connections)
+    columns = ("pk", "api__upstream", "key", "name", "changed_at", "learned", "listed")
+    found = list(rows.order_by("api__upstream__name", "name").values_list(*columns))
+    tools = {(api, key): tool_name(connections[api].name, name) for _, api, key, name, *_ in found}
+    made: dict[int, _Made] = {}
+    for pk, api, _, _, changed_at, learned, listed in found:
+        known = _made.get(pk)
+        opened_by = tools.get((api, known.opening)) if known and known.opening else None
+        if known and known.stamp == _Stamp(changed_at, bool(learned), bool(listed), connections[api], opened_by):
+            made[pk] = known
+    missing = [pk for pk, *_ in found if pk not in made]
+    for start in range(0, len(missing), READ_AT_ONCE):
+        for row in ImportedOperation.objects.filter(pk__in=missing[start : start + READ_AT_ONCE]).select_related("api"):
+            made[row.pk] = _make(row, connections[row.api.upstream_id], tools)
+    retain({connection.name for connection in connections.values()})
+    _made.clear()
+    _made.update(made)
+    return tuple(made[pk].operation for pk, *_ in found if pk in made)
+
+
+def _make(row: ImportedOperation, connection: Connection, tools: Mapping[tuple[int, str], str]) -> _Made:
+    opening = row.documented.opened_by
+    opened_by = tools.get((row.api.upstream_id, opening.key)) if opening else None
+    stamp = _Stamp(row.changed_at, bool(row.learned), bool(row.listed), connection, opened_by)
+    return _Made(stamp, opening.key if opening else None, operation_of(row, connection, opened_by))
+
+
+def operation_of(row: ImportedOperation, connection: Connection, opened_by: str | None) -> Operation:
+    """`opened_by`: the tool that opens its rows."""
+    spec = row.documented
+    name = tool_name(connection.name, row.name)
+    opening = spec.opened_by if opened_by else None
+    row_fields, preview_fields = field_selection.names_in(row.row_fields), field_selection.names_in(row.preview_fields)
+    shape = shape_of(spec.name, _with_key(row, opening), row=row_fields, preview=preview_fields, sections=row.sections)
+    calling = Calling(
+        name=name,
+        row=row.pk,
+        spec=spec,
+        base_url=connection.base_url,
+        upstream=upstream_of(connection),
+        shape=shape,
+        paging=_paging(row, spec),
+        learns=not row.learned,
+    )
+    return Operation(
+        name=name,
+        title=row.title or spec.title,
+        description=row.description or spec.description,
+        kind=spec.kind,
+        parameters=spec.parameters,
+        shown=spec.shown,
+        required=spec.required,
+        fetch=calling.fetch,
+        endpoint=f"/api/v1/tools/{name}",
+        tags=(connection.name, *spec.tags),
+        settings={} if connection.keep_seconds is None else {"cache_seconds": connection.keep_seconds},
+        shape=shape,
+        field_names=tuple(row_fields or row.proposed.get("row", ())),  # not as learned: a tool list stays as it is
+        version=as_fresh_as_its_answer if spec.is_safe else None,
+        destructive=spec.method == "DELETE" if spec.kind is Kind.ACTION else None,
+        idempotent=spec.method in ("PUT", "DELETE") if spec.kind is Kind.ACTION else None,
+        pinned=row.pinned,
+        record_operation=opened_by,
+        record_key=(opening.argument, opening.field) if opening else ("id", "id"),
+        record_shared=opening.shared if opening else {},
+        record_is_row=False,
+    )
+
+
+def _with_key(row: ImportedOperation, opening: Opening | None) -> Mapping[str, Any]:
+    """Its shape; what a row is opened by is among its fields, where these are known."""
+    shape: Mapping[str, Any] = row.learned or row.proposed
+    fields = shape.get("row", [])
+    is_missing = opening is not None and fields and opening.field not in fields
+    return {**shape, "row": [opening.field, *fields]} if opening and is_missing else shape
+
+
+def _paging(row: ImportedOperation, spec: DocumentedOperation) -> Paging | None:
+    if spec.kind is not Kind.LIST or row.paging == {}:
+        return None
+    return spec.paging if row.paging is None else Paging.from_document(row.paging)
+
+
+_live = Live(_load)

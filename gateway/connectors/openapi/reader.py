@@ -1,0 +1,262 @@
+"""An OpenAPI document as operations that can be called.
+
+Documents are never quite right. What is odd about an operation is simplified, or the operation is left out; a warning
+then names it. Nothing that stands in a document of OpenAPI 3.x makes reading it fail.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from context_protection.core.policy import Kind
+from gateway.connectors.openapi import bodies, paging, parameters, servers, tool_names
+from gateway.connectors.openapi.bodies import Body
+from gateway.connectors.openapi.briefs import brief
+from gateway.connectors.openapi.description import ApiDocument, DocumentedOperation, Place, Security
+from gateway.connectors.openapi.kinds import as_list, as_mapping
+from gateway.connectors.openapi.paging import Paging, QueryParameter
+from gateway.connectors.openapi.parameters import Parameter
+from gateway.connectors.openapi.record_operations import linked
+from gateway.connectors.openapi.references import References
+from gateway.connectors.openapi.responses import Answer, shown
+from gateway.connectors.openapi.schemas import DEEPEST, Lean, Leaning, is_valid_schema, written
+from gateway.connectors.openapi.texts import first_sentence, opening, plain_text
+
+METHODS = ("get", "post", "put", "patch", "delete")
+NOT_CALLED = ("head", "options", "trace")
+SAFE = frozenset({"get"})
+TITLE_CHARS, DESCRIPTION_CHARS = 80, 300
+LEAN_NODES = 300  # of an operation's arguments: above, they are shown less deep
+MOST_NODES = 600  # of one level: above, there is none
+MOST_WARNINGS = 200
+MOST_NAMED = 5
+MOST_OPERATIONS = 5000
+
+
+def read(document: Mapping[str, Any]) -> ApiDocument:
+    """Of what `documents.parse` gave. Never raises."""
+    return _Reading(document).read()
+
+
+@dataclass
+class _Arguments:
+    """As they are gathered, by their names."""
+
+    schemas: dict[str, Lean] = field(default_factory=dict)
+    places: dict[str, Place] = field(default_factory=dict)
+    required: list[str] = field(default_factory=list)
+
+    def add(self, parameter: Parameter, schema: Lean) -> None:
+        place = parameter.place
+        name = tool_names.argument(place.name or place.location, place.location, self.schemas)
+        self.schemas[name], self.places[name] = schema, place
+        if parameter.required:
+            self.required.append(name)
+
+    def needed(self, body: Body | None) -> set[str]:
+        """The required ones, and those without which no body is whole."""
+        of_body = body.needed if body else ()
+        in_body = {name for name, place in self.places.items() if place.location == "body" and place.name in of_body}
+        return {*self.required, *in_body}
+
+
+class _Reading:
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.document, self.references = document, References(document)
+        self.names = tool_names.Names()
+        self.sent, self.answered = (Leaning(self.references, sent=sent) for sent in (True, False))
+        self.securities = servers.securities(self.references)
+        self.credentials = [_place_of(each) for each in self.securities if each.kind == "apiKey"]
+        self._warnings: list[str] = []
+
+    def read(self) -> ApiDocument:
+        info = as_mapping(self.document.get("info"))
+        self._check_document()
+        operations = tuple(linked(list(self._operations())))
+        self._warnings += [f"{each.key}: {warning}" for each in operations for warning in each.warnings]
+        return ApiDocument(
+            title=plain_text(info.get("title"))[:TITLE_CHARS] or "API",
+            version=str(info.get("version", ""))[:40],
+            description=first_sentence(info.get("description"), DESCRIPTION_CHARS),
+            servers=servers.read(self.document.get("servers")),
+            securities=self.securities,
+            operations=operations,
+            warnings=_bounded(self._warnings),
+        )
+
+    def _check_document(self) -> None:
+        version = str(self.document.get("openapi"))
+        if not version.startswith(("3.0", "3.1")) and version != "3":
+            self._warnings.append(f"OpenAPI {version[:20]} is read as 3.1")
+        if not isinstance(self.document.get("paths"), Mapping):
+            self._warnings.append("the document has no paths: nothing can be called")
+        if webhooks := as_mapping(self.document.get("webhooks")):
+            self._warnings.append(f"left out {len(webhooks)} webhooks, which are called by the API")
+
+    def _operations(self) -> Iterator[DocumentedOperation]:
+        skipped: Counter[str] = Counter()
+        count = 0
+        for path, item, method, node in self._nodes(skipped):
+            if count == MOST_OPERATIONS:
+                self._warnings.append(f"only the first {MOST_OPERATIONS:,} operations are read")
+                break
+            key = f"{method.upper()} {path}"
+            try:
+                yield _Operation(self, key, path, item, method, node).read()
+                count += 1
+            except Exception as error:
+                # What nobody thought of costs one operation, not the document.
+                self._warnings.append(f"{key}: left out, since it cannot be read ({type(error).__name__})")
+        for method, times in skipped.items():
+            self._warnings.append(f"left out {times} operations of {method.upper()}, which answer nothing to read")
+
+    def _nodes(self, skipped: Counter[str]) -> Iterator[tuple[str, Mapping[str, Any], str, Mapping[str, Any]]]:
+        for path, given in as_mapping(self.document.get("paths")).items():
+            if not isinstance(path, str) or path.startswith("x-"):
+                continue
+            if not path.isprintable():
+                self._warnings.append("left out a path with characters that no address has")
+                continue
+            item = self.references.resolved(given)
+            skipped.update(method for method in NOT_CALLED if method in item)
+            for method in METHODS:
+                if isinstance(node := item.get(method), Mapping):
+                    yield path, item, method, node
+
+
+class _Operation:
+    """The reading of one."""
+
+    def __init__(
+        self, reading: _Reading, key: str, path: str, item: Mapping[str, Any], method: str, node: Mapping[str, Any]
+    ) -> None:
+        self._reading, self._references = reading, reading.references
+        self._key, self._path, self._item, self._method, self._node = key, path, item, method, node
+        self._warnings: list[str] = []
+        self._is_safe = method in SAFE
+
+    def read(self) -> DocumentedOperation:
+        self._references.take_broken()
+        node = self._node
+        answer = Answer.of(self._references, self._reading.answered, node.get("responses"))
+        rows = answer.rows(self._path) if self._is_safe else None
+        kind = answer.kind(rows, is_safe=self._is_safe)
+        given = self._parameters()
+        paged = self._paging(given, answer, rows)
+        arguments, body = self._arguments([each for each in given if not _is_of(paged, each)])
+        leaning = self._reading.answered
+        response = shown(leaning, answer.schema)
+        record = shown(leaning, answer.row_schema(rows)) if rows is not None else None
+        broken = self._references.take_broken()
+        if broken:
+            self._warnings.append(f"refers to what is not there: {', '.join(broken[:MOST_NAMED])[:300]}")
+        operation_id = node.get("operationId")
+        name = self._reading.names.take(str(operation_id or ""), self._method, self._path, kind)
+        title = plain_text(node.get("summary"))[:TITLE_CHARS] or name.replace("_", " ").capitalize()
+        return DocumentedOperation(
+            key=self._key,
+            method=self._method.upper(),
+            path=self._path,
+            name=name,
+            title=title,
+            description=self._description() or title,
+            tags=tuple(str(tag)[:TITLE_CHARS] for tag in as_list(node.get("tags"))),
+            deprecated=node.get("deprecated") is True,
+            kind=kind,
+            is_safe=self._is_safe,
+            parameters=arguments.schemas,
+            required=tuple(arguments.required),
+            places=arguments.places,
+            body=body.form if body else None,
+            response=response,
+            rows=rows,
+            record_schema=record,
+            paging=paged,
+            servers=servers.read(node.get("servers")) or servers.read(self._item.get("servers")),
+            security=servers.requirements(node.get("security", self._reading.document.get("security"))),
+            accept=answer.media_types,
+            warnings=tuple(self._warnings),
+            tells_no_kind=kind is Kind.RECORD and answer.is_untold,
+            shown=brief(arguments.schemas, arguments.needed(body)),
+        )
+
+    def _description(self) -> str:
+        node = self._node
+        return (
+            opening(node.get("summary"), DESCRIPTION_CHARS)
+            or opening(node.get("description"), DESCRIPTION_CHARS)
+            or opening(self._item.get("summary") or self._item.get("description"), DESCRIPTION_CHARS)
+        )
+
+    def _parameters(self) -> list[Parameter]:
+        given = parameters.both(self._item, self._node)
+        found, warnings = parameters.read(self._references, self._path, given, self._reading.credentials)
+        self._warnings += warnings
+        return found
+
+    def _paging(self, given: list[Parameter], answer: Answer, rows: str | None) -> Paging | None:
+        if rows is None:
+            return None
+        in_query = [each for each in given if each.place.location == "query" and not each.required]
+        query = [QueryParameter(each.name, self._references.merged(each.schema).schema) for each in in_query]
+        return paging.recognised(query, answer, rows)
+
+    # -- Arguments ----------------------------------------------------------------------------------
+
+    def _arguments(self, given: list[Parameter]) -> tuple[_Arguments, Body | None]:
+        leaning, node = self._reading.sent, self._node.get("requestBody")
+        body = bodies.read(self._references, node, leaning) if not self._is_safe else None
+        if self._is_safe and node:
+            self._warnings.append("its body is left out: a GET has none")
+        every = [*given, *(body.parameters if body else ())]
+        depth = self._depth(every)
+        arguments = _Arguments()
+        for each in every:
+            arguments.add(each, self._lean(each, depth))
+        if not is_valid_schema({"type": "object", "properties": arguments.schemas}):
+            self._loosen(arguments)
+        return arguments, body
+
+    def _depth(self, every: list[Parameter]) -> int:
+        """As deep as the arguments are few enough: a tool with too many of them is of no use."""
+        leaning = self._reading.sent
+        limits = [*((depth, LEAN_NODES) for depth in range(DEEPEST, 1, -1)), (1, MOST_NODES)]
+        for depth, most in limits:
+            if sum(leaning.size(each.schema, depth) for each in every) <= most:
+                break
+        else:
+            depth = 0
+        if depth < DEEPEST - 2:
+            self._warnings.append(f"its arguments are many: they are shown {depth} levels deep")
+        return depth
+
+    def _lean(self, parameter: Parameter, depth: int) -> Lean:
+        lean = self._reading.sent.lean(parameter.schema, depth)
+        if not self._is_safe and "default" in lean:
+            # The gateway sends defaults: an update would set what nobody has asked it to set.
+            default = lean.pop("default")
+            lean["description"] = f"{lean.get('description', '')} Default: {written(default)}.".strip()
+        return lean
+
+    def _loosen(self, arguments: _Arguments) -> None:
+        """Those by which nothing can be checked allow anything."""
+        for name, schema in arguments.schemas.items():
+            if not is_valid_schema(schema):
+                kept = schema.get("description")
+                arguments.schemas[name] = {"description": kept} if isinstance(kept, str) else {}
+                self._warnings.append(f"the schema of {name} is none: it may be anything")
+
+
+def _is_of(paged: Paging | None, parameter: Parameter) -> bool:
+    return paged is not None and parameter.place.location == "query" and parameter.name in paged.parameters
+
+
+def _place_of(security: Security) -> tuple[str, str]:
+    return security.location, security.parameter
+
+
+def _bounded(warnings: list[str]) -> tuple[str, ...]:
+    if len(warnings) <= MOST_WARNINGS:
+        return tuple(warnings)
+    return (*warnings[:MOST_WARNINGS], f"and {len(warnings) - MOST_WARNINGS} more")

@@ -1,0 +1,31 @@
+"""Names that an imported API and its tools cannot have, because others have them."""
+
+from collections.abc import Collection, Iterator
+
+from gateway.catalog.catalog import catalogue
+from gateway.connectors import connectors
+from gateway.connectors.openapi import operations
+from gateway.connectors.openapi.names import tool_name
+
+
+def api_name_problem(name: str) -> str | None:
+    """Why no API can be imported by this name: its tools would pass for the product's own, or for another server's."""
+    if name in {each.name for each in connectors()}:
+        return f"{name} is a name of Sluice's own. Choose another, such as {name}_api."
+    catalogue.refresh()
+    of_imports = {each.name for each in operations.operations()}
+    others = (each.name for each in catalogue if each.name not in of_imports)
+    alike = next((each for each in others if each.startswith(f"{name}_")), None)
+    if alike is None:
+        return None
+    return f"Tools of {name} would pass for others that are there already, such as {alike}. Choose another name."
+
+
+def tool_name_problems(api: str, names: Collection[str], own: Collection[str]) -> Iterator[str]:
+    """Of the `names` of its operations, those whose tool is another's. `own`: its operations that are stored."""
+    catalogue.refresh()
+    stored = {tool_name(api, name) for name in own}
+    for name in names:
+        tool = tool_name(api, name)
+        if tool not in stored and catalogue.find(tool) is not None:
+            yield f"{tool} is the name of another tool. Choose another than {name}."

@@ -1,0 +1,70 @@
+"""How each door says "call this to get more" (law 4: the only thing in which their answers differ)."""
+
+from collections.abc import Callable, Container, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from context_protection.core.budget import dumps
+from context_protection.core.policy import Kind
+from gateway.catalog.catalog import Operation
+
+Hints = Callable[[Operation, Mapping[str, Any]], dict[str, Any]]
+SCHEME = "sluice"
+_REST = "/api/v1/"
+
+CALL_TOOL = "call_tool"  # the tool that calls those that are not in a caller's list
+
+
+def rest(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """{"endpoint": "/api/v1/bookings/7", "parameters": {"fields": "all"}}"""
+    in_path = [name for name in arguments if f"{{{name}}}" in operation.endpoint]
+    endpoint = operation.endpoint.format(**{name: quote(str(arguments[name]), safe="{}") for name in in_path})
+    return {
+        "endpoint": endpoint,
+        "parameters": {name: _in_query(value) for name, value in arguments.items() if name not in in_path},
+    }
+
+
+def _in_query(value: Any) -> Any:
+    """As a query string has it: an object as its JSON."""
+    return dumps(value).decode() if isinstance(value, (dict, list)) else value
+
+
+def mcp(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """{"tool": "get_booking", "arguments": {"id": 7, "fields": "all"}}"""
+    return {"tool": operation.name, "arguments": dict(arguments)}
+
+
+def resource(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """{"resource": "sluice://bookings/7?fields=all"}; of what is no resource, the tool's call."""
+    address = resource_address(operation)
+    if not address:
+        return mcp(operation, arguments)
+    values = {name: _expanded(name, value) for name, value in arguments.items()}
+    in_path = [name for name in values if f"{{{name}}}" in address]
+    query = "&".join(f"{name}={value}" for name, value in values.items() if name not in in_path)
+    return {"resource": address.format(**{name: values[name] for name in in_path}) + (query and f"?{query}")}
+
+
+def resource_address(operation: Operation) -> str:
+    """sluice://bookings/{id}: of what only reads, one at a time. Empty of everything else."""
+    is_one = operation.kind in {Kind.RECORD, Kind.TEXT} and "{id}" in operation.endpoint
+    return f"{SCHEME}://{operation.endpoint.removeprefix(_REST)}" if is_one else ""
+
+
+def _expanded(name: str, value: Any) -> str:
+    """A value as RFC 6570 expands it. The placeholder of a hint that is for many stays one: the hint is a template."""
+    text = value if isinstance(value, str) else dumps(value).decode()
+    return text if text == f"{{{name}}}" else quote(text, safe="")
+
+
+def by_call_tool(listed: Container[str]) -> Hints:
+    """As `mcp`; but a tool that is not listed is called by one that is: {"tool": "call_tool", "arguments": {"name":
+    "get_booking", "arguments": {"id": 7, "fields": "all"}}}"""
+
+    def hint(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        if operation.name in listed:
+            return mcp(operation, arguments)
+        return {"tool": CALL_TOOL, "arguments": {"name": operation.name, "arguments": dict(arguments)}}
+
+    return hint

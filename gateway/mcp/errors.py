@@ -1,0 +1,43 @@
+"""What MCP answers when a request cannot be that is no tool's call: a protocol error that says what to mend."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import mcp.types as types
+from mcp import MCPError
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from context_protection.core.errors import CallError, InternalError, NotFound, shown, store_unavailable
+from context_protection.stores.database_errors import is_away
+
+logger = logging.getLogger(__name__)
+
+# What revisions before 2026-07-28 recommend for a resource that is not there; since then it is INVALID_PARAMS.
+RESOURCE_NOT_FOUND = -32002
+
+
+@contextmanager
+def refusals(protocol_version: str, *, uri: str | None = None) -> Iterator[None]:
+    """Whatever is raised leaves as an MCPError, with nothing of ours in it: the SDK would send an exception's own
+    words. `uri` is that of the resource which is asked for."""
+    try:
+        yield
+    except CallError as error:
+        raise _refusal(error, protocol_version, uri) from None
+    except Exception as error:
+        if is_away(error):
+            raise _refusal(store_unavailable(1), protocol_version, uri) from None
+        logger.exception("MCP request failed")
+        failure = InternalError("Something failed on our side; nothing was changed.", suggestion="Try again.")
+        raise _refusal(failure, protocol_version, uri) from None
+
+
+def _refusal(error: CallError, protocol_version: str, uri: str | None) -> MCPError:
+    said = error.document()["error"]
+    is_missing = uri is not None and isinstance(error, NotFound)
+    code = error.code
+    if is_missing:
+        code = RESOURCE_NOT_FOUND if protocol_version in HANDSHAKE_PROTOCOL_VERSIONS else types.INVALID_PARAMS
+    data = {**said["data"], "uri": shown(uri)} if is_missing else said["data"]
+    return MCPError(code, said["message"], data)

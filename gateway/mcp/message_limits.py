@@ -1,0 +1,48 @@
+"""Messages that are refused before they are read: of more values or levels than a request may have."""
+
+import re
+
+import orjson
+from mcp.shared.dispatcher import as_request_id
+from mcp.types import ErrorData, JSONRPCError, RequestId
+
+from context_protection.core import json_limits
+from context_protection.core.errors import CallError, InvalidArgument
+
+EDGE = 1024  # bytes at either end of a message in which its id is looked for
+
+# The id of a message that no parser has read. Clients write it before `params` or after, next to other short members.
+_TEXT = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
+_MEMBER = rb"%b\s*:\s*(?:%b|-?\d+)" % (_TEXT, _TEXT)
+_ID = rb'"id"\s*:\s*("[^"\\]{1,200}"|-?\d{1,15})\s*'
+_ID_FIRST = re.compile(rb"\s*\{\s*(?:%b\s*,\s*)*?%b[,}]" % (_MEMBER, _ID))
+_ID_LAST = re.compile(rb"%b(?:,\s*%b\s*)*\}\s*\Z" % (_ID, _MEMBER))
+
+
+def refusal_of(text: bytes | str) -> JSONRPCError | None:
+    """What is answered instead of reading the message; None where it may be read."""
+    try:
+        json_limits.check(text, "message")
+    except InvalidArgument as error:
+        return refused(text, error)
+    return None
+
+
+def refused(text: bytes | str, error: CallError) -> JSONRPCError:
+    """The error for a message, by its id where that can be told: its sender waits for it."""
+    said = error.document()["error"]
+    data = {"reason": said["reason"], **said["data"]}
+    return JSONRPCError(
+        jsonrpc="2.0", id=_id_in(text), error=ErrorData(code=said["code"], message=said["message"], data=data)
+    )
+
+
+def _id_in(text: bytes | str) -> RequestId | None:
+    first, last = (
+        edge.encode("utf-8", "replace") if isinstance(edge, str) else edge for edge in (text[:EDGE], text[-EDGE:])
+    )
+    found = _ID_FIRST.match(first) or _ID_LAST.search(last)
+    try:
+        return as_request_id(orjson.loads(found[1])) if found else None
+    except orjson.JSONDecodeError:  # bytes that are no text
+        return None

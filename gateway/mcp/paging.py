@@ -1,0 +1,49 @@
+"""Lists of what the server offers, in pages under the hard cap (law 1)."""
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from context_protection.configuration.policies import policy_for
+from context_protection.core import budget
+from context_protection.core.errors import invalid_cursor
+from context_protection.core.tokens import claude
+from context_protection.stores.snapshots import walks
+
+Entry = TypeVar("Entry", bound=BaseModel)
+AROUND = 200  # tokens of what stands around the entries: names, a cursor, how long to keep it
+
+
+def page(
+    listed: str, entries: Sequence[Entry], tokens: Sequence[int], cursor: str | None
+) -> tuple[list[Entry], str | None]:
+    """Entries from `cursor` on, as many as the cap holds by their `tokens`, and the cursor of the rest. `listed` says
+    which list it is: a cursor is good for its own. Blocks. Raises InvalidCursor."""
+    start = 0 if cursor is None else _place(listed, cursor)
+    rest = list(entries[start:])
+    count = max(1, fitting(tokens[start:]))
+    return rest[:count], walks.sealer.seal(listed, start + count) if count < len(rest) else None
+
+
+def fitting(tokens: Sequence[int]) -> int:
+    """How many entries of so many tokens, from the first on, one answer holds. Blocks."""
+    room = policy_for("").hard_cap / budget.MARGIN - AROUND
+    return sum(size <= room for size in accumulate(tokens))
+
+
+def tokens_of(texts: Iterable[str]) -> list[int]:
+    return [claude.count(text) for text in texts]
+
+
+def written(entry: BaseModel) -> str:
+    """An entry as it leaves."""
+    return entry.model_dump_json(by_alias=True, exclude_none=True)
+
+
+def _place(listed: str, cursor: str) -> int:
+    issued_by, place = walks.sealer.open(cursor)
+    if issued_by != listed:
+        raise invalid_cursor("cursor_mismatch", cursor, "The cursor was issued by another list.")
+    return int(place)

@@ -1,0 +1,248 @@
+"""`where` chooses rows by typed conditions, and says what is wrong with those it cannot read (design section 5)."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context_protection.core.errors import CallError, InvalidArgument
+from context_protection.core.query import conditions
+from context_protection.core.query.columns import AskedColumn, AskedColumns, Type
+from context_protection.core.shapes import Field, Shape
+from tests.properties.payloads import values
+
+ROWS: list[dict[str, Any]] = [
+    {"id": 1, "state": "new", "price": 500, "day": "2026-11-20", "at": "2026-11-20 13:30:00", "paid": 1, "who": "Åse"},
+    {
+        "id": 2,
+        "state": "old",
+        "price": 0.3,
+        "day": "2026-12-01",
+        "at": "2026-12-01T00:00:00Z",
+        "paid": 0,
+        "who": "STRASSE",
+    },
+    {
+        "id": 3,
+        "state": None,
+        "price": None,
+        "day": None,
+        "at": None,
+        "paid": None,
+        "who": None,
+        "more": {"a": {"b": 5}},
+    },
+    {
+        "id": 4,
+        "state": 7,
+        "price": "much",
+        "day": "2026-02-30",
+        "at": "soon",
+        "paid": "yes",
+        "who": ["Åse"],
+        "a.b": "dots",
+    },
+]
+SHAPE = Shape(
+    row=(Field("id"), Field("label", "who")),
+    withheld_in_lists=("phone",),
+    known=frozenset({"known"}),
+)
+COLUMNS = AskedColumns(
+    (
+        AskedColumn("id", Type.NUMBER),
+        AskedColumn("status", Type.TEXT, "state", convert=lambda state: "confirmed" if state == "new" else state),
+        AskedColumn("price", Type.NUMBER),
+        AskedColumn("checkIn", Type.DATE, "day"),
+        AskedColumn("at", Type.MOMENT),
+        AskedColumn("paid", Type.BOOLEAN),
+        AskedColumn("guest", Type.TEXT, "who"),
+    ),
+    SHAPE,
+    sample=lambda: [*ROWS, {"secretCode": 1, "phone": "5"}],
+)
+
+
+def matching(where: Any) -> list[int]:
+    asked = conditions.parse(where, COLUMNS)
+    return [row["id"] for row in ROWS if asked.match(row)]
+
+
+def refused(where: Any) -> InvalidArgument:
+    with pytest.raises(InvalidArgument) as raised:
+        conditions.parse(where, COLUMNS)
+    assert raised.value.parameter == "where"
+    assert raised.value.expected
+    assert raised.value.suggestion
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    ("where", "ids"),
+    [
+        ({}, [1, 2, 3, 4]),
+        ({"price": 500}, [1]),
+        ({"price": {"gte": 0.3, "lt": 500}}, [2]),
+        ({"price": {"gt": 0.3}}, [1]),
+        ({"price": {"lte": 0.3}}, [2]),
+        ({"price": {"in": [0.3, 7]}}, [2]),
+        ({"id": [1, 3]}, [1, 3]),
+        ({"checkIn": {"gte": "2026-11-20"}}, [1, 2]),
+        ({"at": "2026-11-20 13:30:00"}, [1]),
+        ({"at": {"gt": "2026-11-20T14:00:00+02:00"}}, [1, 2]),
+        ({"paid": True}, [1]),
+        ({"paid": {"ne": True}}, [2, 3, 4]),
+        ({"known": None}, [1, 2, 3, 4]),
+        ({"label": {"contains": "åS"}}, [1]),
+        ({"price": 500, "paid": False}, []),
+    ],
+)
+def test_rows_are_chosen(where: dict[str, Any], ids: list[int]):
+    assert matching(where) == ids
+
+
+def test_a_condition_may_come_as_the_text_of_its_json():
+    assert matching(json.dumps({"price": {"gte": 500}})) == [1]
+
+
+def test_a_canonical_name_goes_before_upstreams_and_has_the_converted_value():
+    assert matching({"status": "confirmed"}) == [1]
+    assert matching({"state": "new"}) == [1]
+
+
+def test_upstreams_own_name_of_a_declared_column_has_its_type():
+    assert matching({"day": {"lt": "2026-12-01"}}) == [1]
+    assert refused({"day": "soon"}).expected == "a date as YYYY-MM-DD"
+
+
+def test_an_undeclared_name_is_read_as_what_it_is_compared_with():
+    assert matching({"more.a.b": 5}) == [3]
+    assert matching({"more.a.b": "5"}) == []
+    assert matching({"more": {"isnull": False}}) == [3]
+
+
+def test_a_name_with_dots_goes_before_the_path():
+    assert matching({"a.b": "dots"}) == [4]
+
+
+def test_null_is_isnull_and_matches_ne_but_nothing_else():
+    assert matching({"guest": None}) == matching({"guest": {"isnull": True}}) == [3, 4]
+    assert matching({"guest": {"ne": None}}) == [1, 2]
+    assert matching({"price": {"ne": 500}}) == [2, 3, 4]
+    assert matching({"price": {"lt": 10**9}}) == [1, 2]
+
+
+def test_values_of_another_type_count_as_null():
+    assert matching({"checkIn": None}) == [3, 4]
+    assert matching({"price": None}) == [3, 4]
+
+
+@pytest.mark.parametrize("asked", ["straße", "strasse", "STRASSE", "ras"])
+def test_contains_looks_at_no_case_in_any_script(asked: str):
+    assert matching({"guest": {"contains": asked}}) == [2]
+
+
+def test_a_date_given_for_a_moment_means_its_whole_day():
+    assert matching({"at": "2026-11-20"}) == [1]
+    assert matching({"at": {"lte": "2026-11-20"}}) == [1]
+    assert matching({"at": {"gt": "2026-11-20"}}) == [2]
+
+
+def test_one_of_the_alternatives_of_or_must_hold():
+    assert matching({"or": [{"price": 500}, {"checkIn": None}], "id": {"lt": 4}}) == [1, 3]
+    assert matching({"or": [{"id": {"gt": 1, "lt": 3}}]}) == [2]
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        [],
+        "no json",
+        None,
+        5,
+        {"price": "much"},
+        {"price": float("nan")},
+        {"price": 10**400},
+        {"price": True},
+        {"price": {}},
+        {"price": {"gte": None}},
+        {"price": {"contains": 5}},
+        {"price": {"in": []}},
+        {"id": {"in": list(range(201))}},
+        {"price": {"isnull": 1}},
+        {"paid": {"gt": True}},
+        {"paid": 1},
+        {"checkIn": "2026-02-30"},
+        {"checkIn": "2026-11-20 10:00:00"},
+        {"at": "2026-W47-1"},
+        {"at": "0001-01-01T00:00:00+05:00"},
+        {"at": {"in": ["2026-11-20", "2026-11-20 10:00:00"]}},
+        {"guest": "x" * 201},
+        {"guest": "\0"},
+        {"guest": "\ud800"},
+        {"more.a.b": {"in": [1, "1"]}},
+        {"more.a.b": {"eq": {"a": 1}}},
+        {"or": []},
+        {"or": {}},
+        {"or": [{}]},
+        {"or": [{"or": [{"id": 1}]}]},
+        {"or": [{"id": 1}] * 21},
+    ],
+)
+def test_what_cannot_be_compared_is_refused(where: Any):
+    assert refused(where).reason == "invalid_where"
+
+
+def test_an_unknown_comparison_is_named_with_the_nearest():
+    assert refused({"price": {"gtee": 5}}).suggestion == "Did you mean gte?"
+
+
+def test_an_unknown_name_is_answered_with_the_nearest():
+    error = refused({"chekIn": "2026-01-01"})
+    assert error.reason == "unknown_field"
+    assert error.suggestion == "Did you mean checkIn?"
+
+
+@pytest.mark.parametrize("name", ["doorCode", "door_code", "doorCode.below", "more.doorCode", "entryCode"])
+def test_what_is_withheld_cannot_be_asked_whether_rows_have_it_or_not(name: str):
+    error = refused({name: {"isnull": False}})
+    assert error.reason == "withheld_field"
+    assert "Revealed fields" in error.message
+
+
+def test_what_is_withheld_is_never_suggested():
+    columns = AskedColumns(sample=lambda: [{"doorCode": "[withheld: door code]", "doorColour": "red"}])
+    with pytest.raises(InvalidArgument) as error:
+        conditions.parse({"doorCod": 1}, columns)
+    assert "doorCode" not in f"{error.value.expected} {error.value.suggestion}"
+
+
+def test_what_is_revealed_can_be_asked():
+    columns = AskedColumns(sample=lambda: [{"doorCode": "1234"}], reveal=frozenset({"doorCode"}))
+    assert conditions.parse({"doorCode": "1234"}, columns).match({"doorCode": "1234"})
+
+
+def test_what_is_withheld_in_lists_may_be_filtered_by():
+    assert conditions.parse({"phone": "5"}, COLUMNS).match({"phone": "5"})
+
+
+@given(st.one_of(values, st.dictionaries(st.sampled_from(["price", "at", "or", "guest", "x"]), values)))
+def test_any_json_value_gives_conditions_or_a_designed_error(where: Any):
+    try:
+        asked = conditions.parse(where, COLUMNS)
+    except CallError as error:
+        json.dumps(error.document()).encode()
+    else:
+        assert len(asked) <= conditions.CONDITIONS
+        assert all(asked.match(row) in (True, False) for row in ROWS)
+
+
+def test_a_long_where_is_refused_since_every_page_would_repeat_it():
+    columns = AskedColumns()
+    assert len(conditions.parse({"id": {"in": list(range(10_000_000, 10_000_200))}}, columns).every) == 1
+    for long in ({"name": {"in": ["x" * 100 + str(n) for n in range(60)]}}, '{"name":"' + "x" * 5000 + '"}'):
+        with pytest.raises(InvalidArgument) as refused:
+            conditions.parse(long, columns)
+        assert refused.value.reason == "invalid_where"

@@ -1,0 +1,105 @@
+"""`fields`: names, canonical names, sections, paths, all; and errors that list what there is (FR-017)."""
+
+import pytest
+
+from context_protection.core import field_selection
+from context_protection.core.errors import InvalidArgument
+from context_protection.core.shapes import ANY, Field, Section, Shape
+from tests.properties.desk import Desk
+
+SHAPE = Shape(
+    row=(Field("id"), Field("checkInDate", "arrivalDate")),
+    sections=(Section("money", ("price", "*Fee")),),
+    known=frozenset({"petFee"}),
+)
+RECORD = {"id": 7, "arrivalDate": "2026-11-20", "price": {"base": 90, "tax": 9}, "cityFee": 3, "lines": [{"n": 1}]}
+
+
+def selected(fields: str) -> dict[str, object]:
+    return field_selection.selected(RECORD, field_selection.split(fields), SHAPE)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ("id", {"id": 7}),
+        ("checkInDate", {"checkInDate": "2026-11-20"}),
+        ("arrivalDate", {"arrivalDate": "2026-11-20"}),
+        ("money", {"price": RECORD["price"], "cityFee": 3}),
+        ("other", {"id": 7, "arrivalDate": "2026-11-20", "lines": [{"n": 1}]}),
+        ("price.base", {"price": {"base": 90}}),
+        ("lines.*.n", {"lines": [{"n": 1}]}),
+        ("id,all", RECORD),
+        (" id , , cityFee,", {"id": 7, "cityFee": 3}),
+        ("petFee", {}),
+    ],
+)
+def test_what_is_asked_for_is_given_under_the_name_it_was_asked_by(fields: str, expected: dict[str, object]):
+    assert selected(fields) == expected
+
+
+def test_names_come_in_the_order_in_which_they_were_asked():
+    assert list(selected("cityFee,id")) == ["cityFee", "id"]
+
+
+@pytest.mark.parametrize("fields", ["", " ", ",", " , ,"])
+def test_fields_without_a_name_are_refused(fields: str):
+    with pytest.raises(InvalidArgument) as refused:
+        field_selection.split(fields)
+    assert refused.value.reason == "invalid_fields"
+
+
+def test_a_name_that_is_asked_twice_is_one():
+    assert field_selection.split("id,id, id") == ["id"]
+
+
+@pytest.mark.parametrize(
+    "fields", ["x" * (field_selection.MOST_CHARS + 1), ",".join(map(str, range(field_selection.MOST_NAMES + 1)))]
+)
+def test_more_fields_than_can_be_looked_for_in_every_row_are_refused(fields: str):
+    with pytest.raises(InvalidArgument) as refused:
+        field_selection.split(fields)
+    assert (refused.value.reason, refused.value.parameter) == ("invalid_fields", "fields")
+    assert field_selection.split(fields.rpartition(",")[0] or fields[1:])
+
+
+@pytest.mark.parametrize("name", ["cityfee", "price.bas", "lines.n", "id.x", "lines.*.m"])
+def test_a_name_that_does_not_exist_is_refused_with_those_that_do(name: str):
+    with pytest.raises(InvalidArgument) as refused:
+        field_selection.check(["id", name], [RECORD], SHAPE)
+    error = refused.value
+    assert error.value == name
+    for valid in ("checkInDate", "arrivalDate", "money", "other", "cityFee"):
+        assert valid in error.expected
+
+
+def test_a_documented_name_is_valid_where_a_record_lacks_it():
+    field_selection.check(["petFee"], [RECORD], SHAPE)
+
+
+def test_one_row_that_knows_the_name_is_enough():
+    field_selection.check(["extra"], [{"id": 1}, {"id": 2, "extra": True}], ANY)
+
+
+def test_of_an_empty_list_of_an_unknown_type_anything_may_be_asked():
+    field_selection.check(["anything"], [], ANY)
+
+
+def test_an_error_stays_small_however_long_upstreams_names_are():
+    desk = Desk([{"id": 1, **{f"name{n}" * 100: n for n in range(150)}}])
+    with pytest.raises(InvalidArgument) as refused:
+        desk("get", {"id": 1, "fields": "nope"})
+    assert len(str(refused.value.document())) < 10_000
+
+
+def test_a_mistyped_name_is_answered_with_the_nearest():
+    with pytest.raises(InvalidArgument) as refused:
+        field_selection.check(["chekInDate"], [RECORD], SHAPE)
+    assert refused.value.suggestion == "Did you mean fields=checkInDate?"
+
+
+def test_a_path_keeps_its_place_among_the_asked_names():
+    record = {"lines": [{"name": "tax", "n": 1}], "id": 7}
+    assert list(field_selection.selected(record, ["id", "lines.*.name"], ANY)) == ["id", "lines"]
+    whole = field_selection.selected(record, ["lines", "lines.*.name"], ANY)["lines"]
+    assert whole == record["lines"], "a whole wins over its parts"

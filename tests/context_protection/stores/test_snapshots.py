@@ -1,0 +1,252 @@
+"""Walks are kept in a table or in Redis, and in the table while Redis is away (law 5, rulings 9 and 11)."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import redis
+
+from context_protection.core.cursors import Origin, Sealer, Snapshot, Walk, Walks, WalkStore
+from context_protection.core.errors import InvalidCursor, StoreUnavailable
+from context_protection.core.upstream_pages import SourcePage, stored_pages
+from context_protection.models import StoredWalk
+from context_protection.stores.guard import FIRST_REST, Guard
+from context_protection.stores.snapshots import MOST_AT_ONCE, PREFIX, RedisWalks, TableWalks
+from context_protection.tasks import purge_expired_walks
+from tests.needs import REDIS
+from tests.servers import Server, redis_server, until
+from tests.simulators.tcp_proxy import tcp_proxy
+
+pytestmark = pytest.mark.django_db
+
+REDIS_URL = "redis://127.0.0.1:6379/14"
+
+
+def walk(expires_in: float = 600, snapshot: bytes = b"\x00\xff") -> Walk:
+    now = time.time()
+    return Walk(f"test-{uuid4().hex[:16]}", "list", "key:1", {"a": 1}, {"blocks": 2}, now, now + expires_in, snapshot)
+
+
+def closed_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture
+def real_redis() -> Iterator[redis.Redis]:
+    REDIS.or_skip()
+    client = redis.Redis.from_url(REDIS_URL, socket_connect_timeout=1)
+    yield client
+    if keys := list(client.scan_iter(f"{PREFIX}test-*")):
+        client.delete(*keys)
+    client.close()
+
+
+@pytest.fixture
+def own_redis(tmp_path: Path) -> Iterator[Server]:
+    with redis_server(tmp_path) as server:
+        yield server
+
+
+@pytest.fixture(params=["table", pytest.param("redis", marks=pytest.mark.cluster), "redis away"])
+def store(request: pytest.FixtureRequest) -> Iterator[WalkStore]:
+    if request.param == "table":
+        yield TableWalks()
+        return
+    if request.param == "redis":
+        request.getfixturevalue("real_redis")
+    url = REDIS_URL if request.param == "redis" else f"redis://127.0.0.1:{closed_port()}/0"
+    walks = RedisWalks(url, TableWalks())
+    yield walks
+    walks.redis.close()
+
+
+def test_what_is_put_is_got(store: WalkStore):
+    kept = walk()
+    kept = store.put(kept, [b"\x00second\xff"])
+    assert store.get(kept.id) == kept
+    assert store.origin(kept.id) == kept.origin
+    assert store.blocks(kept, [1, 2]) == [b"\x00second\xff", None]
+    assert store.has_blocks(kept, 1)
+    assert not store.has_blocks(kept, 2)
+
+
+def test_what_was_never_put_is_absent_unless_it_may_be_in_a_redis_that_is_away(
+    store: WalkStore, request: pytest.FixtureRequest
+):
+    if "redis away" in request.node.name:
+        for look in (store.get, store.origin):
+            with pytest.raises(StoreUnavailable) as refused:
+                look("nothing")
+            assert refused.value.retry_after == 1
+        return
+    assert store.get("nothing") is None
+    assert store.origin("nothing") is None
+    assert store.blocks(walk(), [1]) == [None]
+
+
+def test_putting_again_replaces(store: WalkStore):
+    kept = walk()
+    store.put(kept)
+    longer = replace(kept, expires_at=kept.expires_at + 600)
+    store.put(longer)
+    assert store.get(kept.id) == longer
+
+
+def test_a_whole_walk_goes_on_from_any_store(store: WalkStore):
+    walks = Walks(store, Sealer(["k" * 40]))
+    begun = walks.begin(Snapshot(Origin("list", "key:1", {}), {}, [b"first", b"second"]))
+    got, position = walks.resume(walks.cursor(begun, 7), "list", "key:1", {})
+    assert (position, walks.block(got, 0), walks.block(got, 1)) == (7, b"first", b"second")
+
+
+def test_an_expired_walk_of_the_table_is_as_good_as_absent():
+    table, old = TableWalks(), walk(expires_in=-1)
+    table.put(old, [b"x"])
+    assert StoredWalk.objects.filter(id=old.id).exists()
+    assert table.get(old.id) is None
+    assert table.blocks(old, [1]) == [None]
+
+
+def test_nobody_waits_long_for_the_table_behind_others_who_wait_for_it():
+    table = TableWalks()
+    turns = table._turns = threading.Semaphore(MOST_AT_ONCE)  # as beside Postgres, whose tables can be locked
+    for _ in range(MOST_AT_ONCE):
+        assert turns.acquire(blocking=False)
+    with pytest.raises(StoreUnavailable):
+        table.get("any")
+    turns.release()
+    assert [table.get("any") for _ in range(2)] == [None, None], "a turn is given back"
+
+
+def test_the_purge_removes_what_has_expired_and_nothing_else():
+    table, old, young = TableWalks(), walk(expires_in=-1), walk()
+    for each in (old, young):
+        table.put(each, [b"x"])
+    assert purge_expired_walks() == 2
+    left = {young.id, f"{young.id}.1", f"{young.id}.origin", f"{old.id}.origin"}
+    assert set(StoredWalk.objects.values_list("id", flat=True)) == left
+    assert table.get(young.id) == young
+
+
+@pytest.mark.cluster
+def test_redis_forgets_a_walk_by_itself_and_keeps_no_copy_in_the_table(real_redis: redis.Redis):
+    store, kept = RedisWalks(REDIS_URL, TableWalks()), walk(expires_in=600)
+    store.put(kept, [b"x"])
+    store.redis.close()
+    for key in (f"{PREFIX}{kept.id}", f"{PREFIX}{kept.id}.1"):
+        assert 590 <= real_redis.ttl(key) <= 600
+    assert not StoredWalk.objects.filter(id__startswith=kept.id).exists()
+
+
+@pytest.mark.cluster
+def test_a_walk_that_began_while_redis_was_away_goes_on_when_it_is_back(real_redis: redis.Redis):
+    kept = walk()
+    RedisWalks(f"redis://127.0.0.1:{closed_port()}/0", TableWalks()).put(kept)
+    back = RedisWalks(REDIS_URL, TableWalks())
+    assert back.get(kept.id) == kept
+    back.redis.close()
+
+
+def test_a_redis_that_is_away_is_not_asked_for_every_page(caplog: pytest.LogCaptureFixture):
+    store, kept = RedisWalks(f"redis://127.0.0.1:{closed_port()}/0", TableWalks()), walk()
+    store.put(kept)
+    for _ in range(20):
+        assert store.get(kept.id) == kept
+    assert [record.message for record in caplog.records] == ["a store is away"]
+
+
+@pytest.mark.cluster
+def test_a_walk_of_redis_is_unavailable_while_redis_is_away_and_goes_on_afterwards(own_redis: Server):
+    walks = Walks(RedisWalks(own_redis.url, TableWalks()), Sealer(["k" * 40]))
+    begun = walks.begin(Snapshot(Origin("list", "key:1", {}), {}, [b"first", b"second"]))
+    cursor = walks.cursor(begun, 7)
+    own_redis.freeze()
+    started = time.monotonic()
+    for read in (lambda: walks.resume(cursor, "list", "key:1", {}), lambda: walks.block(begun, 1)):
+        with pytest.raises(StoreUnavailable) as refused:
+            read()
+        assert refused.value.retry_after in (1, 2)
+    assert time.monotonic() - started < 5, "the second was not asked of Redis"
+    own_redis.thaw()
+    until(lambda: walks.resume(cursor, "list", "key:1", {}))
+    assert walks.block(begun, 1) == b"second"
+    with redis.Redis.from_url(own_redis.url) as client:
+        client.flushall()
+    with pytest.raises(InvalidCursor) as expired:
+        walks.resume(cursor, "list", "key:1", {})
+    assert expired.value.reason == "cursor_expired"
+    again = walks.begin(Snapshot(Origin("list", "key:1", {}), {}, [b"first", b"second"]))
+    assert walks.block(again, 1) == b"second"
+
+
+@pytest.mark.cluster
+def test_a_page_asks_redis_once_for_its_walk_and_once_for_its_rows(own_redis: Server):
+    pages = [SourcePage([{"id": number}]).pack() for number in range(7)]
+    with tcp_proxy(int(own_redis.url.split(":")[2].split("/")[0])) as to_redis:
+        store = RedisWalks(f"redis://127.0.0.1:{to_redis.port}/0", TableWalks())
+        walks = Walks(store, Sealer(["k" * 40]))
+        cursor = walks.cursor(walks.begin(Snapshot(Origin("list", "key:1", {}), {}, pages)), 7)
+
+        def questions(read: Callable[[Walk], list[Any]], rows: int) -> int:
+            before = len(to_redis.asked)
+            walk, _ = walks.resume(cursor, "list", "key:1", {})
+            assert len(read(walk)) == rows
+            return len(to_redis.asked) - before
+
+        assert questions(lambda walk: walks.blocks(walk, [0]), 1) == 1
+        assert questions(lambda walk: walks.blocks(walk, [0, 2, 6]), 3) == 2
+        assert questions(lambda walk: stored_pages(walk, walks, 0, 0), 1) == 1
+        assert questions(lambda walk: stored_pages(walk, walks, 0, 4), 5) == 2
+        assert questions(lambda walk: stored_pages(walk, walks, 2, 3), 4) == 2
+        assert questions(lambda walk: stored_pages(walk, walks, 1), 6) == 3
+        with pytest.raises(InvalidCursor):
+            questions(lambda walk: stored_pages(walk, walks, 7), 0)
+        store.redis.close()
+
+
+def test_callers_do_not_wait_while_a_store_is_asked_whether_it_is_back():
+    now, asked, let_go = [0.0], threading.Event(), threading.Event()
+
+    def probe() -> None:
+        asked.set()
+        assert let_go.wait(20)
+
+    guard = Guard("a store", lambda error: isinstance(error, OSError), lambda: now[0], probe)
+    with pytest.raises(StoreUnavailable):
+        guard.ask(lambda: socket.create_connection(("127.0.0.1", closed_port())))
+    now[0] += FIRST_REST
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable):
+            guard.ask(lambda: "an answer")
+        assert asked.wait(20)
+    let_go.set()
+    assert until(lambda: guard.ask(lambda: "an answer")) == "an answer"
+
+
+@pytest.mark.cluster
+def test_a_full_redis_is_read_and_what_it_has_no_room_for_goes_to_the_table(own_redis: Server):
+    store = RedisWalks(own_redis.url, TableWalks())
+    old = store.put(walk(), [b"one", b"two"])
+    with redis.Redis.from_url(own_redis.url) as client:
+        client.config_set("maxmemory", 1)
+        before = client.info("commandstats").get("cmdstat_set", {}).get("calls", 0)
+        new = [store.put(walk(snapshot=b"x" * 1000)) for _ in range(20)]
+        refused = client.info("commandstats")["cmdstat_set"]["calls"] - before
+    assert refused <= 4, "full, it is not tried for every walk"
+    assert all(each.in_table and store.get(each.id) == each for each in new)
+    assert store.get(old.id) == old
+    assert store.add_block(old, 3, b"three") == b"three"
+    moved = store.get(old.id)
+    assert moved is not None
+    assert moved.in_table
+    assert store.blocks(moved, [1, 2, 3, 4]) == [b"one", b"two", b"three", None]
+    store.redis.close()

@@ -1,0 +1,182 @@
+"""Long texts at every door: divided once, in the background, for all processes."""
+
+import hashlib
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from context_protection.configuration.policies import policy_for
+from context_protection.configuration.revisions import revisions
+from context_protection.core.splitting.plans import Making
+from context_protection.core.texts import whole_cutting
+from context_protection.models import TokenBudget
+from gateway.connectors.hostaway import store, stored_plans
+from gateway.connectors.hostaway.documents import StoredText
+from gateway.connectors.hostaway.models import Document, DocumentContent, TextPlan, TextPlanBlock
+from gateway.connectors.hostaway.tasks import make_plans
+from tests import crawler
+from tests.doors import Doors
+
+pytestmark = pytest.mark.django_db
+PICTURE = b"\x89PNG\0\0"
+NAME = "long.log"
+LONG = "".join(f"2026-11-20T13:00:{n % 60:02} INFO line {n} né\n" for n in range(1, 56_001))
+LINES = LONG.splitlines(keepends=True)
+
+
+@pytest.fixture
+def long_document() -> Document:
+    store.save_document(NAME, "Long", "text/x-log", LONG)
+    return Document.objects.select_related("content").get(id=NAME)
+
+
+@pytest.fixture
+def smaller_chunks() -> Iterator[None]:
+    TokenBudget.objects.create(operation="read_document", chunk_size=100)
+    revisions.bump()
+    yield
+    TokenBudget.objects.all().delete()
+    revisions.bump()
+
+
+def found(document: Document) -> stored_plans.StoredPlan | Making:
+    text = StoredText.of(document)
+    return text.plan(text.version, whole_cutting(text, policy_for("read_document")))
+
+
+def test_a_long_document_is_divided_when_it_is_loaded_and_read_by_its_chunks(long_document: Document, doors: Doors):
+    first = doors.rest("read_document", {"id": NAME})
+    assert (first["totalChunks"], first["metadata"]["totalLines"]) == (280, 56_000)
+    chunks = [first]
+    while len(chunks) < 5:
+        chunks.append(doors.mcp("read_document", {"id": NAME, "cursor": chunks[-1]["nextCursor"]}))
+    assert "".join(chunk["content"] for chunk in chunks) == "".join(LINES[:1000])
+
+
+def test_lines_of_a_long_document_are_the_same_at_every_door(long_document: Document, doors: Doors):
+    arguments = {"id": NAME, "startLine": 51_234, "endLine": 51_300}
+    for door in (doors.rest, doors.mcp):
+        answer = door("read_document", arguments)
+        assert answer["content"] == "".join(LINES[51_233:51_300])
+        assert answer["metadata"]["totalLines"] == 56_000
+
+
+def test_when_ops_change_the_size_of_chunks_a_reader_is_told_to_wait_until_the_worker_is_done(
+    long_document: Document, doors: Doors, smaller_chunks: None
+):
+    response = doors.response(f"/api/v1/documents/{NAME}")
+    assert response.status_code == 503
+    assert response.json()["error"]["reason"] == "indexing"
+    assert int(response.headers["Retry-After"]) >= 1
+    lines = doors.rest("read_document", {"id": NAME, "startLine": 7, "endLine": 9})
+    assert lines["content"] == "".join(LINES[6:9])
+    assert make_plans() == 1
+    assert doors.rest("read_document", {"id": NAME})["totalChunks"] == 560
+
+
+def test_a_walk_that_has_begun_keeps_its_chunks_when_their_size_changes(long_document: Document, doors: Doors):
+    cursor = doors.rest("read_document", {"id": NAME})["nextCursor"]
+    TokenBudget.objects.create(operation="read_document", chunk_size=100)
+    revisions.bump()
+    answer = doors.rest("read_document", {"id": NAME, "cursor": cursor})
+    assert (answer["chunkIndex"], answer["totalChunks"], answer["metadata"]["endLine"]) == (1, 280, 400)
+
+
+def test_the_sweep_divides_long_documents_anew_before_anybody_asks(
+    long_document: Document, doors: Doors, smaller_chunks: None
+):
+    assert make_plans() == 1
+    assert make_plans() == 0
+    assert doors.rest("read_document", {"id": NAME})["totalChunks"] == 560
+
+
+def test_a_plan_has_one_maker_at_a_time_and_another_one_when_that_is_silent(long_document: Document):
+    TextPlan.objects.update(chunks=None, alive_at=timezone.now(), maker="another")
+    assert stored_plans.make_ordered() == 0
+    assert not stored_plans._claim(TextPlan.objects.get())
+    TextPlan.objects.update(alive_at=timezone.now() - 2 * stored_plans.SILENCE)
+    assert stored_plans.make_ordered() == 1
+    assert TextPlan.objects.get().chunks == 280
+
+
+def test_a_maker_that_was_given_up_stops(long_document: Document):
+    row = TextPlan.objects.get()
+    TextPlan.objects.update(chunks=None, alive_at=None)
+    row.refresh_from_db()
+    assert stored_plans._claim(row)
+    TextPlan.objects.update(maker="another")
+    assert list(stored_plans._made(row)) == []
+    assert not TextPlanBlock.objects.exists()
+    assert TextPlan.objects.get().chunks is None
+
+
+def test_how_long_it_takes_is_told_by_how_fast_it_goes(long_document: Document):
+    now = timezone.now()
+    chars = len(LONG)
+    TextPlan.objects.update(
+        chunks=None, begun_at=now - timedelta(seconds=10), alive_at=now, done_chars=chars // 4, maker="another"
+    )
+    making = found(long_document)
+    assert isinstance(making, Making)
+    assert (round(making.done, 2), making.seconds) == (0.25, 30)
+
+
+def test_a_document_that_has_grown_is_a_new_version_and_walks_over_the_old_one_go_on(
+    long_document: Document, doors: Doors
+):
+    first = doors.rest("read_document", {"id": NAME})
+    store.save_document(NAME, "Long", "text/x-log", LONG + LINES[0] * 1000)
+    assert doors.rest("read_document", {"id": NAME})["totalChunks"] == 285
+    answer = doors.rest("read_document", {"id": NAME, "cursor": first["nextCursor"]})
+    assert (answer["totalChunks"], answer["metadata"]["totalLines"]) == (280, 56_000)
+    assert answer["content"] == "".join(LINES[200:400])
+
+
+def test_a_text_that_was_purged_has_taken_its_plan_along_and_its_cursors_have_expired(
+    long_document: Document, doors: Doors
+):
+    cursor = doors.rest("read_document", {"id": NAME})["nextCursor"]
+    store.save_document(NAME, "Long", "text/x-log", "short\n")
+    store.purge_unused_contents(timezone.now() + timedelta(hours=1))
+    assert not TextPlan.objects.exists()
+    assert not DocumentContent.objects.filter(digest=long_document.content_id).exists()
+    answer = doors.rest("read_document", {"id": NAME, "cursor": cursor})
+    assert answer["error"]["reason"] == "cursor_expired"
+
+
+def test_plans_of_limits_long_out_of_force_are_removed(long_document: Document):
+    newest = [stored_plans.order(long_document.content_id or "", _other_cutting(n)).pk for n in range(5)]
+    assert stored_plans.purge_old() == 2
+    assert sorted(TextPlan.objects.values_list("pk", flat=True)) == newest[1:]
+
+
+def _other_cutting(lines: int) -> stored_plans.Cutting:
+    return stored_plans.Cutting(stored_plans.TextForm.LOG, lines + 1, 2, 3, 4)
+
+
+def test_a_binary_is_answered_with_its_facts_at_every_door(doors: Doors):
+    store.save_document("pool.png", "Pool", "image/png", PICTURE)
+    for door in (doors.rest, doors.mcp):
+        answer = door("read_document", {"id": "pool.png"})
+        assert crawler.own(answer) == {
+            "id": "pool.png",
+            "title": "Pool",
+            "mediaType": "image/png",
+            "bytes": 6,
+            "sha256": hashlib.sha256(PICTURE).hexdigest(),
+            "binary": True,
+        }
+    listed = {row["id"]: row for row in crawler.walk(doors.rest, "list_documents", {})}
+    assert (listed["pool.png"]["encoding"], listed["pool.png"]["lines"]) == (None, None)
+    assert listed["house-manual.md"]["encoding"] == "utf-8"
+
+
+def test_an_encoding_is_told_in_lists_and_with_the_text(doors: Doors):
+    store.save_document("a.txt", "A", "text/plain", "Le garçon a mangé du gâteau à Noël.\n".encode("cp1252") * 3)
+    answer = doors.rest("read_document", {"id": "a.txt"})
+    assert answer["content"] == "Le garçon a mangé du gâteau à Noël.\n" * 3
+    assert answer["metadata"]["encoding"] == "cp1252"
+    listed = {row["id"]: row for row in crawler.walk(doors.rest, "list_documents", {})}
+    assert listed["a.txt"]["encoding"] == "cp1252"

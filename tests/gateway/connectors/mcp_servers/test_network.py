@@ -1,0 +1,96 @@
+"""Where servers of the admin may be: a canary on this machine counts who comes."""
+
+import json
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+
+from context_protection.configuration.revisions import revisions
+from gateway.connectors.mcp_servers.configuration import Address
+from gateway.connectors.mcp_servers.models import McpServer, ToolList
+from gateway.connectors.mcp_servers.refresh import Refreshing
+from gateway.connectors.mcp_servers.sessions import Sessions
+from gateway.upstreams.errors import AddressRefused, UpstreamUnavailable
+from tests.gateway.connectors.mcp_servers.conftest import Configure
+from tests.simulators.bad_upstream import BadUpstream, bad_upstream
+from tests.simulators.mcp_server import mcp_server
+
+
+@pytest.fixture
+def canary() -> Iterator[BadUpstream]:
+    with bad_upstream() as upstream:
+        yield upstream
+
+
+async def refusal(server: Address) -> AddressRefused:
+    sessions = Sessions()
+    with pytest.raises(AddressRefused) as refused:
+        await sessions.call(server, "small", {})
+    await sessions.close()
+    return refused.value
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "[::1]", "[::ffff:127.0.0.1]"])
+async def test_no_spelling_of_a_private_address_is_connected_to(canary: BadUpstream, host: str):
+    error = await refusal(Address("web", f"http://{host}:{canary.port}/mcp"))
+    assert canary.connections == 0
+    assert "ALLOW_PRIVATE_UPSTREAMS" in error.suggestion
+    assert "127.0.0.1" not in json.dumps(error.document())
+
+
+async def test_a_name_that_leads_inside_is_not_connected_to(canary: BadUpstream, monkeypatch: pytest.MonkeyPatch):
+    real = socket.getaddrinfo
+
+    def lookup(host: str, port: int, *rest: Any, **options: Any) -> Any:
+        return real("127.0.0.1" if host == "mcp.example" else host, port, *rest, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", lookup)
+    await refusal(Address("web", f"http://mcp.example:{canary.port}/mcp"))
+    assert canary.connections == 0
+
+
+async def test_no_redirect_is_followed(canary: BadUpstream):
+    with bad_upstream() as outside:
+        outside.location = f"{canary.url}/mcp"
+        sessions = Sessions()
+        with pytest.raises(UpstreamUnavailable):
+            await sessions.call(Address("web", f"{outside.url}/redirect/307", trusted=True), "small", {})
+        await sessions.close()
+        assert outside.connections > 0
+    assert canary.connections == 0
+
+
+async def test_ops_can_allow_private_addresses_and_the_deployer_has_with_the_file(settings: Any):
+    with mcp_server() as url:
+        sessions = Sessions()
+        assert await sessions.tools(Address("file", url, trusted=True))
+        settings.ALLOW_PRIVATE_UPSTREAMS = True
+        assert await sessions.tools(Address("admin", url))
+        await sessions.close()
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+async def test_the_metadata_of_a_cloud_is_for_nobody(settings: Any, trusted: bool):
+    settings.ALLOW_PRIVATE_UPSTREAMS = True
+    await refusal(Address("web", "http://169.254.169.254/mcp", trusted=trusted))
+
+
+@pytest.mark.django_db
+def test_ops_read_in_the_log_why_a_server_has_no_tools(
+    canary: BadUpstream, configure: Configure, caplog: pytest.LogCaptureFixture
+):
+    McpServer.objects.create(name="inside", url=f"{canary.url}/mcp")
+    revisions.bump()
+    sessions = Sessions()
+    async_to_sync(Refreshing(sessions).refresh)()
+    async_to_sync(sessions.close)()
+    said = [record.error for record in caplog.records if record.message == "MCP server's tools not read"]
+    assert said == [
+        "The address of MCP server inside is a private or reserved address, which Sluice does not connect to."
+    ]
+    assert canary.connections == 0
+    kept = ToolList.objects.get(server="inside")
+    assert (kept.tools, [kept.failure]) == ([], said)

@@ -1,0 +1,265 @@
+"""An equal call gets the answer that stands, and never one that does not."""
+
+import dataclasses
+import json
+import time
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import DatabaseError
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from context_protection.configuration import policies
+from context_protection.configuration.policies import policy_for
+from context_protection.configuration.revisions import contents, revisions
+from context_protection.core.errors import NotAuthenticated
+from context_protection.core.payloads import Envelope
+from context_protection.core.policy import Policy
+from context_protection.models import TokenBudget
+from gateway.access.callers import Caller, caller_of_key
+from gateway.access.models import ApiKey
+from gateway.catalog.catalog import catalogue
+from gateway.connectors.hostaway import store
+from gateway.connectors.hostaway.models import Booking
+from gateway.dispatch import dispatch, hints
+from gateway.dispatch import response_cache as module
+from gateway.dispatch.dispatch import Call, serve, serve_blocking
+from gateway.dispatch.response_cache import OVERHEAD, Answers, Kept, Key, answers, canonical
+from telemetry import recorder
+from telemetry.models import TelemetryRecord
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in production; the tests of everything else have no such memory."""
+    monkeypatch.setattr(answers, "most_bytes", 1 << 20)
+
+
+def body(caller: Caller, operation: str = "list_bookings", door: Any = hints.rest, **arguments: Any) -> bytes:
+    return serve_blocking(Call(operation, arguments, caller, "rest", door)).body
+
+
+def test_an_equal_call_costs_no_query_and_is_the_same_bytes(
+    caller: Caller, django_assert_num_queries: DjangoAssertNumQueries
+):
+    first = body(caller, status="confirmed", limit=5)
+    with django_assert_num_queries(0):
+        assert body(caller, limit=5, status="confirmed") == first
+
+
+def test_each_call_is_recorded_whoever_answered_it(caller: Caller):
+    body(caller, limit=5)
+    body(caller, limit=5)
+    recorder.drain()
+    rows = list(
+        TelemetryRecord.objects.values("outcome", "estimated_tokens", "claude_tokens", "threshold", "item_count")
+    )
+    assert len(rows) == 2
+    assert rows[0] == rows[1]
+
+
+async def test_the_loop_answers_again_without_a_thread(api_key: str, django_assert_num_queries: DjangoAssertNumQueries):
+    caller = await sync_to_async(caller_of_key)(api_key)
+    call = Call("list_bookings", {}, caller, "websocket", hints.mcp)
+    first, second = await serve(call), await serve(dataclasses.replace(call))
+    assert second is first
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"limit": 6},
+        {"limit": 5, "status": "cancelled"},
+        {"limit": 5, "door": hints.mcp},
+        {"limit": 5, "operation": "list_listings"},
+    ],
+)
+def test_another_call_gets_another_answer(caller: Caller, other: dict[str, Any]):
+    assert body(caller, limit=5) != body(caller, **other)
+
+
+def test_another_key_gets_no_cursor_of_this_one(caller: Caller):
+    assert body(caller, limit=5) != body(dataclasses.replace(caller, id="key:9"), limit=5)
+
+
+def test_a_changed_row_is_seen_by_the_next_call(caller: Caller, django_capture_on_commit_callbacks: Any):
+    before = body(caller, limit=1)
+    newest = Booking.objects.order_by("-inserted_on", "-id")[0]
+    changed = {**json.loads(newest.data), "guestName": "Somebody Else"}
+    with django_capture_on_commit_callbacks(execute=True):
+        assert list(store.save(store.BOOKINGS, [changed])) == [1]
+    after = body(caller, limit=1)
+    assert b"Somebody Else" in after
+    assert b"Somebody Else" not in before
+
+
+def test_an_emptied_account_is_seen_by_the_next_call(caller: Caller, django_capture_on_commit_callbacks: Any):
+    body(caller, "list_documents")
+    with django_capture_on_commit_callbacks(execute=True):
+        store.clear()
+    assert b'"items":[]' in body(caller, "list_documents")
+
+
+def test_a_changed_budget_is_obeyed_by_the_next_call(caller: Caller):
+    before = body(caller)
+    TokenBudget.objects.create(operation="list_bookings", default_page_size=3)
+    revisions.bump()
+    assert body(caller) != before
+
+
+async def test_a_revoked_key_gets_nothing_any_more(api_key: str):
+    caller = await sync_to_async(caller_of_key)(api_key)
+    call = Call("list_bookings", {}, caller, "websocket", hints.mcp)
+    await serve(call)
+    await ApiKey.objects.aupdate(revoked_at="2026-01-01T00:00:00Z")
+    revisions.bump()
+    with pytest.raises(NotAuthenticated):
+        await serve(dataclasses.replace(call))
+
+
+async def test_a_key_that_expires_meanwhile_gets_nothing_any_more(caller: Caller):
+    body_ = Envelope(b"{}", "plain", 1, 1, 1)
+    operation = catalogue.get("list_bookings")
+    expired = dataclasses.replace(caller, expires_at=1.0)
+    call = Call("list_bookings", {}, expired, "websocket", hints.mcp)
+    state = module.state_of(operation)
+    assert call.key is not None
+    answers.keep(call.key, Kept(body_, 4000, state, float("inf")))
+    with pytest.raises(NotAuthenticated):
+        await serve(call)
+
+
+async def test_an_answer_is_kept_no_longer_than_its_key(api_key: str):
+    """Also where a connection that is open knows nothing of the expiry, which was set later."""
+    caller = await sync_to_async(caller_of_key)(api_key)
+    await ApiKey.objects.aupdate(expires_at=timezone.now() + timedelta(seconds=30))
+    revisions.bump()
+    call = Call("list_bookings", {}, caller, "websocket", hints.mcp)
+    await serve(call)
+    assert call.key is not None
+    assert answers._kept[call.key].until <= time.monotonic() + 30
+
+
+def test_what_changes_while_a_call_begins_is_obeyed_by_the_next(caller: Caller, monkeypatch: pytest.MonkeyPatch):
+    """A budget that is set just after a call has taken its policy: its answer is not that of the next."""
+
+    def and_then_changed(operation: str) -> Policy:
+        policy = policy_for(operation)
+        TokenBudget.objects.create(operation="list_bookings", default_page_size=3)
+        revisions.bump()
+        monkeypatch.undo()
+        monkeypatch.setattr(answers, "most_bytes", 1 << 20)
+        return policy
+
+    monkeypatch.setattr(dispatch, "policy_for", and_then_changed)
+    before = body(caller)
+    assert body(caller) != before
+
+
+def test_what_is_made_of_configuration_that_could_not_be_loaded_anew_is_not_kept(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+):
+    """The last good one goes on being used while the database is away; when it is back, the new one is obeyed."""
+
+    def away() -> None:
+        raise DatabaseError("away")
+
+    before = body(caller)
+    TokenBudget.objects.create(operation="list_bookings", default_page_size=3)
+    revisions.bump()
+    with monkeypatch.context() as patch:
+        patch.setattr(policies._live, "_load", away)
+        assert body(caller) == before
+    assert body(caller) != before
+
+
+def test_pages_of_a_walk_are_not_kept(caller: Caller):
+    """A cursor that has expired must not be answered."""
+    assert Call("list_bookings", {"cursor": "x"}, caller, "rest", hints.rest).key is None
+
+
+def test_results_of_other_answers_are_not_kept():
+    """What a handle opens is looked at anew: it may have expired."""
+    for name in ("result_get", "result_search", "result_query"):
+        assert catalogue.get(name).version is None
+
+
+def test_arguments_that_are_no_json_are_not_kept(caller: Caller):
+    assert Call("list_bookings", {"name": "\ud800"}, caller, "rest", hints.rest).key is None
+
+
+# -- The memory itself ------------------------------------------------------------------------------
+
+
+def entry(size: int, until: float = float("inf")) -> Kept:
+    state = module.state_of(catalogue.get("list_bookings"))
+    return Kept(Envelope(b"x" * size, "plain", 1, 1, 1), 4000, state, until)
+
+
+def key_of(arguments: str) -> Key:
+    return Key("list_bookings", "somebody", None, arguments)
+
+
+def test_it_holds_so_many_bytes_and_forgets_the_longest_unused():
+    operation = catalogue.get("list_bookings")
+    memory = Answers(3 * (1000 + OVERHEAD + len("a")))
+    for name in ("a", "b", "c"):
+        memory.keep(key_of(name), entry(1000))
+    assert memory.find(key_of("a"), operation) is not None
+    memory.keep(key_of("d"), entry(1000))
+    found = {name for name in "abcd" if memory.find(key_of(name), operation)}
+    assert found == {"a", "c", "d"}
+    memory.keep(key_of("huge"), entry(10_000))
+    assert not any(memory.find(key_of(name), operation) for name in (*"abcd", "huge"))
+    memory.keep(key_of("e"), entry(1000))
+    assert memory.find(key_of("e"), operation) is not None
+
+
+def test_long_arguments_take_room_too(caller: Caller):
+    memory = Answers(10 * OVERHEAD)
+    key = Call("list_bookings", {"guestName": "x" * 20 * OVERHEAD}, caller, "rest", hints.rest).key
+    assert key is not None
+    memory.keep(key, entry(10))
+    assert memory.find(key, catalogue.get("list_bookings")) is None
+
+
+def test_the_same_call_again_takes_no_more_room():
+    memory = Answers(3 * (1000 + OVERHEAD))
+    for _ in range(10):
+        memory.keep(key_of("a"), entry(1000))
+    memory.keep(key_of("b"), entry(1000))
+    assert memory.find(key_of("a"), catalogue.get("list_bookings")) is not None
+
+
+@pytest.mark.parametrize("what", [revisions, contents])
+def test_what_rests_on_an_earlier_state_is_dropped(what: Any):
+    memory = Answers(1 << 20)
+    memory.keep(key_of("a"), entry(10))
+    what.bump()
+    assert memory.find(key_of("a"), catalogue.get("list_bookings")) is None
+
+
+def test_of_a_call_that_is_new_no_state_is_read():
+    """The first one of a process may have to wait for it, and the loop must not."""
+
+    def version() -> int:
+        raise AssertionError("it was read")
+
+    operation = dataclasses.replace(catalogue.get("list_bookings"), version=version)
+    assert Answers(1 << 20).find(key_of("a"), operation) is None
+
+
+def test_what_is_too_old_is_dropped():
+    memory = Answers(1 << 20)
+    memory.keep(key_of("a"), entry(10, until=0))
+    assert memory.find(key_of("a"), catalogue.get("list_bookings")) is None
+
+
+def test_equal_arguments_are_equal_in_any_order():
+    assert canonical({"a": 1, "b": {"c": 2, "d": 3}}) == canonical({"b": {"d": 3, "c": 2}, "a": 1})
+    assert canonical({"a": 1}) != canonical({"a": "1"})

@@ -1,0 +1,24 @@
+"""A lane is as wide as it is for everyone, and gone when nobody is in it."""
+
+import asyncio
+
+from gateway.process.fair_share import Lanes
+
+
+async def test_a_lane_lets_so_many_in_at_once_and_leaves_nothing_behind():
+    lanes, inside, gate = Lanes(2), [], asyncio.Event()
+
+    async def go(number: int) -> None:
+        await lanes.enter("one")
+        inside.append(number)
+        await gate.wait()
+        lanes.leave("one")
+
+    tasks = [asyncio.create_task(go(number)) for number in range(5)]
+    await asyncio.sleep(0)
+    assert inside == [0, 1]
+    tasks[3].cancel()
+    gate.set()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert inside == [0, 1, 2, 4]
+    assert lanes._lanes == {}
