@@ -1,15 +1,16 @@
 """The REST door's OpenAPI document, written from the operations themselves (drf-spectacular)."""
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
 from context_protection.core.policy import DEFAULTS, Kind
-from gateway.catalog.catalog import Operation
+from gateway.catalog.catalog import Operation, catalogue
 
+VERSION = "/api/v1/"
 ANSWERS = {
     Kind.LIST: "A page: `items` (or `table`), `nextCursor` while there is more, `meta`.",
     Kind.RECORD: "The object with `meta`, or above its budget a preview: `summary` and `meta.detailsAvailable`.",
@@ -27,23 +28,37 @@ class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
         return {"type": "http", "scheme": "bearer", "description": "manage.py apikey create NAME prints a key."}
 
 
-def described(operation: Operation) -> Callable[[Any], Any]:
-    """A decorator that describes a view as the operation that it answers with."""
-    return extend_schema(
-        operation_id=operation.name,
-        summary=operation.title,
-        description=operation.description,
-        tags=[operation.endpoint.split("/")[3]],
-        parameters=[
-            _parameter(operation, name, schema) for name, schema in operation.schema(DEFAULTS)["properties"].items()
-        ],
-        responses={
-            200: OpenApiResponse(OpenApiTypes.OBJECT, ANSWERS[operation.kind]),
-            400: ERROR,
-            401: ERROR,
-            **({404: ERROR} if "{id}" in operation.endpoint else {}),
-        },
-    )
+class ResourceSchema(AutoSchema):
+    """Describes a resource's view as the operation that it calls."""
+
+    @property
+    def called(self) -> Operation:
+        view = cast(Any, self.view)
+        return catalogue.get(view.list_operation if view.action == "list" else view.record_operation)
+
+    def is_excluded(self) -> bool:
+        return not self.path.startswith(VERSION)
+
+    def get_operation_id(self) -> str:
+        return self.called.name
+
+    def get_summary(self) -> str:
+        return self.called.title
+
+    def get_description(self) -> str:  # type: ignore[override]
+        return self.called.description
+
+    def get_tags(self) -> list[str]:
+        return [self.called.endpoint.split("/")[3]]
+
+    def get_override_parameters(self) -> list[Any]:
+        operation = self.called
+        schemas = operation.schema(DEFAULTS)["properties"]
+        return [_parameter(operation, name, schema) for name, schema in schemas.items()]
+
+    def get_response_serializers(self) -> Any:
+        answer = OpenApiResponse(OpenApiTypes.OBJECT, ANSWERS[self.called.kind])
+        return {200: answer, 400: ERROR, 401: ERROR, **({404: ERROR} if "{id}" in self.called.endpoint else {})}
 
 
 def _parameter(operation: Operation, name: str, schema: dict[str, Any]) -> OpenApiParameter:
@@ -75,4 +90,3 @@ any_operation_by_query = extend_schema(
     description="The operation's arguments in the query; objects as their JSON.",
     **ANY_OPERATION,
 )
-older_address = extend_schema(exclude=True)

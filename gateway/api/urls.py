@@ -1,41 +1,53 @@
-"""/api/v1/…, and the addresses that older clients know (ruling 18)."""
+"""/api/v1/…, and the addresses without a version that older clients use."""
 
-from django.urls import include, path
-from drf_spectacular.utils import extend_schema_view
+from collections.abc import Iterable
+
+from django.urls import URLPattern, URLResolver, include, path
 from rest_framework.routers import SimpleRouter
 
-from gateway.api.schema import described, older_address
-from gateway.api.views import ResourceViewSet, ToolView
-from gateway.catalog.catalog import catalogue
+from gateway.api.schema import VERSION
+from gateway.api.views import (
+    BookingViewSet,
+    DocumentViewSet,
+    ListingViewSet,
+    ResourceViewSet,
+    ToolView,
+    TransactionViewSet,
+)
+from gateway.catalog.catalog import Operation, catalogue
 
 RESOURCES = {
-    "listings": ("list_listings", "get_listing"),
-    "bookings": ("list_bookings", "get_booking"),
-    "transactions": ("list_transactions", "get_transaction"),
-    "documents": ("list_documents", "read_document"),
+    "listings": ListingViewSet,
+    "bookings": BookingViewSet,
+    "transactions": TransactionViewSet,
+    "documents": DocumentViewSet,
 }
-ALIASES = {"listings": "listings", "bookings": "bookings", "reservations": "bookings"}
+UNVERSIONED = {"listings": ListingViewSet, "bookings": BookingViewSet, "reservations": BookingViewSet}
 
 
-def _view_set(resource: str, *, canonical: bool) -> type[ResourceViewSet]:
-    list_operation, record_operation = RESOURCES[resource]
-    attributes = {"list_operation": list_operation, "record_operation": record_operation}
-    view_set = type(f"{resource.capitalize()}ViewSet", (ResourceViewSet,), attributes)
-    return extend_schema_view(
-        list=described(catalogue.get(list_operation)) if canonical else older_address,
-        retrieve=described(catalogue.get(record_operation)) if canonical else older_address,
-    )(view_set)
-
-
-def _router(addresses: dict[str, str], *, canonical: bool) -> SimpleRouter:
+def _routes(view_sets: dict[str, type[ResourceViewSet]]) -> list[URLPattern | URLResolver]:
     router = SimpleRouter(trailing_slash=False)
-    for address, resource in addresses.items():
-        router.register(address, _view_set(resource, canonical=canonical), basename=address)
-    return router
+    for address, view_set in view_sets.items():
+        router.register(address, view_set, basename=address)
+    return router.urls
 
 
-urlpatterns = [
-    path("v1/", include(_router({resource: resource for resource in RESOURCES}, canonical=True).urls)),
-    path("v1/tools/<str:name>", ToolView.as_view()),
-    path("", include(_router(ALIASES, canonical=False).urls)),
-]
+def of_connectors(operations: Iterable[Operation]) -> list[URLPattern]:
+    """A route for each operation that a connector gave a resource's address: a list, or one record at …/{id}."""
+    declared = {name for each in RESOURCES.values() for name in (each.list_operation, each.record_operation)}
+    return [
+        _route(each.endpoint.removeprefix(VERSION), each.name)
+        for each in operations
+        if each.name not in declared and each.endpoint.startswith(VERSION) and "/tools/" not in each.endpoint
+    ]
+
+
+def _route(address: str, operation: str) -> URLPattern:
+    if address.endswith("/{id}"):
+        view = ResourceViewSet.as_view({"get": "retrieve"}, record_operation=operation)
+        return path(address.replace("{id}", "<str:id>"), view)
+    return path(address, ResourceViewSet.as_view({"get": "list"}, list_operation=operation))
+
+
+v1 = [*_routes(RESOURCES), *of_connectors(catalogue), path("tools/<str:name>", ToolView.as_view())]
+urlpatterns = [path("v1/", include(v1)), path("", include(_routes(UNVERSIONED)))]

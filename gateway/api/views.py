@@ -1,4 +1,4 @@
-"""The REST door: a thin shell around the corridor."""
+"""The REST API: viewsets around the dispatcher."""
 
 from typing import Any, ClassVar, cast
 
@@ -6,41 +6,58 @@ from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
-from rest_framework.viewsets import ViewSet
+from rest_framework.viewsets import GenericViewSet
 
 from context_protection.core.errors import InvalidArgument
 from context_protection.core.policy import Kind
+from context_protection.renderers import ProtectedJSONRenderer
 from gateway.access.callers import Caller
+from gateway.api.call import called
+from gateway.api.pagination import OperationPagination
 from gateway.api.query import from_query
-from gateway.api.schema import any_operation, any_operation_by_query
+from gateway.api.schema import ResourceSchema, any_operation, any_operation_by_query
 from gateway.catalog.catalog import catalogue
-from gateway.dispatch import hints
-from gateway.dispatch.dispatch import Call, serve_blocking
 
 
-def answer(request: Request, operation: str, arguments: dict[str, Any]) -> Response:
-    caller = cast(Caller, request.user)
-    call = Call(operation=operation, arguments=arguments, caller=caller, door="rest", hints=hints.rest)
-    return Response(serve_blocking(call))
+class ResourceViewSet(GenericViewSet[Any]):
+    """A list operation, and the operation that returns one of its records. Either may be missing."""
 
-
-class ResourceViewSet(ViewSet):
-    """A list operation and the operation that opens one of its rows."""
-
-    list_operation: ClassVar[str]
-    record_operation: ClassVar[str]
+    list_operation: ClassVar[str] = ""
+    record_operation: ClassVar[str] = ""
+    pagination_class = OperationPagination
+    renderer_classes = (ProtectedJSONRenderer,)
+    schema = ResourceSchema()
     lookup_field = "id"
     lookup_value_regex = "[^/]+"
 
     def list(self, request: Request) -> Response:
-        arguments = from_query(catalogue.get(self.list_operation), request.query_params)
-        return answer(request, self.list_operation, arguments)
+        return self.get_paginated_response(self.paginate_queryset(cast(Any, None)))
 
     def retrieve(self, request: Request, id: str) -> Response:
         operation = catalogue.get(self.record_operation)
         query = request.query_params.copy()
         query["id"] = id
-        return answer(request, operation.name, from_query(operation, query))
+        return Response(called(request, operation.name, from_query(operation, query)))
+
+
+class ListingViewSet(ResourceViewSet):
+    list_operation = "list_listings"
+    record_operation = "get_listing"
+
+
+class BookingViewSet(ResourceViewSet):
+    list_operation = "list_bookings"
+    record_operation = "get_booking"
+
+
+class TransactionViewSet(ResourceViewSet):
+    list_operation = "list_transactions"
+    record_operation = "get_transaction"
+
+
+class DocumentViewSet(ResourceViewSet):
+    list_operation = "list_documents"
+    record_operation = "read_document"
 
 
 class ToolView(APIView):
@@ -51,7 +68,7 @@ class ToolView(APIView):
         operation = catalogue.get(name, cast(Caller, request.user).tools.hidden)
         if operation.kind is Kind.ACTION:
             raise MethodNotAllowed("GET")
-        return answer(request, name, from_query(operation, request.query_params))
+        return Response(called(request, name, from_query(operation, request.query_params)))
 
     @any_operation
     def post(self, request: Request, name: str) -> Response:
@@ -65,4 +82,4 @@ class ToolView(APIView):
                 expected="a JSON object of the operation's arguments",
                 suggestion="Send {} for an operation without arguments.",
             )
-        return answer(request, name, arguments)
+        return Response(called(request, name, arguments))

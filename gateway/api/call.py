@@ -1,0 +1,16 @@
+"""A REST request as a call to the dispatcher."""
+
+from typing import Any, cast
+
+from rest_framework.request import Request
+
+from context_protection.core.payloads import Envelope
+from gateway.access.callers import Caller
+from gateway.dispatch import hints
+from gateway.dispatch.dispatch import Call, serve_blocking
+
+
+def called(request: Request, operation: str, arguments: dict[str, Any]) -> Envelope:
+    """Raises CallError."""
+    caller = cast(Caller, request.user)
+    return serve_blocking(Call(operation, arguments, caller, door="rest", hints=hints.rest))
