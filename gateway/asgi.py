@@ -10,17 +10,18 @@ import django
 
 django.setup()
 
+from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 
 from gateway.connectors import connectors
 from gateway.mcp.admission import Endpoint
 from gateway.mcp.changes import Changes
+from gateway.mcp.consumer import websocket_routes
 from gateway.mcp.http import StreamableHTTP
 from gateway.mcp.server import build_server
 from gateway.mcp.sessions import sessions
 from gateway.mcp.sse import MESSAGES, LegacySSE
 from gateway.mcp.tools import fingerprint
-from gateway.mcp.websocket import WebSocketEndpoint, deny
 from gateway.probes import healthz, metrics, readyz
 from gateway.process.bridge import run_sync
 from gateway.process.gates import Gate, hashing_paths
@@ -58,13 +59,12 @@ HTTP: dict[str, Endpoint] = {
     "/readyz": readyz,
     "/metrics": metrics(otherwise=rest_of_http),
 }
-WEBSOCKET: dict[str, Endpoint] = {"/mcp/ws": WebSocketEndpoint(server, sessions)}
 
 
-async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    if scope["type"] == "lifespan":
-        await lifespan(scope, receive, send)
-        return
-    path = scope["path"].rstrip("/")
-    endpoint: Endpoint = WEBSOCKET.get(path, deny) if scope["type"] == "websocket" else HTTP.get(path, rest_of_http)
-    await endpoint(scope, receive, send)
+async def http(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    await HTTP.get(scope["path"].rstrip("/"), rest_of_http)(scope, receive, send)
+
+
+application = ProtocolTypeRouter(
+    {"lifespan": lifespan, "http": http, "websocket": URLRouter(websocket_routes(server, sessions))}
+)

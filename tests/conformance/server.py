@@ -20,10 +20,10 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 
 from gateway.access.models import ApiKey
 from gateway.asgi import flush_telemetry
+from gateway.mcp.consumer import MCPConsumer
 from gateway.mcp.http import StreamableHTTP
 from gateway.mcp.sessions import sessions
 from gateway.mcp.sse import MESSAGES, LegacySSE
-from gateway.mcp.websocket import WebSocketEndpoint
 from gateway.process import first_start, web
 from gateway.process.lifespan import Lifespan
 from gateway.process.warmup import warm_up
@@ -59,7 +59,7 @@ def application(key: str) -> ASGIApplication:
         "/stateless/mcp": WithKey(stateless, key),
         "/mcp/sse": WithKey(sse.stream, key),
         MESSAGES: WithKey(sse.messages, key),
-        "/mcp/ws": WebSocketEndpoint(server, sessions),
+        "/mcp/ws": MCPConsumer.as_asgi(server=server, sessions=sessions),
     }
 
     async def serve(scope: dict[str, Any], receive: Any, send: Any) -> None:

@@ -9,7 +9,7 @@ from gateway.access.callers import Caller
 from gateway.mcp.in_flight import MOST_IN_FLIGHT
 from gateway.mcp.peers import Peer
 from gateway.mcp.sessions import Sessions
-from gateway.mcp.websocket import Socket
+from gateway.mcp.socket_session import SocketSession
 
 
 class Wire:
@@ -21,13 +21,16 @@ class Wire:
             [*({"type": "websocket.receive", "text": text} for text in texts), {"type": "websocket.disconnect"}]
         )
         self.sent: list[dict[str, Any]] = []
-        self.socket = Socket(self._receive, self._send, Peer(caller, "websocket"), Sessions())
+        self.socket = SocketSession(self._receive, self, Peer(caller, "websocket"), Sessions())
 
     async def _receive(self) -> dict[str, Any]:
         return next(self._events)
 
-    async def _send(self, event: dict[str, Any]) -> None:
-        self.sent.append(json.loads(event["text"]))
+    async def send(self, text_data: str) -> None:
+        self.sent.append(json.loads(text_data))
+
+    async def close(self, code: int, reason: str) -> None:
+        raise AssertionError(reason)
 
     async def read(self) -> int:
         """How many messages reach the SDK."""

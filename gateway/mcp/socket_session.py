@@ -1,13 +1,14 @@
-"""MCP over WebSocket at /mcp/ws, subprotocol `mcp`: a text frame holds one JSON-RPC message.
+"""One MCP session over a WebSocket: a text frame holds one JSON-RPC message.
 
-The SDK's server reads and writes the socket itself, through two small streams: no queue, no task and no copy lies
-between, so that an idle socket costs little and a client that does not read holds up nobody but itself. Cancellation
-is MCP's own (`notifications/cancelled`); closing the socket cancels whatever still runs for it.
+The SDK's server reads and writes the consumer's socket through this object. There is no queue, task or copy between, so
+an idle socket costs little, and a client that does not read holds up nobody but itself. A request is cancelled by
+`notifications/cancelled`; closing the socket cancels all requests that still run for it.
 """
 
 import logging
+from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from mcp.server import Server
 from mcp.server.runner import _serve_legacy_stream, _serve_modern_stream
@@ -28,9 +29,6 @@ from mcp.types import (
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from context_protection.core.errors import CallError, InvalidArgument
-from gateway.access.handshake import Handshake, refusal
-from gateway.access.visits import Visit
 from gateway.mcp.in_flight import InFlight
 from gateway.mcp.message_limits import refusal_of
 from gateway.mcp.peers import Peer
@@ -38,71 +36,31 @@ from gateway.mcp.sessions import Ending, Sessions
 
 logger = logging.getLogger(__name__)
 
-SUBPROTOCOL = "mcp"
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+
 NO_JSON = (PARSE_ERROR, "Parse error")
 NO_REQUEST = (INVALID_REQUEST, "Invalid Request")
 NOT_TEXT = Ending(1003, "MCP messages are text frames.")
 FAILED = Ending(1011, "The session failed; connect again.")
 
 
-async def deny(scope: Any, receive: Any, send: Any) -> None:
-    """Sockets elsewhere: there are none."""
-    await receive()
-    await send({"type": "websocket.close"})
+class Wire(Protocol):
+    """A socket that has been accepted: a Channels consumer."""
+
+    async def send(self, text_data: str) -> None: ...
+
+    async def close(self, code: int, reason: str) -> None: ...
 
 
-class WebSocketEndpoint:
-    def __init__(self, server: Server[Any], sessions: Sessions) -> None:
-        self.server = server
-        self.sessions = sessions
+class SocketSession:
+    """The stream that the SDK reads from, and the one that it writes to."""
 
-    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        await receive()
-        try:
-            caller = await Handshake.of(scope).caller(Visit.of(scope, "websocket"))
-            _check_subprotocol(scope)
-        except CallError as error:
-            await _refuse(scope, send, error)
-            return
-        await send({"type": "websocket.accept", "subprotocol": SUBPROTOCOL})
-        scope.clear()  # it would be kept for as long as the socket is open
-        socket = Socket(receive, send, Peer(caller, "websocket", session=object()), self.sessions)
-        with self.sessions.opened(socket):
-            await socket.serve(self.server)
+    __slots__ = ("_closed", "_in_flight", "_metadata", "_opening", "_receive", "_wire", "peer")
 
-
-def _check_subprotocol(scope: dict[str, Any]) -> None:
-    offered = scope.get("subprotocols", [])
-    if SUBPROTOCOL not in offered:
-        raise InvalidArgument(
-            "The connection does not offer the subprotocol mcp.",
-            reason="invalid_subprotocol",
-            parameter="Sec-WebSocket-Protocol",
-            value=", ".join(offered),
-            expected=SUBPROTOCOL,
-            suggestion="Offer the WebSocket subprotocol mcp.",
-        )
-
-
-async def _refuse(scope: dict[str, Any], send: Any, error: CallError) -> None:
-    """Denies the handshake: with status and body where the server can, else with a bare 403."""
-    if "websocket.http.response" not in scope.get("extensions", {}):
-        await send({"type": "websocket.close"})
-        return
-    status, headers, body = refusal(error)
-    await send({"type": "websocket.http.response.start", "status": status, "headers": headers})
-    await send({"type": "websocket.http.response.body", "body": body})
-
-
-class Socket:
-    """One session: what the SDK reads from and writes to, in both directions the same object."""
-
-    __slots__ = ("_closed", "_in_flight", "_metadata", "_opening", "_receive", "_send", "peer")
-
-    def __init__(self, receive: Any, send: Any, peer: Peer, sessions: Sessions) -> None:
+    def __init__(self, receive: Receive, wire: Wire, peer: Peer, sessions: Sessions) -> None:
         self.peer = peer
         self._receive = receive
-        self._send = send
+        self._wire = wire
         self._metadata = ServerMessageMetadata(request_context=peer)
         self._in_flight = InFlight(sessions)
         self._opening: SessionMessage | None = None
@@ -115,7 +73,7 @@ class Socket:
     async def end(self, ending: Ending) -> None:
         if not self._closed:
             self._closed = True
-            await self._emit({"type": "websocket.close", "code": ending.code, "reason": ending.reason})
+            await self._unless_gone(self._wire.close(code=ending.code, reason=ending.reason))
 
     async def serve(self, server: Server[Any]) -> None:
         """Serves until the socket is closed. Its era is that of the first request, for good. (The SDK's own
@@ -207,12 +165,13 @@ class Socket:
         self._in_flight.left(item.message)
 
     async def _write(self, message: JSONRPCMessage) -> None:
-        await self._emit({"type": "websocket.send", "text": message.model_dump_json(by_alias=True, exclude_unset=True)})
+        text = message.model_dump_json(by_alias=True, exclude_unset=True)
+        await self._unless_gone(self._wire.send(text_data=text))
 
-    async def _emit(self, event: dict[str, Any]) -> None:
-        """Waits for as long as the other end does not read. When it has gone, there is nobody left to tell."""
+    async def _unless_gone(self, write: Awaitable[None]) -> None:
+        """Waits for as long as the client does not read. A client that has gone gets no error."""
         try:
-            await self._send(event)
+            await write
         except (OSError, RuntimeError):
             self._closed = True
 
