@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 from context_protection.core.cached_property import cached_property
 from context_protection.core.cursors import Walk, Walks
 from context_protection.core.payloads import Piece
-from context_protection.core.splitting.chunks import ChunkPlan, plan_windows
+from context_protection.core.splitting.chunks import ChunkPlan
+from context_protection.core.splitting.planning import plan_windows
 from context_protection.core.splitting.plans import Cutting
 
 BLOCK = 1 << 18  # characters of a text in a block of a walk

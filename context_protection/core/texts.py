@@ -19,8 +19,10 @@ from context_protection.core.errors import InvalidArgument, invalid_cursor
 from context_protection.core.memory_text import KeptText, MemoryText
 from context_protection.core.payloads import Ask, Envelope, Outcome, Record, Text, noting_loss
 from context_protection.core.policy import Policy
-from context_protection.core.splitting import chunks
-from context_protection.core.splitting.chunks import Chunk, ChunkPlan, RangeError, TextForm
+from context_protection.core.splitting import forms, lines, planning
+from context_protection.core.splitting.chunks import Chunk, ChunkPlan
+from context_protection.core.splitting.forms import TextForm
+from context_protection.core.splitting.lines import RangeError
 from context_protection.core.splitting.plans import Cutting, Excerpt, KeptPlan, Making, TextGone, chunk_start, indexing
 from context_protection.core.withheld import withheld_in_text
 
@@ -45,7 +47,7 @@ def _first_answer(text: Text, ask: Ask, policy: Policy, walks: Walks) -> Envelop
         return records.answer(Record(dict(text.facts)), ask, policy, walks)
     first, last = ask.arguments.get("startLine"), ask.arguments.get("endLine")
     try:
-        chunks.check_range(first or 1, last, text.lines)
+        lines.check_range(first or 1, last, text.lines)
     except RangeError as error:
         raise _invalid_range(error) from None
     asked = _Lines(first or 1, last) if first or last else None
@@ -135,9 +137,9 @@ class _Sight:
 @lru_cache(maxsize=256)
 def _looks_of(sight: _Sight) -> _Looks:
     head = _read(_alive(sight.text), sight.version)(0, HEAD)
-    form = chunks.detect(sight.name, sight.media_type, head)
+    form = forms.detect(sight.name, sight.media_type, head)
     notes = {} if sight.encoding == "utf-8" else {"encoding": sight.encoding}
-    header = chunks.csv_header(head) if form is TextForm.CSV else ""
+    header = forms.csv_header(head) if form is TextForm.CSV else ""
     if header and len(dumps(header)) <= LONGEST_HEADER:
         notes["header"] = header
     return _Looks(form, notes)
@@ -170,7 +172,7 @@ def _planned(question: _Question) -> ChunkPlan:
     """Where the text is cut. It is read whole for this once, and afterwards by its pieces."""
     content = _read(_alive(question.text), question.version)(question.start, question.end)
     cutting = question.cutting
-    return chunks.plan(content, cutting.form, cutting.limits, first_line=question.first, last_line=question.last)
+    return planning.plan(content, cutting.form, cutting.limits, first_line=question.first, last_line=question.last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +233,7 @@ def _planned_anew(
     """The rest of the text in smaller chunks: the hard cap was lowered during the walk."""
     start, end = plan.span(index)[0], plan.cuts[-1]
     rest = _read(text, run.version)(run.offset + start, run.offset + end)
-    smaller = chunks.plan(rest, run.looks.form, run.looks.cutting(policy).limits)
+    smaller = planning.plan(rest, run.looks.form, run.looks.cutting(policy).limits)
     lines = run.lines + plan.first_lines[index] - 1
     smaller = replace(smaller, total_lines=run.lines + plan.total_lines - lines)
     run = _Run(run.version, run.looks, run.offset + start, lines, run.chunks + index)

@@ -8,7 +8,9 @@ from context_protection.core import tokens
 from context_protection.core.budget import GUARD, MARGIN, dumps, length, most_chars
 from context_protection.core.errors import UPSTREAM, CallError
 from context_protection.core.policy import Policy
-from context_protection.core.splitting.chunks import LINE_CONTENT, Chunk, ChunkPlan, Limits, TextForm, utf8_length
+from context_protection.core.splitting.chunks import Chunk, ChunkPlan, Limits
+from context_protection.core.splitting.forms import LINE_CONTENT, TextForm
+from context_protection.core.splitting.lines import utf8_length
 
 AROUND = 500  # tokens that an envelope takes beside its content
 UNBOUNDED = 2**31

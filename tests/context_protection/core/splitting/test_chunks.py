@@ -11,7 +11,10 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_protection.core.splitting.chunks import ChunkPlan, Limits, RangeError, TextForm, detect, line_range, plan
+from context_protection.core.splitting.chunks import Chunk, ChunkPlan, Limits
+from context_protection.core.splitting.forms import TextForm, detect
+from context_protection.core.splitting.lines import RangeError, find_line_ends, line_span
+from context_protection.core.splitting.planning import plan
 
 LOG, JSONL, CSV, MARKDOWN, PROSE, CODE = TextForm
 
@@ -32,7 +35,16 @@ def limits(**changes: Any) -> Limits:
 
 def pieces(text: str, form: TextForm, **changes: Any) -> list[str]:
     made = plan(text, form, limits(**changes))
-    return [made.slice(text, index).content for index in range(made.chunks)]
+    return [sliced(made, text, index).content for index in range(made.chunks)]
+
+
+def sliced(made: ChunkPlan, text: str, index: int) -> Chunk:
+    start, end = made.span(index)
+    return made.chunk(text[start:end], index)
+
+
+def line_range(text: str, first: int = 1, last: int | None = None) -> tuple[int, int]:
+    return line_span(find_line_ends(text), first, last)
 
 
 def cuts(text: str, form: TextForm, **changes: Any) -> set[int]:
@@ -179,7 +191,7 @@ def test_the_chunks_together_are_the_text_character_for_character(text, form, li
 def test_every_chunk_says_where_it_is(text, form, lines, tokens, cap):
     made = plan(text, form, limits(lines=lines, tokens=tokens, cap=cap))
     for index in range(made.chunks):
-        chunk, (start, end) = made.slice(text, index), made.span(index)
+        chunk, (start, end) = sliced(made, text, index), made.span(index)
         assert (chunk.index, chunk.total, chunk.bytes) == (index, made.chunks, len(chunk.content.encode()))
         assert chunk.content or not text
         assert chunk.total_lines == max(1, text.count("\n") + (not text.endswith("\n")))
@@ -203,7 +215,7 @@ def test_no_chunk_ends_inside_a_character_as_people_see_it(text, form, tokens):
 @pytest.mark.parametrize("form", TextForm)
 def test_an_empty_text_is_one_empty_chunk(form):
     made = plan("", form, limits())
-    chunk = made.slice("", 0)
+    chunk = sliced(made, "", 0)
     assert (made.chunks, chunk.content, chunk.bytes) == (1, "", 0)
     assert (chunk.start_line, chunk.end_line, chunk.total_lines) == (1, 1, 1)
 
@@ -225,7 +237,7 @@ def test_a_chunk_that_was_read_elsewhere_is_described_the_same():
     text = "".join(log_lines(500))
     made = plan(text, LOG, limits())
     start, end = made.span(1)
-    assert made.chunk(text[start:end], 1) == made.slice(text, 1)
+    assert made.chunk(text[start:end], 1) == sliced(made, text, 1)
 
 
 # --- Plans are kept between calls
@@ -253,13 +265,13 @@ def test_anything_but_a_plan_is_refused(data):
 def test_a_chunk_that_is_not_there_is_refused(index):
     text = "".join(log_lines(600))
     with pytest.raises(IndexError, match="there are 3"):
-        plan(text, LOG, limits()).slice(text, index)
+        sliced(plan(text, LOG, limits()), text, index)
 
 
 def test_a_plan_of_another_text_is_refused():
     made = plan("".join(log_lines(600)), LOG, limits())
     with pytest.raises(ValueError, match="not the text that was planned"):
-        made.slice("short", 0)
+        sliced(made, "short", 0)
 
 
 @pytest.mark.parametrize("name", ["lines", "tokens", "cap"])
@@ -276,7 +288,7 @@ def test_a_long_log_comes_200_lines_at_a_time():
     made = plan(text, LOG, limits())
     assert made.chunks == 50
     for index in (0, 1, 49):
-        chunk = made.slice(text, index)
+        chunk = sliced(made, text, index)
         assert (chunk.start_line, chunk.end_line, chunk.total_lines) == (
             200 * index + 1,
             200 * index + 200,
@@ -701,7 +713,7 @@ def test_a_long_range_comes_in_chunks_numbered_by_the_whole_text(text, form, fir
     total = max(1, text.count("\n") + (not text.endswith("\n")))
     first = min(first, total)
     made = plan(text, form, limits(lines=2, tokens=20, cap=cap), first_line=first, last_line=first + more)
-    chunks = [made.slice(text, index) for index in range(made.chunks)]
+    chunks = [sliced(made, text, index) for index in range(made.chunks)]
     start, end = line_range(text, first, first + more)
     assert "".join(chunk.content for chunk in chunks) == text[start:end]
     assert (chunks[0].start_line, chunks[-1].end_line) == (first, min(first + more, total))
@@ -713,7 +725,7 @@ def test_a_long_range_comes_in_chunks_numbered_by_the_whole_text(text, form, fir
 def test_a_range_that_begins_inside_a_fence_knows_that_it_does():
     text = "Text.\n\n```\n" + "code. Code.\n\n" * 100 + "```\n\n" + "The end. " * 300
     made = plan(text, MARKDOWN, limits(tokens=100), first_line=50)
-    assert made.slice(text, 0).content.rstrip().endswith("```")
+    assert sliced(made, text, 0).content.rstrip().endswith("```")
 
 
 def test_a_range_that_begins_inside_an_entry_is_cut_at_the_next_one():

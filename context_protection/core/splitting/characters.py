@@ -1,0 +1,61 @@
+"""The finest places to split at: words, characters as people see them, code points."""
+
+import regex
+
+_WORD_END = r"(?<=\s)(?=[^\s\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}])"
+_NEXT_WORD_END, _LAST_WORD_END = regex.compile(_WORD_END), regex.compile("(?r)" + _WORD_END)
+_GRAPHEME = regex.compile(r"\X")
+_PLAIN = r"[\p{GCB=Other}--\p{ExtPict}]"  # between two of these a grapheme ends, whatever stands around them
+_LAST_PLAIN_PAIR = regex.compile(rf"(?V1)(?r){_PLAIN}(?={_PLAIN})")
+
+
+class Words:
+    def __init__(self, text: str, stop: int) -> None:
+        self.text, self.stop = text, stop
+
+    def last(self, after: int, room: int) -> int | None:
+        match = _LAST_WORD_END.search(self.text, after + 1, min(room + 1, self.stop))
+        return match.start() if match else None
+
+    def first(self, after: int) -> int:
+        match = _NEXT_WORD_END.search(self.text, after + 1, self.stop)
+        return match.start() if match else self.stop
+
+
+class Graphemes:
+    """Characters as people see them: a family emoji, a letter with its accents, "\r\n"."""
+
+    def __init__(self, text: str, stop: int) -> None:
+        self.text, self.stop = text, stop
+
+    def last(self, after: int, room: int) -> int | None:
+        at = grapheme_start(self.text, after, room)
+        return at if at > after else None
+
+    def first(self, after: int) -> int:
+        match = _GRAPHEME.match(self.text, after, self.stop)
+        return match.end() if match else self.stop
+
+
+def grapheme_start(text: str, after: int, at: int) -> int:
+    """The last offset up to `at` that is not inside a grapheme of `text[after:]`."""
+    pair = text[at - 1 : at + 1]
+    if pair.isascii():
+        return at if pair != "\r\n" else at - 1
+    plain = _LAST_PLAIN_PAIR.search(text, after, at)  # so as not to read from `after` for every cut
+    starts = [match.start() for match in _GRAPHEME.finditer(text, plain.end() if plain else after, at + 1)]
+    return starts[-1] if starts else at
+
+
+class CodePoints:
+    """The last resort: one grapheme may be a megabyte of accents, and the cap holds for it too."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def last(self, after: int, room: int) -> int | None:
+        at = room - (self.text[room - 1 : room + 1] == "\r\n")
+        return at if at > after else None
+
+    def first(self, after: int) -> int:
+        return after + 1 + (self.text[after : after + 2] == "\r\n")

@@ -1,0 +1,71 @@
+"""Entries of a log: a line with a time or a level, and the lines that belong to it."""
+
+import re
+from array import array
+
+from context_protection.core.splitting.blocks import Blocks, Inside, starting_at
+
+_LEVEL = "TRACE DEBUG INFO INFORMATION NOTICE WARN WARNING ERROR ERR SEVERE CRITICAL CRIT FATAL ALERT EMERG"
+_DAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+_MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
+ENTRY = re.compile(
+    rf"""\ufeff?(?:\x1b\[[\d;]*m)*           # a byte order mark, colours
+    (?:[\w.-]+[ ]+\|[ ]+)?                   # "web_1  | " of docker compose
+    (?:<\d{{1,3}}>\d?[ ]?|-[ ])?             # the priority of syslog, the "no alert" of BGL
+    [\[("]?(?:
+      \d{{4}}([-/.])\d\d?\1\d\d?             # 2026-11-01
+    | \d\d?[-/. ](?:\d\d?|{_MONTH})[-/. ]\d{{2,4}}[ :T,]+\d\d?:\d\d    # 01/Nov/2026:10:00, 17/06/09 20:10:40
+    | \d\d[-.]\d\d[ ]\d\d?:\d\d:\d\d         # 03-17 16:13:38.811
+    | \d\d?:\d\d:\d\d                        # 10:00:00
+    | \d{{8}}[-T ]?\d\d?:?\d\d:?\d\d         # 20261101T100000, 20171223-22:15:29
+    | \d{{6}}[ ]\d{{6}}\b                    # 081109 203615
+    | \d{{10}}(?:\d{{3}}|[.]\d+)?\b(?!,)     # seconds or milliseconds since 1970
+    | [ ]*\d+[.]\d{{6}}\][ ]                 # [    0.000000]
+    | {_DAY}[ ,]+(?:{_MONTH}[ ]+\d|\d\d?[ ]{_MONTH})
+    | {_MONTH}[ ]+\d\d?[ ,]+(?:\d{{4}}[ ,]+)?\d\d?:\d\d
+    | [IWEFDV]\d{{4}}[ ]\d\d:\d\d            # I1101 10:00:00
+    | (?:{_LEVEL.replace(" ", "|")})(?![\w.])
+    | [\w.:-]+[ ]\S+[ ]\S+[ ]\[\d\d?/{_MONTH}/\d{{4}}:    # an access log: address, -, user, [time
+    | (?:time|ts|timestamp|t|level|lvl)=["\w]
+    | \{{.*\}}\s*$                           # a JSON line
+    )""",
+    re.VERBOSE,
+)
+CONTINUATION = re.compile(
+    r"\s|$|[}\])]|at \S+[ (]|\.\.\. \d+ |Caused by:|Suppressed:|Traceback |During handling of "
+    r"|The above exception |(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b|goroutine \d|panic: "
+)
+_RAISED = re.compile(r"[A-Za-z_][\w.]*(?::|\s*$)")  # "ValueError: …", which ends a Python stack trace
+_MARKED = 0.1  # the share of marked lines from which on a log's every entry is taken to bear a mark
+
+
+class LogReader:
+    """In a log whose entries bear a mark (time, level, …), every line without one goes with the entry above; in any
+    other, what looks like a continuation does, as a stack trace. A window of marked entries tells for all behind it."""
+
+    def __init__(self) -> None:
+        self.is_marked = False
+
+    def blocks(self, lines: list[str], line_ends: "array[int]", *, is_last: bool) -> Blocks:
+        marked = [ENTRY.match(line) is not None for line in lines]
+        if all(marked):
+            self.is_marked = True
+            return starting_at(marked, line_ends, Inside.NOWHERE)
+        at_margin = [not CONTINUATION.match(line) for line in lines]
+        if self.is_marked or (any(marked) and sum(marked) >= _MARKED * sum(at_margin)):
+            self.is_marked = True
+            return starting_at(marked, line_ends, Inside.NOWHERE)
+        return starting_at(_unmarked_starts(lines, at_margin), line_ends, Inside.NOWHERE)
+
+    def go_past(self, text: str) -> None:
+        """What a later window must know is known."""
+
+
+def _unmarked_starts(lines: list[str], at_margin: list[bool]) -> list[bool]:
+    if not any(at_margin):
+        return [True] * len(lines)
+    below = (line if line[:1].isspace() and line.strip() else "" for line in ("", *lines))
+    return [
+        starts and not (indented and _RAISED.match(line))
+        for starts, indented, line in zip(at_margin, below, lines, strict=False)
+    ]

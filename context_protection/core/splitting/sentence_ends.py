@@ -1,0 +1,111 @@
+"""Where sentences end, found by the sentencex library."""
+
+from bisect import bisect_right
+
+import regex
+from sentencex import segment
+
+from context_protection.core.splitting.characters import grapheme_start
+
+# sentencex takes quadratic time outside ASCII, so it reads windows of a text. An end counts if the window
+# shows what follows, since a quotation's close may be there; and if it shows what comes before, in a window
+# that doesn't begin with a sentence.
+_WINDOW, _AHEAD, _BEFORE = 2400, 400, 100
+_SCRIPTS = {"ru": "Cyrillic", "el": "Greek", "hy": "Armenian"}
+_LETTERS = {language: regex.compile(rf"\p{{{script}}}") for language, script in _SCRIPTS.items()}
+_COMMON_WORDS = {
+    "en": "the and of to is in that for with are",
+    "de": "der die und das ist nicht mit ein zu auf",
+    "fr": "le les des est et une dans pour du vous",
+    "es": "el los las que una con para por y del",
+    "it": "il che di per una con sono della gli non",
+    "nl": "het een van en niet met zijn voor op te",
+    "pl": "i w na się nie jest do że oraz dla",
+    "pt": "o os um uma não com para em da do",
+}
+_WORDS = {language: frozenset(words.split()) for language, words in _COMMON_WORDS.items()}
+# Thai and Lao put a space where others put a full stop; Khmer's and Tibetan's stops are unknown to sentencex.
+_MORE_ENDS = regex.compile(r"(?V1)(?<=[\p{Thai}\p{Lao}--[ๆฯໆ]])[ \u00a0]+(?=[\p{Thai}\p{Lao}])|[។៕།༎]+\s*")
+
+
+class Sentences:
+    """The ends of the sentences in `text[start:stop]`, looked for only as far as they are asked for. The last
+    sentence ends at `stop`, behind the blank lines."""
+
+    def __init__(self, text: str, start: int, stop: int) -> None:
+        self.text, self.stop = text, stop
+        self.text_end = start + len(text[start:stop].rstrip())
+        self.window_at = self.seen_to = start
+        self.ends: list[int] = []
+        self.language = _language(text[start : min(stop, start + _WINDOW)])
+
+    def last(self, after: int, room: int) -> int | None:
+        while self.seen_to < min(room, self.text_end):
+            self._look_on()
+        index = bisect_right(self.ends, room)
+        return self.ends[index - 1] if index and self.ends[index - 1] > after else None
+
+    def first(self, after: int) -> int:
+        while self.seen_to < self.text_end and (not self.ends or self.ends[-1] <= after):
+            self._look_on()
+        index = bisect_right(self.ends, after)
+        return self.ends[index] if index < len(self.ends) else self.stop
+
+    def _look_on(self) -> None:
+        end = min(self.window_at + _WINDOW, self.text_end)
+        sure_to = end if end == self.text_end else end - _AHEAD
+        sure_from = self.window_at + (_BEFORE if self.window_at != self.seen_to else 0)
+        found = [at for at in self._ends_within(self.window_at, end) if sure_from < at <= sure_to]
+        self.ends += found
+        self.seen_to = found[-1] if found and end < self.text_end else sure_to
+        self.window_at = self.seen_to if found else sure_to - _BEFORE
+
+    def _ends_within(self, start: int, end: int) -> list[int]:
+        window = _for_sentencex(self.text[start:end])
+        for mark in "\"'":
+            if end < self.text_end and window.count(mark) % 2:  # it would take none of them for a quotation's
+                opening = window.rfind(mark, len(window) - _AHEAD)
+                window = window[:opening] if opening > 0 else window
+        ends = _ends_in("en", window)
+        if self.language != "en":
+            ends &= _ends_in(self.language, window)  # both, since an English phrase may stand in any text
+        if not window.isascii():
+            stops = _MORE_ENDS.finditer(self.text, start, start + len(window))
+            ends.update(stop.end() - start for stop in stops)
+        return sorted(start + at for at in ends if 0 < at < len(window) and _may_end(self.text, start + at))
+
+
+def _for_sentencex(text: str) -> str:
+    """The text as long as before, without the lone surrogates that it doesn't bear, and without the line ends by
+    which it guesses lists: a block is one list item at the most, and a wrapped line may begin with "2026."."""
+    return text.encode("utf-8", "replace").decode().replace("\r", " ").replace("\n", " ")
+
+
+def _ends_in(language: str, window: str) -> set[int]:
+    ends: set[int] = set()
+    at = 0
+    for sentence in segment(language, window):
+        at = max(at, window.find(sentence, at)) + len(sentence)  # it may leave out white space between two
+        ends.add(at)
+    return ends
+
+
+_NUMBER = regex.compile(r"(?r)(?<![^\n])[\s>]*[\d.]+[.)]\s+")  # read backwards from what follows it
+
+
+def _may_end(text: str, at: int) -> bool:
+    """Whether a sentence can end here, which sentencex says more often: not in "example.Com", not behind the "5."
+    that begins a paragraph, not in a character as people see it."""
+    before, behind = text[at - 1], text[at]
+    in_word = before.isascii() and behind.isascii() and not before.isspace() and not behind.isspace()
+    recent = max(0, at - 64)
+    return not in_word and not _NUMBER.match(text, recent, at) and grapheme_start(text, recent, at) == at
+
+
+def _language(text: str) -> str:
+    """The language whose abbreviations to heed ("z. B.", "т. д."), guessed from script and common words."""
+    for language, letter in _LETTERS.items():
+        if not text.isascii() and len(letter.findall(text)) * 3 > len(text):
+            return language
+    words = text.lower().split()
+    return max(_WORDS, key=lambda language: sum(word in _WORDS[language] for word in words))
