@@ -6,7 +6,7 @@ from typing import Any
 
 from context_protection.core import json_limits
 from context_protection.core.policy import DEFAULTS
-from gateway.catalog.catalog import Operation
+from gateway.catalog.operation import Operation
 
 _INTEGER = re.compile(r"-?\d{1,18}")
 

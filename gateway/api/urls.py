@@ -14,7 +14,8 @@ from gateway.api.views import (
     ToolView,
     TransactionViewSet,
 )
-from gateway.catalog.catalog import Operation, catalogue
+from gateway.catalog.catalog import catalogue
+from gateway.catalog.operation import Operation
 
 RESOURCES = {
     "listings": ListingViewSet,

@@ -14,7 +14,7 @@ from context_protection.core import json_limits
 from context_protection.core.errors import CallError, InvalidArgument, nearest, shown
 from context_protection.core.policy import DEFAULTS
 from context_protection.core.redaction import path_kind
-from gateway.catalog.catalog import Operation
+from gateway.catalog.operation import Operation
 
 _KINDS = {
     "integer": "a whole number",

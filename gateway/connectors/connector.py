@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.catalog.catalog import Operation
+from gateway.catalog.operation import Operation
 from gateway.catalog.prompts import Complete, Prompt
 
 Hook = Callable[[], Awaitable[None]]

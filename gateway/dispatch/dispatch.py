@@ -39,7 +39,8 @@ from context_protection.stores.snapshots import walks
 from gateway.access import callers
 from gateway.access.callers import Caller, confirm
 from gateway.catalog.arguments import validated
-from gateway.catalog.catalog import FORM_NAMES, Fetch, FetchAsync, Fetched, Operation, catalogue
+from gateway.catalog.catalog import catalogue
+from gateway.catalog.operation import FORM_NAMES, Fetch, FetchAsync, Fetched, Operation
 from gateway.dispatch import audit
 from gateway.dispatch.hints import Hints
 from gateway.dispatch.redaction import redacted

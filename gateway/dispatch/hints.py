@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from context_protection.core.budget import dumps
 from context_protection.core.policy import Kind
-from gateway.catalog.catalog import Operation
+from gateway.catalog.operation import Operation
 
 Hints = Callable[[Operation, Mapping[str, Any]], dict[str, Any]]
 SCHEME = "sluice"

@@ -17,7 +17,7 @@ from django.conf import settings
 
 from context_protection.configuration.revisions import revisions
 from context_protection.core.payloads import Envelope
-from gateway.catalog.catalog import Operation
+from gateway.catalog.operation import Operation
 
 KEPT_SECONDS = 60.0  # cursors in an answer lose no more than this of their ten minutes
 OVERHEAD = 1000  # bytes of an entry beside its body and its arguments

@@ -6,7 +6,7 @@ from typing import Any
 from context_protection.core.errors import InvalidArgument, shown
 from context_protection.core.policy import Kind
 from context_protection.core.withheld import HOW_TO_REVEAL, is_withheld
-from gateway.catalog.catalog import Operation
+from gateway.catalog.operation import Operation
 
 Reveal = frozenset[str]
 

@@ -10,7 +10,7 @@ from context_protection.core.budget import dumps
 from context_protection.core.errors import InvalidArgument, nearest
 from context_protection.core.policy import DEFAULTS
 from gateway.access.callers import Caller, confirm
-from gateway.catalog.catalog import Operation
+from gateway.catalog.operation import Operation
 from gateway.catalog.prompts import LONGEST_ARGUMENT, MOST_COUNTED, Complete, is_storable, prompts
 from gateway.dispatch.dispatch import on_thread
 from gateway.mcp.errors import refusals

@@ -20,7 +20,8 @@ from context_protection.core.errors import InvalidArgument, NotFound, nearest
 from context_protection.core.policy import DEFAULTS
 from gateway.access.callers import Caller, confirm
 from gateway.api.query import from_query
-from gateway.catalog.catalog import Operation, catalogue
+from gateway.catalog.catalog import catalogue
+from gateway.catalog.operation import Operation
 from gateway.dispatch import hints
 from gateway.dispatch.dispatch import Call, on_thread, serve
 from gateway.mcp.errors import refusals

@@ -23,7 +23,8 @@ from context_protection.core.errors import CallError, InvalidArgument, NotAuthen
 from context_protection.core.policy import Kind, Policy
 from context_protection.core.tokens import claude
 from gateway.access.callers import Caller, ToolChoice, confirm
-from gateway.catalog.catalog import DESCRIBE_TOOL, Operation, catalogue
+from gateway.catalog.catalog import catalogue
+from gateway.catalog.operation import DESCRIBE_TOOL, Operation
 from gateway.dispatch import hints
 from gateway.dispatch.dispatch import Call, on_thread, record_refused, serve
 from gateway.dispatch.hints import CALL_TOOL, Hints

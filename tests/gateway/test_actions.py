@@ -10,7 +10,8 @@ from context_protection.core.payloads import Payload, Record
 from context_protection.core.policy import Kind
 from context_protection.core.rows import MemoryRows
 from gateway.access.callers import Caller
-from gateway.catalog.catalog import Operation, catalogue
+from gateway.catalog.catalog import catalogue
+from gateway.catalog.operation import Operation
 from tests import crawler
 from tests.doors import Doors
 from tests.losing import lose

@@ -12,7 +12,8 @@ from context_protection.configuration.revisions import revisions
 from context_protection.core.payloads import Record
 from context_protection.core.policy import Kind
 from gateway.access.callers import Caller, caller_of_key
-from gateway.catalog.catalog import Catalogue, Operation, catalogue
+from gateway.catalog.catalog import Catalogue, catalogue
+from gateway.catalog.operation import Operation
 from gateway.dispatch import dispatch, hints
 from gateway.dispatch.dispatch import Call
 

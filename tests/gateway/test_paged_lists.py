@@ -10,7 +10,8 @@ from context_protection.core.payloads import Payload
 from context_protection.core.policy import Kind
 from context_protection.core.upstream_pages import MOST_EMPTY, MOST_ROWS, PagedRows, SourcePage
 from gateway.access.callers import Caller
-from gateway.catalog.catalog import Operation, catalogue
+from gateway.catalog.catalog import catalogue
+from gateway.catalog.operation import Operation
 from tests import crawler
 from tests.doors import Doors
 

@@ -18,7 +18,8 @@ from context_protection.core.payloads import Payload, Record
 from context_protection.core.policy import Kind
 from context_protection.models import TokenBudget
 from gateway.access.callers import Caller, caller_of_key
-from gateway.catalog.catalog import Operation, catalogue
+from gateway.catalog.catalog import catalogue
+from gateway.catalog.operation import Operation
 from gateway.dispatch import hints
 from gateway.dispatch.dispatch import Call, serve
 from gateway.mcp.peers import Peer

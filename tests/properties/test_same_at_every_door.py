@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from context_protection.core.policy import DEFAULTS
-from gateway.catalog.catalog import Operation, catalogue
+from gateway.catalog.catalog import catalogue
+from gateway.catalog.operation import Operation
 from tests import crawler
 from tests.doors import TEMPLATES, Doors
 

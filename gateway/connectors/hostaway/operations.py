@@ -18,7 +18,7 @@ from context_protection.core.rows import MemoryRows
 from context_protection.core.shapes import Shape
 from context_protection.orm.querysets import Columns, Whole
 from gateway.access.callers import Caller
-from gateway.catalog.catalog import Operation
+from gateway.catalog.operation import Operation
 from gateway.connectors.hostaway import freshness, originals, query, shapes, statuses
 from gateway.connectors.hostaway.documents import StoredText
 from gateway.connectors.hostaway.freshness import DatedRows

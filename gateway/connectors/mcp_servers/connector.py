@@ -3,7 +3,7 @@
 The SDK's client is loaded where it is first needed: a command that calls nobody starts a second sooner.
 """
 
-from gateway.catalog.catalog import Operation
+from gateway.catalog.operation import Operation
 from gateway.connectors.connector import Connector
 
 

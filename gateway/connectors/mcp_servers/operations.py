@@ -12,7 +12,7 @@ from context_protection.core.json_values import written
 from context_protection.core.payloads import Payload
 from context_protection.core.policy import Kind
 from gateway.access.callers import Caller
-from gateway.catalog.catalog import Operation
+from gateway.catalog.operation import Operation
 from gateway.connectors.mcp_servers import answers, errors
 from gateway.connectors.mcp_servers.configuration import Server
 from gateway.connectors.mcp_servers.sanitizer import cleaned

@@ -10,7 +10,8 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from context_protection.configuration.live import Live
-from gateway.catalog.catalog import Operation, catalogue
+from gateway.catalog.catalog import catalogue
+from gateway.catalog.operation import Operation
 from gateway.connectors.mcp_servers import operations as tools
 from gateway.connectors.mcp_servers.configuration import Address, Server, from_file
 from gateway.connectors.mcp_servers.models import McpServer, ToolList

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from gateway.catalog.catalog import Operation
+from gateway.catalog.operation import Operation
 from gateway.connectors.connector import Connector
 from gateway.connectors.nsip.client import Nsip
 from gateway.connectors.nsip.operations import keep_seconds, operations

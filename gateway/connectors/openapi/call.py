@@ -11,7 +11,7 @@ from context_protection.core.rows import Loaded, MemoryRows
 from context_protection.core.shapes import Shape
 from context_protection.core.upstream_pages import PagedRows, SourcePage
 from gateway.access.callers import Caller
-from gateway.catalog.catalog import Fetched
+from gateway.catalog.operation import Fetched
 from gateway.connectors.openapi import answers, detection, observed_fields, page_steps, requests
 from gateway.connectors.openapi.answers import Answered
 from gateway.connectors.openapi.description import DocumentedOperation

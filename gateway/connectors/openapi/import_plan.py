@@ -21,7 +21,7 @@ from context_protection.core.errors import InvalidArgument
 from context_protection.core.inference.proposals import proposed
 from context_protection.core.json_values import storable
 from context_protection.core.tokens import claude
-from gateway.catalog.catalog import Operation
+from gateway.catalog.operation import Operation
 from gateway.connectors.openapi import documents, reader
 from gateway.connectors.openapi.comparison import changes, stored_form
 from gateway.connectors.openapi.credentials import Credentials, enter

@@ -7,7 +7,7 @@ from typing import Any
 from context_protection.configuration.live import Live
 from context_protection.core import field_selection
 from context_protection.core.policy import Kind
-from gateway.catalog.catalog import Operation, as_fresh_as_its_answer
+from gateway.catalog.operation import Operation, as_fresh_as_its_answer
 from gateway.connectors.openapi.call import Calling
 from gateway.connectors.openapi.description import DocumentedOperation, Opening
 from gateway.connectors.openapi.models import ImportedOperation

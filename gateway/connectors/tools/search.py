@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from context_protection.core.policy import Kind
-from gateway.catalog.catalog import Operation
+from gateway.catalog.operation import Operation
 from gateway.connectors.tools.words import KNOWN_VERBS, READING, Things, asked_words, path_words, singular, verbs, words
 
 # What a word is worth, by where a tool says it.

@@ -9,7 +9,8 @@ import pytest
 from context_protection.core.errors import CallError, InvalidArgument
 from context_protection.core.policy import DEFAULTS, Kind
 from gateway.catalog.arguments import DEEPEST, validated
-from gateway.catalog.catalog import Operation, catalogue
+from gateway.catalog.catalog import catalogue
+from gateway.catalog.operation import Operation
 from tests.doors import Doors
 from tests.simulators.nsip_sheep import Sheep
 

@@ -17,7 +17,8 @@ from context_protection.core.policy import DEFAULTS, Kind
 from context_protection.core.shapes import Shape
 from context_protection.stores.snapshots import walks
 from gateway.access.callers import caller_of_key
-from gateway.catalog.catalog import Operation, catalogue
+from gateway.catalog.catalog import catalogue
+from gateway.catalog.operation import Operation
 from gateway.connectors.hostaway import operations as hostaway
 from gateway.connectors.hostaway import sample, shapes
 from gateway.connectors.hostaway.models import Booking, Listing, Transaction

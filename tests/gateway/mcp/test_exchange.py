@@ -11,7 +11,8 @@ import pytest
 from context_protection.core.payloads import Record
 from context_protection.core.policy import Kind
 from gateway.access.callers import Caller
-from gateway.catalog.catalog import Operation, catalogue
+from gateway.catalog.catalog import catalogue
+from gateway.catalog.operation import Operation
 from gateway.mcp import exchange, progress
 from gateway.mcp.http import StreamableHTTP
 from gateway.mcp.server import build_server

@@ -15,7 +15,7 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from context_protection.core.budget import dumps, length
-from gateway.catalog.catalog import Operation
+from gateway.catalog.operation import Operation
 from gateway.connectors.mcp_servers import operations, registry
 from gateway.connectors.mcp_servers.answers import read
 from gateway.connectors.mcp_servers.configuration import Address, Command, Server

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from context_protection.configuration.budgets import Budgets
-from gateway.catalog.catalog import Operation
+from gateway.catalog.operation import Operation
 from gateway.connectors.nsip.connector import CONNECTOR
 from gateway.connectors.nsip.operations import OPERATIONS
 from gateway.upstreams.errors import UpstreamGarbled

@@ -7,7 +7,7 @@ from typing import Any
 from context_protection.core.payloads import Record
 from context_protection.core.policy import Kind
 from context_protection.core.rows import MemoryRows
-from gateway.catalog.catalog import Operation
+from gateway.catalog.operation import Operation
 
 # The name of one and of many, and what they are; the fields; what else can be done with one.
 TABLE = """

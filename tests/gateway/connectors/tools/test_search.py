@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_protection.core.policy import Kind
-from gateway.catalog.catalog import Operation
+from gateway.catalog.operation import Operation
 from gateway.connectors.tools.search import Index
 from gateway.connectors.tools.words import Things, asked_words, nouns, singular, verbs, words
 from tests.gateway.connectors.tools.invented import operations
