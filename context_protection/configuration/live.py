@@ -1,4 +1,4 @@
-"""Configuration in the process: loaded once per revision, read without the database (design: hot path)."""
+"""Configuration in the process: loaded once per revision, read without the database."""
 
 import logging
 import threading

@@ -1,4 +1,4 @@
-"""The REST door's errors: one body for all of them (design: shapes on the wire); a short page for browsers."""
+"""The REST door's errors: one body for all of them; a short page for browsers."""
 
 import logging
 import sys

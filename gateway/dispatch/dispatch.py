@@ -1,4 +1,4 @@
-"""serve(): the one way of a call, whatever the door (design: the way of one call)."""
+"""serve(): the one way of a call, whatever the door."""
 
 import asyncio
 import logging

@@ -1,5 +1,5 @@
 """The production topology as processes of this machine: webs, a Celery worker and beat around one Postgres and one
-Redis (design: one machine and many).
+Redis.
 
 All start together. They stop in order: first webs and beat, which give work, then the worker, which does it.
 """

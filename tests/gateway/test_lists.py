@@ -1,4 +1,4 @@
-"""Lists as their callers see them: pages, totals, forms, filters, orders (FR-001 to FR-006, FR-017, rulings)."""
+"""Lists as their callers see them: pages, totals, forms, filters, orders (FR-001 to FR-006, FR-017)."""
 
 from typing import Any
 

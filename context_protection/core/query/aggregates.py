@@ -1,4 +1,4 @@
-"""`aggregate`: counts, sums and other figures of a list's rows, by groups (design section 5).
+"""`aggregate`: counts, sums and other figures of a list's rows, by groups.
 
 {"groupBy":["propertyId",{"field":"checkInDate","bucket":"month"}],"metrics":[{"op":"sum","field":"totalPrice"}]}
 gives [{"propertyId":200285,"checkInDate":"2026-11","sum_totalPrice":1234.5}, …].

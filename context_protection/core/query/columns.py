@@ -1,4 +1,4 @@
-"""What can be asked of a list's rows: by which names, of which type, and where upstream keeps it (design section 5).
+"""What can be asked of a list's rows: by which names, of which type, and where upstream keeps it.
 
 A name is looked up as canonical first, then as upstream's own name of a declared column, then as any other name or
 dotted path that upstream's rows have. The latter has no type of its own: it is read as what it is asked for.

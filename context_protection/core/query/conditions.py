@@ -1,4 +1,4 @@
-"""`where`: which rows are wanted, as typed conditions (design section 5).
+"""`where`: which rows are wanted, as typed conditions.
 
 {"status":"confirmed","totalPrice":{"gte":500,"lt":900},"or":[{"nights":1},{"channel":null}]}: all of them hold, and of
 "or" one of the alternatives. A null matches `ne` and `isnull`, nothing else.

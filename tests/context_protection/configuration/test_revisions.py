@@ -1,4 +1,4 @@
-"""A number that moves when configuration changes, seen by every process (design: hot path)."""
+"""A number that moves when configuration changes, seen by every process."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The catalogue: what is published is true of the account, small, and the same each time (regressions H1, H6, H7)."""
+"""The catalogue: what is published is true of the account, small, and the same each time."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -71,7 +71,7 @@ def test_every_field_that_holds_something_has_a_section_of_its_own(shape: Shape,
 
 @pytest.mark.parametrize(("shape", "model", "columns"), TYPES)
 def test_a_condensed_row_from_columns_is_the_row_from_the_object(shape: Shape, model: Any, columns: Any, doors: Doors):
-    """Two ways to the same row: they must not drift apart, in any of the account's objects (H6, H7)."""
+    """Two ways to the same row: they must not drift apart, in any of the account's objects."""
     assert tuple(columns.row) == tuple(field.name for field in shape.row)
     operation = f"list_{shape.name}s"
     answer = doors.post(operation, {"format": "items", "limit": 100})
@@ -126,7 +126,7 @@ def test_the_tools_are_the_same_each_time_and_in_the_same_order(doors: Doors):
 
 @pytest.mark.parametrize("operation", EVERY)
 def test_every_argument_is_described_and_its_range_is_its_own(operation: Operation):
-    """H1: minimum and default stood among the properties."""
+    """Once, minimum and default stood among the properties."""
     schema = operation.schema(DEFAULTS)
     assert set(schema) <= {"type", "properties", "required", "additionalProperties"}
     assert schema["additionalProperties"] is False
@@ -140,7 +140,7 @@ def test_every_argument_is_described_and_its_range_is_its_own(operation: Operati
 
 @pytest.mark.parametrize("operation", EVERY)
 def test_every_tool_that_is_listed_can_be_called(operation: Operation, doors: Doors):
-    """H1: tools were listed under one name and dispatched under another."""
+    """Once, tools were listed under one name and dispatched under another."""
     answer = doors.mcp(operation.name, {})
     if operation.required:
         assert answer["error"]["reason"] == "missing_argument"

@@ -1,4 +1,4 @@
-"""Blocking code runs off the loop, on a bounded pool, and gives its database connection back (design: hot path)."""
+"""Blocking code runs off the loop, on a bounded pool, and gives its database connection back."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""`aggregate` counts, sums and ranks rows by groups, exactly (design section 5)."""
+"""`aggregate` counts, sums and ranks rows by groups, exactly."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""`where` chooses rows by typed conditions, and says what is wrong with those it cannot read (design section 5)."""
+"""`where` chooses rows by typed conditions, and says what is wrong with those it cannot read."""
 
 import json
 from typing import Any

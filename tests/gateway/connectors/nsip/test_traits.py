@@ -1,4 +1,4 @@
-"""Traits: all that upstream has, with accuracies in percent, whatever it says them in (N3, N5, ruling 27)."""
+"""Traits: all that upstream has, with accuracies in percent, whatever it says them in (ruling 27)."""
 
 import pytest
 
