@@ -194,9 +194,20 @@ def opens_with_a_code(term: Term, words: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def place_of_words(words: str) -> str | None:
-    """The kind of code that a place has whose name is all that these words say."""
+    """The kind of code that a place has whose name is all that these words say: "Garage", "back garden gate"."""
+    if words not in _TOO_COMMON and (kind := _kind_of_place(words)) is not None:
+        return kind
+    parts = words.split()
+    for count in (1, 2):  # words that say which door or gate
+        kind = _kind_of_place(" ".join(parts[count:]))
+        if kind in _DOORS and vocabulary.ABOUT_BEFORE.isdisjoint(parts[:count]):
+            return kind
+    return None
+
+
+def _kind_of_place(words: str) -> str | None:
     match = _HALF_NAME.fullmatch(words)
-    if match is None or words in _TOO_COMMON:
+    if match is None:
         return None
     kind, strength = _kind_of(match)
     return kind if strength == "network" or kind in _OPEN_WITH_A_CODE else None

@@ -29,6 +29,7 @@ CANARY = "canary-4711"
         {"attribute": "PIN", "data": [CANARY]},
         {"name": "code_1", "value": CANARY},
         {"customFields": {"Code 2": CANARY, "Garage": CANARY}},
+        {"customFields": {"Parking gate": CANARY, "Back garden gate": CANARY, "Side door": CANARY}},
         {"pairs": [["Door code", CANARY], ["Beds", "2"]]},
         {"columns": ["guest", "Door code"], "rows": [["Ada", CANARY], ["Bob", CANARY]]},
         {"columns": [{"name": "guest"}, {"name": "Wi-Fi password"}], "data": [["Ada", CANARY]]},
@@ -146,6 +147,9 @@ def test_a_code_of_anything_is_secret_beside_a_lock(value: Any):
         {"locks": [{"name": "Main", "code": "ok"}]},
         {"door": {"color": "RAL7016", "id": 4711}},
         {"garage": True, "code": "HOME4711"},
+        {"Next door": CANARY},
+        {"Garage doors": "2"},
+        {"customFields": {"Gate opening hours": "0800-1700", "Colour of the gate": "RAL7016"}},
     ],
 )
 def test_a_code_of_anything_else_stays(value: Any):
