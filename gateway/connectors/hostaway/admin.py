@@ -1,4 +1,4 @@
-"""How far the copy of the live account is, and what its webhooks told. Nothing here is edited."""
+"""How far the copy of the live account is, and the events of its webhooks. All of it is read-only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable
         return False
 
     def has_retry_permission(self, request: HttpRequest) -> bool:
-        """Who might change it, were it to be edited."""
+        """Users who could change the object if it were editable."""
         return super().has_change_permission(request)
 
 
@@ -33,7 +33,7 @@ class SyncStateAdmin(ReadOnly):
 
     @admin.display(description="left out")
     def records_left_out(self, state: SyncState) -> int:
-        """Which ones is on the state's own page."""
+        """Only the number: the state's own page names them."""
         return len(state.left_out)
 
     @admin.action(description="Try again now, without the pause", permissions=["retry"])
@@ -44,7 +44,7 @@ class SyncStateAdmin(ReadOnly):
 
 @admin.register(WebhookEvent)
 class WebhookEventAdmin(ReadOnly):
-    """Without the body: it holds what is withheld elsewhere."""
+    """Without the body, which holds values that are redacted elsewhere."""
 
     list_display = ("received_at", "event", "object_id", "outcome", "attempts", "error")
     list_filter = ("outcome", "event")

@@ -1,4 +1,4 @@
-"""Hostaway's API, version 1, as pages of rows: its envelopes read, its failures told apart."""
+"""Hostaway's API, version 1, as pages of rows. Reads its envelopes, and distinguishes its failures."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,14 +13,14 @@ from gateway.upstreams.errors import UpstreamGarbled, UpstreamRefused
 from gateway.upstreams.exchanges import Request, Response
 
 PAGE_ROWS = 100
-DEEPEST_ROW = nesting.DEEPEST - 2  # an envelope and a list are around it
-LONGEST_SAID = 300  # characters of a text of upstream's
+DEEPEST_ROW = nesting.DEEPEST - 2  # less the envelope and the list around it
+LONGEST_SAID = 300  # characters of upstream's own message
 NO_SUCH_OBJECT = 404
 Row = Mapping[str, Any]
 
 
 class Fetching(Protocol):
-    """The way of one call: credentials, rates, deadlines and repetitions are its own."""
+    """Sends one request. Credentials, rate limits, deadlines and retries are handled there."""
 
     async def fetch(self, request: Request, *, keep_seconds: float = 0.0, scope: str = "") -> Response:
         """Raises UpstreamError, and nothing else; also for every status of 400 and above."""
@@ -28,8 +28,8 @@ class Fetching(Protocol):
 
 @dataclass(frozen=True)
 class Resource:
-    """One kind of object. `by_id`: pages follow the id of the last row, else they are counted. `changes`: it can be
-    asked for what has changed since a day."""
+    """One kind of object. `by_id`: a page follows the id of the last row, else an offset. `changes`: it can be queried
+    for what has changed since a day. `one_by_one`: single objects can be requested."""
 
     name: str
     path: str
@@ -42,8 +42,8 @@ class Resource:
 
 LISTINGS = Resource("listings", "/listings", changes=True)
 RESERVATIONS = Resource("reservations", "/reservations", by_id=True, changes=True)
-# Those of an account without payments are refused. They say neither when they were changed nor keep an order of
-# their own: they are read whole, in the order of their ids.
+# Upstream rejects requests for the charges of an account without payments. Charges have no time of change and no fixed
+# order, so all of them are read each time, sorted by id.
 CHARGES = Resource(
     "charges", "/guestPayments/charges", one_by_one=False, page_rows=500, query={"sortBy": "id", "sortOrder": "asc"}
 )
@@ -51,9 +51,9 @@ CHARGES = Resource(
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`rows` as upstream has them, whatever they are. `next`: the position after them, None at the end. `total`: the
-    rows that match, where upstream says so. `too_deep`: ids of the rows that are left out since they are nested deeper
-    than Sluice reads."""
+    """`rows`: as upstream has them, not validated. `next`: the position after them; None at the end. `total`: the
+    number of rows that match, if upstream says so. `too_deep`: ids of rows that are left out because they are nested
+    deeper than Sluice reads."""
 
     rows: Sequence[Any]
     next: int | None
@@ -70,7 +70,8 @@ class Client:
         self.base_url, self.upstream = base_url, upstream
 
     async def page(self, resource: Resource, position: int = 0, since: str | None = None) -> Page:
-        """The rows after `position` (0: the first), changed on the day `since` (ISO) or later. Raises UpstreamError."""
+        """The rows after `position` (0: from the first), changed on the day `since` (ISO) or later. Raises
+        UpstreamError."""
         query = {**resource.query, "limit": str(resource.page_rows)}
         if position:
             query["afterId" if resource.by_id else "offset"] = str(position)
@@ -87,7 +88,7 @@ class Client:
         return Page([row for place, row in enumerate(rows) if place not in deep] + nameless, after, total, named)
 
     async def one(self, resource: Resource, identifier: int) -> Row | None:
-        """The object; None: there is none of this id. Raises UpstreamError."""
+        """The object; None if upstream has none with this id. Raises UpstreamError."""
         try:
             envelope = await self._envelope(f"{resource.path}/{identifier}")
         except UpstreamRefused as refused:
@@ -108,13 +109,14 @@ class Client:
         if not isinstance(envelope, dict) or "status" not in envelope:
             raise garbled("an answer without its envelope")
         if envelope["status"] != "success":
-            raise _refused(response.status, envelope)
+            raise _rejected(response.status, envelope)
         return envelope
 
 
 def _json_of_page(response: Response) -> Any:
-    """One row that is too deep makes its whole page too deep. It is cut where it is, so that its id and all other rows
-    are read: a page of this row alone could be asked for, but would not say its id either, nor so what comes after."""
+    """One row that is nested too deeply makes its whole page too deep. The deep part is cut off, so that the row's id
+    and all other rows can be read. Requesting a page of that row alone would not help: it would fail in the same way,
+    and without the row's id the next page is unknown."""
     try:
         return response.json()
     except UpstreamGarbled:
@@ -126,7 +128,7 @@ def _id(row: Any) -> int | None:
 
 
 def http_status(error: Exception) -> int | None:
-    """What upstream answered with, where an error knows it."""
+    """The status of upstream's response, if the error has one."""
     status = (getattr(error, "upstream", None) or {}).get("status")
     return status if isinstance(status, int) else None
 
@@ -139,8 +141,8 @@ def garbled(what: str) -> UpstreamGarbled:
     )
 
 
-def _refused(status: int, envelope: Mapping[str, Any]) -> UpstreamRefused:
-    """`fail` comes with a text, under one of two names."""
+def _rejected(status: int, envelope: Mapping[str, Any]) -> UpstreamRefused:
+    """An envelope with the status `fail` has its message under one of two names."""
     said = envelope.get("message") or envelope.get("result")
     text = "".join(each for each in said if each.isprintable())[:LONGEST_SAID] if isinstance(said, str) else ""
     return UpstreamRefused(
@@ -152,7 +154,8 @@ def _refused(status: int, envelope: Mapping[str, Any]) -> UpstreamRefused:
 
 
 def _after(resource: Resource, position: int, rows: Sequence[Any], envelope: Mapping[str, Any]) -> int | None:
-    """Upstream may give fewer rows than it was asked for, and says how many it would: fewer than that are the last."""
+    """The position after a page; None after the last. Upstream may lower the requested limit, and then says so: a page
+    with fewer rows than its limit is the last."""
     most = min(resource.page_rows, _number(envelope.get("limit")) or resource.page_rows)
     if len(rows) < most:
         return None
@@ -165,7 +168,7 @@ def _after(resource: Resource, position: int, rows: Sequence[Any], envelope: Map
 
 
 def _number(value: Any) -> int | None:
-    """A count: upstream writes some as text."""
+    """A number of 0 or more; upstream writes some as texts."""
     if isinstance(value, str) and value.isascii() and value.isdigit():
         value = int(value[:19])
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None

@@ -1,7 +1,7 @@
-"""Values of the account that complete what is being typed: ids, months, statuses, names of listings. Nothing of guests.
+"""Completes what is being typed with values of the account: ids, months, statuses, names of listings. No guest data.
 
-Each is found by a step in an index, so that an account of a million bookings completes as fast as a small one; but for
-the names of listings and of documents, of which there are few.
+Values are found by index lookups, so that an account of a million bookings completes as fast as a small one. Names of
+listings and of documents are searched, as there are few.
 """
 
 import re
@@ -35,13 +35,13 @@ def document_ids(text: str, typed: Typed) -> Sequence[str]:
 
 
 def text_ids(text: str, typed: Typed) -> Sequence[str]:
-    """Documents that have a text, and not just facts."""
+    """Documents that have a text, not just facts about a file."""
     documents = Document.objects.filter(id__startswith=text, content__isnull=False).order_by("id")
     return list(documents.values_list("id", flat=True)[:MOST])
 
 
 def listings(text: str, typed: Typed) -> Sequence[str]:
-    """Ids where digits were typed, else names: first those that begin with what was typed, then those that hold it."""
+    """Ids if digits were typed, else names: first those that begin with the typed text, then those that contain it."""
     if text.isdecimal():
         return listing_ids(text, typed)
     names = Listing.objects.filter(name__icontains=text).exclude(name="").order_by("name").distinct()
@@ -67,7 +67,7 @@ IDENTIFIERS: Mapping[str, Complete] = {
 
 
 def _ids(model: type[UpstreamObject], text: str) -> Sequence[str]:
-    """Ids that begin with these digits, the highest first, which is mostly the newest."""
+    """Ids that begin with these digits, the highest first, as these are mostly the newest."""
     objects = model._default_manager.order_by("-id").values_list("id", flat=True)
     highest = objects.first()
     if highest is None or not _ID.fullmatch(text):
@@ -88,7 +88,7 @@ def _ranges(digits: str, longest: int) -> Iterator[tuple[int, int]]:
 
 
 def _months() -> Iterator[str]:
-    """A step in the index for each month, whatever the number of bookings in it."""
+    """Takes one index lookup for each month, however many bookings it has."""
     arrivals = Booking.objects.exclude(check_in=None).order_by("-check_in").values_list("check_in", flat=True)
     arrival = arrivals.first()
     for _ in range(MOST):
@@ -100,7 +100,7 @@ def _months() -> Iterator[str]:
 
 
 def _statuses() -> Iterator[str]:
-    """A step in the index for each."""
+    """Takes one index lookup for each status."""
     found = Booking.objects.exclude(status=None).order_by("status").values_list("status", flat=True)
     status = found.first()
     for _ in range(MOST):

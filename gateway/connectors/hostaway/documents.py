@@ -1,4 +1,4 @@
-"""A stored document as a text that is read piece by piece, or as the few facts of a file that is none."""
+"""A stored document: a text that is read piece by piece, or a few facts about a file that is not a text."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

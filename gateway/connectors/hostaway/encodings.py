@@ -1,4 +1,4 @@
-"""Files as texts: which encoding they are in, and their characters block by block, at constant memory."""
+"""Files as texts: finds their encoding, and reads their characters block by block in constant memory."""
 
 import codecs
 import hashlib
@@ -15,10 +15,11 @@ from gateway.connectors.hostaway.text_redaction import redacted_parts
 BLOCK = 1 << 20  # bytes
 SAMPLE = 1 << 16  # bytes from which an encoding is guessed
 UTF_8 = "utf-8"
-# Of the encodings that fit equally well, the one that more files are in. Those of Unicode would bear a mark.
+# Of encodings that fit equally well, the most common one is chosen. The Unicode encodings in `_NEVER` are not guessed,
+# as a file in one of them would begin with a byte order mark.
 _COMMON = ("cp1252", "cp1251", "cp1250", "cp932", "gb18030", "big5", "cp949")
 _NEVER = ["utf_7", "utf_16", "utf_16_be", "utf_16_le", "utf_32", "utf_32_be", "utf_32_le"]
-# A byte order mark of UTF-8 stays with the text, of which it is the first character. UTF-32's begins as UTF-16's.
+# UTF-8's byte order mark stays in the text as its first character. UTF-32's come first, as one begins like UTF-16's.
 _MARKED = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -28,7 +29,7 @@ _MARKED = (
 
 
 class NotText(ValueError):
-    """The bytes are no text in that encoding; `at` is about where that is seen, in bytes."""
+    """The bytes are not a text in that encoding. `at`: roughly the byte that shows it."""
 
     def __init__(self, at: int) -> None:
         super().__init__(f"This is no text: see byte {at}.")
@@ -36,12 +37,12 @@ class NotText(ValueError):
 
 
 class FileChanged(ValueError):
-    """The file is not what it was when it was looked at."""
+    """The file has changed since it was first read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file on disk, or one in memory. What is appended after `size` bytes is not seen."""
+    """A file on disk, or one in memory. Bytes appended after `size` are not read."""
 
     place: Path | bytes
     size: int
@@ -75,8 +76,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What is known of a text, its secrets masked, once it was read through. `digest` is SHA-256 of it as UTF-8,
-    hexadecimal; `bytes` are of UTF-8 as well."""
+    """Facts about a text whose secrets are masked. `digest`: SHA-256 of it as UTF-8, hexadecimal. `bytes`: its size as
+    UTF-8."""
 
     encoding: str
     digest: str
@@ -87,7 +88,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that was looked at. Without `figures` it is no text: it has NUL characters, or no encoding fits."""
+    """A file that was read through. Without `figures` it is not a text: it has NUL characters, or no encoding fits."""
 
     source: Source
     sha256: str
@@ -95,7 +96,7 @@ class File:
 
 
 def look_at(place: Path | bytes) -> File:
-    """Reads the file through, once for every encoding that it may be in. Raises OSError."""
+    """Reads the file through, once for each encoding that it may be in. Raises OSError."""
     source = Source.of(place)
     sha256 = hashlib.sha256()
     for block in source.blocks():
@@ -104,7 +105,8 @@ def look_at(place: Path | bytes) -> File:
 
 
 def _figures(source: Source) -> Figures | None:
-    """By its byte order mark, else as UTF-8, else as what its first bytes that are not UTF-8 look like."""
+    """Decodes by the byte order mark, else as UTF-8, else in the encoding that the first bytes which are not UTF-8
+    suggest."""
     head = source.sample(0)
     encoding = next((name for mark, name in _MARKED if head.startswith(mark)), UTF_8)
     try:
@@ -137,7 +139,8 @@ def _read_through(source: Source, encoding: str) -> Figures:
 
 
 def decoded_again(file: File, figures: Figures) -> Iterator[str]:
-    """The text that was looked at. Raises FileChanged, at the latest behind the last part of it, when it is another."""
+    """The text of a file that was read before. Raises FileChanged, at the latest after the last part, if the text has
+    changed."""
     digest = hashlib.sha256()
     try:
         for text in redacted_parts(decoded(file.source, figures.encoding)):
@@ -150,7 +153,7 @@ def decoded_again(file: File, figures: Figures) -> Iterator[str]:
 
 
 def decoded(source: Source, encoding: str) -> Iterator[str]:
-    """The file's text, some of it at a time, no part empty. Raises NotText."""
+    """The file's text in parts, none of them empty. Raises NotText."""
     decoder = codecs.getincrementaldecoder(encoding)()
     at = 0
     for block in source.blocks():

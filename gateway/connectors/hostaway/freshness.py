@@ -1,5 +1,5 @@
-"""As of when the copy is. Calls are told from a snapshot in the process: it is loaded again when the contents have
-changed, which the end of each run is."""
+"""How fresh the copy is. Calls read this from a cache in the process, which is reloaded when the contents have changed;
+the end of each sync run counts as a change."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from gateway.connectors.hostaway import live
 from gateway.connectors.hostaway.models import SyncState, UpstreamObject
 from gateway.connectors.hostaway.sync_states import COPIED, NOT_AVAILABLE, Copied
 
-STALE_AFTER = 3  # times of what is between two syncs
+STALE_AFTER = 3  # times the time between two syncs
 
 
 @dataclass(frozen=True)
 class Freshness:
-    """Of one resource. `as_of`: the copy has what upstream had then; None: it is not complete yet. `next_at`: when it
-    is due again. `error`: why the last attempt failed, a word; empty: it did not."""
+    """The freshness of one resource. `as_of`: the copy has what upstream had then; None: it is not complete yet.
+    `next_at`: when the next sync is due. `error`: a word on why the last attempt failed; empty if it did not."""
 
     resource: str
     as_of: datetime | None
@@ -42,7 +42,7 @@ class Freshness:
 
 
 def state() -> tuple[Freshness, ...]:
-    """Of each resource of the live account; empty while the sample account serves. Asks the database."""
+    """One for each resource of the live account; empty while the sample account is served. Queries the database."""
     states = {each.resource: each for each in SyncState.objects.filter(is_adopted=True)}
     return tuple(_freshness(copied, states[copied.name]) for copied in COPIED if copied.name in states)
 
@@ -53,7 +53,7 @@ def _freshness(copied: Copied, state: SyncState) -> Freshness:
     return Freshness(copied.name, state.as_of, max(due, default=None), state.error, allowed, state.rows)
 
 
-# -- In the process ---------------------------------------------------------------------------------
+# -- The cache in the process -----------------------------------------------------------------------
 
 
 def _by_model() -> Mapping[type[UpstreamObject], Freshness]:
@@ -65,13 +65,13 @@ loaded = Live(_by_model, contents)
 
 
 def note(model: type[UpstreamObject]) -> dict[str, Any]:
-    """`asOf`, and `stale` where that is long ago; nothing of the sample account."""
+    """`asOf`, and `stale` if that is too long ago; empty for the sample account."""
     freshness = loaded.get().get(model)
     return freshness.note(timezone.now()) if freshness else {}
 
 
 class DatedRows(ColumnRows):
-    """Rows of an upstream's objects, with the note on their freshness."""
+    """Rows of upstream's objects, with a note on their freshness."""
 
     def note(self) -> Mapping[str, Any]:
         return note(self.queryset.model)

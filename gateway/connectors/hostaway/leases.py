@@ -1,4 +1,5 @@
-"""One at a time, of all workers: a row says who, and until when. Times are the database's, which all agree on."""
+"""Mutual exclusion across all workers: a row names the holder and the expiry. Times are those of the database, so that
+the workers' clocks do not matter."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,11 +12,11 @@ from django.db.models.functions import Now
 
 from gateway.connectors.hostaway.models import Lease
 
-LASTS = timedelta(minutes=3)  # longer than one call of upstream's with all its attempts
+LASTS = timedelta(minutes=3)  # longer than one call to upstream with all its attempts
 
 
 class LeaseLost(Exception):
-    """It was not renewed in time, and another has it."""
+    """The lease was not renewed in time, and another worker has it."""
 
 
 @dataclass(frozen=True)
@@ -24,14 +25,14 @@ class Held:
     holder: str
 
     def renew(self) -> None:
-        """Inside a transaction: what it writes is written by the holder. Raises LeaseLost."""
+        """Call this inside a transaction, so that only the holder's writes are committed. Raises LeaseLost."""
         if not Lease.objects.filter(name=self.name, holder=self.holder).update(until=Now() + LASTS):
             raise LeaseLost(self.name)
 
 
 @contextmanager
 def held(name: str) -> Iterator[Held | None]:
-    """None: another has it. It is free again afterwards, or, after a kill, once it has expired."""
+    """Gives None if another worker has the lease. The lease is released afterwards; after a kill it expires."""
     lease = Held(name, uuid4().hex)
     Lease.objects.get_or_create(name=name, defaults={"until": Now()})
     free = Lease.objects.filter(Q(holder="") | Q(until__lt=Now()), name=name)

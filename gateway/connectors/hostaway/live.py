@@ -1,4 +1,4 @@
-"""The account that the deployer's environment names, and the way to it. Without one the sample account serves."""
+"""The account that the deployer's environment names. Without one, the sample account is served."""
 
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -11,7 +11,7 @@ SYNC_SECONDS = 300
 
 @dataclass(frozen=True)
 class Account:
-    """`base_url` without a slash at its end."""
+    """`base_url` has no slash at its end."""
 
     id: str
     secret: str = field(repr=False)
@@ -19,7 +19,7 @@ class Account:
 
 
 def account() -> Account | None:
-    """None: no credentials are set."""
+    """None if no credentials are set."""
     identifier = getattr(settings, "HOSTAWAY_ACCOUNT_ID", "")
     secret = getattr(settings, "HOSTAWAY_API_SECRET", "")
     base_url = getattr(settings, "HOSTAWAY_BASE_URL", BASE_URL).rstrip("/")
@@ -27,5 +27,5 @@ def account() -> Account | None:
 
 
 def interval() -> timedelta:
-    """Between two looks for what has changed."""
+    """The time between two checks for changes."""
     return timedelta(seconds=getattr(settings, "HOSTAWAY_SYNC_SECONDS", SYNC_SECONDS))

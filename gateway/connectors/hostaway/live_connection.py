@@ -1,4 +1,4 @@
-"""The live account's client: one per process, so that its token and its rates are those of all calls."""
+"""The live account's client: one per process, so that all calls share its token and its rate limits."""
 
 from functools import lru_cache
 
@@ -11,7 +11,7 @@ from gateway.upstreams.registry import upstreams
 from gateway.upstreams.upstream import Upstream
 
 NAME = "hostaway"
-# Upstream allows so many in 10 seconds as it sees them come, which is not exactly as they are sent.
+# Upstream allows this many in 10 seconds by their arrival, which differs a little from when they are sent.
 RATES = (Rate("ip", 15, 10.5), Rate("account", 20, 10.5))
 USABLE_AFTER = 1.0  # seconds from a token's issue
 

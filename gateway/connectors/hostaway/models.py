@@ -1,4 +1,4 @@
-"""The account as Sluice keeps it: columns for what is filtered, sorted or summed; the upstream object whole."""
+"""The account as Sluice stores it: columns for what is filtered, sorted or summed, and the whole upstream object."""
 
 from typing import ClassVar
 
@@ -6,9 +6,9 @@ from django.db import models
 
 
 class UpstreamObject(models.Model):
-    """`seq` grows with every insert and is what a walk's watermark is taken of; `id` is upstream's."""
+    """`id` is upstream's. `seq` grows with every insert; a snapshot (`Walk`) takes its watermark from it."""
 
-    SEALED_CONTENT: ClassVar[str] = "sealed"  # is sealed anew when keys rotate
+    SEALED_CONTENT: ClassVar[str] = "sealed"  # the column that is sealed again when keys rotate
 
     seq = models.BigAutoField(primary_key=True)
     id = models.BigIntegerField(unique=True)
@@ -87,8 +87,8 @@ class Transaction(UpstreamObject):
 
 
 class DocumentContent(models.Model):
-    """One version of a document's text, kept in pieces. It never changes, so that a walk over it reads the same text
-    to its end; what no document has any more is purged after the cursors into it have expired."""
+    """One version of a document's text, stored in pieces. It never changes, so that a snapshot reads the same text to
+    its end. A version without a document is purged after the cursors into it have expired."""
 
     digest = models.CharField(primary_key=True, max_length=64, help_text="SHA-256 of the text as UTF-8, hexadecimal")
     chars = models.PositiveBigIntegerField()
@@ -102,7 +102,7 @@ class DocumentContent(models.Model):
 
 
 class TextPiece(models.Model):
-    """So many characters of a text that any of them is found by arithmetic; the last piece is shorter."""
+    """CHARS characters of a text, so that any position is found by arithmetic; the last piece may be shorter."""
 
     CHARS = 1 << 16
 
@@ -120,7 +120,7 @@ class TextPiece(models.Model):
 
 
 class TextPlan(models.Model):
-    """Where a long text is cut under given limits: made once, in the background, for all processes."""
+    """The chunks of a long text under given limits: made once, in the background, for all processes."""
 
     content = models.ForeignKey(DocumentContent, on_delete=models.CASCADE, related_name="plans")
     cutting = models.CharField(max_length=100, help_text="The form of the text and the limits of a chunk")
@@ -138,7 +138,7 @@ class TextPlan(models.Model):
 
 
 class TextPlanBlock(models.Model):
-    """Some chunks of a plan, from the text's character `start` on."""
+    """Some chunks of a plan, from character `start` of the text on."""
 
     pk = models.CompositePrimaryKey("plan", "first_chunk")
     plan = models.ForeignKey(TextPlan, on_delete=models.CASCADE, related_name="blocks", db_index=False)
@@ -154,7 +154,7 @@ class TextPlanBlock(models.Model):
 
 
 class Document(models.Model):
-    """A file of the account: a log, a manual. One that is no text has no content, and no lines."""
+    """A file of the account, such as a log or a manual. A file that is not a text has no content and no lines."""
 
     seq = models.BigAutoField(primary_key=True)
     id = models.CharField(max_length=200, unique=True, help_text="The file's name")
@@ -177,7 +177,7 @@ class Document(models.Model):
 
 
 class SyncState(models.Model):
-    """How far the copy of one resource is. A run goes on where it was, whichever worker takes it up."""
+    """How far the copy of one resource is. Any worker can continue a run from it."""
 
     class Mode(models.TextChoices):
         NONE = "", "none under way"
@@ -210,7 +210,7 @@ class SyncState(models.Model):
 
 
 class Lease(models.Model):
-    """Who alone may do something, of all workers, and until when unless the lease is renewed."""
+    """The exclusive right of one worker to do something, until it expires or is renewed."""
 
     name = models.CharField(primary_key=True, max_length=40)
     holder = models.CharField(max_length=32, blank=True)
@@ -221,8 +221,8 @@ class Lease(models.Model):
 
 
 class WebhookEvent(models.Model):
-    """What upstream has told us. `body`, which is sealed, is emptied once it is applied: the object is in the store
-    then."""
+    """An event that upstream sent. `body` is sealed; it is emptied once the event is applied, as the store has the
+    object then."""
 
     SEALED_CONTENT: ClassVar[str] = "body"
 

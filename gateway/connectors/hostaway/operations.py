@@ -88,7 +88,7 @@ def _to(column: str) -> Filter:
 
 
 def _at_least(column: str) -> Filter:
-    """Of an amount: as it is written, not as the float next to it, or the amount itself would fall out."""
+    """For amounts: compares the decimal as it is written, as the nearest float might exclude the amount itself."""
     return lambda value: Q(**{f"{column}__gte": Decimal(str(value))})
 
 
@@ -116,7 +116,7 @@ CREATED_PARAMETERS = {
 
 @dataclass(frozen=True)
 class _Resource:
-    """One type of object: where it is kept, and how its list is filtered, sorted and asked."""
+    """One type of object: its table, and how its list is filtered, sorted and queried."""
 
     model: type[UpstreamObject]
     shape: Shape
@@ -148,14 +148,14 @@ AS_STORED = Whole()
 
 
 def _whole(caller: Caller) -> Whole:
-    """How the caller sees stored objects, which are redacted but for what its key reveals."""
+    """How the caller sees stored objects: redacted, except for the fields that its key reveals."""
     if not caller.reveal:
         return AS_STORED
     return Whole(("data", "sealed"), partial(originals.restored, reveal=caller.reveal))
 
 
 def _ordered(order: str, sortable: Mapping[str, str]) -> Sequence[str]:
-    """Columns to sort by; the unique id decides between equals."""
+    """Columns to sort by; rows that are equal there are sorted by their unique id."""
     sign, column = ("-" if order.startswith("-") else ""), sortable[order.lstrip("-")]
     return (sign + column,) if column == "id" else (sign + column, f"{sign}id")
 
@@ -379,7 +379,7 @@ def _described(document: Document) -> dict[str, Any]:
         "mediaType": document.media_type,
         "encoding": document.encoding,
         "lines": document.lines,
-        "bytes": document.content.bytes if document.content else document.bytes,  # of what can be read of it
+        "bytes": document.content.bytes if document.content else document.bytes,  # of the text, if it is one
         "estimatedTokens": document.estimated_tokens,
         "updatedOn": moment(document.updated_on),
     }

@@ -1,5 +1,5 @@
-"""The values that redaction has masked in a stored object, sealed beside it: only an API key that reveals a field
-leads back to them."""
+"""The values that redaction has masked in a stored object, sealed beside it. Only an API key that may reveal a field
+gets them back."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -13,18 +13,18 @@ from gateway.upstreams.secrets import CredentialLost, vault
 
 logger = logging.getLogger(__name__)
 
-Patch = list[tuple[list[str | int], Any]]  # where each value stood, and the value
+Patch = list[tuple[list[str | int], Any]]  # the path of each value, and the value
 
 
 def sealed(upstream: Mapping[str, Any], findings: Iterable[Finding]) -> str:
-    """What `findings` say was masked in `upstream`; "" for nothing."""
+    """The values of `upstream` that `findings` name, sealed; "" if there are none."""
     paths = dict.fromkeys(finding.path for finding in findings)
     patch = [(list(path), reduce(_below, path, upstream)) for path in paths]
     return vault().seal(orjson.dumps(patch).decode()) if patch else ""
 
 
 def opened(seal: str) -> Patch:
-    """Nothing where no key of ours opens it any more: the values then stay masked until the object is synced again."""
+    """Empty if no key of ours opens the seal any more: the values then stay masked until the object is synced again."""
     if not seal:
         return []
     try:
@@ -36,7 +36,7 @@ def opened(seal: str) -> Patch:
 
 
 def restored(data: str, seal: str, reveal: frozenset[str]) -> dict[str, Any]:
-    """The object as a caller sees it who may see these fields."""
+    """The object as a caller sees it that may see the fields in `reveal`."""
     value: dict[str, Any] = orjson.loads(data)
     patch = opened(seal)
     for (*above, last), original in patch:

@@ -1,4 +1,4 @@
-"""Texts in pieces of the database: any range of a text of any size is one or two reads by primary key."""
+"""Texts stored as pieces in the database: reading any range of a text of any size is a lookup by primary key."""
 
 import zlib
 from collections.abc import Iterable, Iterator
@@ -9,16 +9,16 @@ from context_protection.core.payloads import Piece
 from gateway.connectors.hostaway.models import DocumentContent, TextPiece
 
 CHARS = TextPiece.CHARS
-WRITTEN_AT_ONCE = 64  # pieces of a transaction: other writers wait no longer than it takes
-READ_AT_ONCE = 16  # pieces in memory
-LONG_LINE = 1 << 20  # characters from which on a line is handed out in parts
+WRITTEN_AT_ONCE = 64  # pieces in one transaction, for which other writers have to wait
+READ_AT_ONCE = 16  # pieces in memory at a time
+LONG_LINE = 1 << 20  # characters from which on a line is returned in parts
 
 # -- Writing ----------------------------------------------------------------------------------------
 
 
 def write(digest: str, parts: Iterable[str]) -> Iterator[int]:
-    """Stores a text that comes in parts of any length, over what an interrupted load has left, and yields how many
-    characters are stored so far. When all of it is there, the content is loaded."""
+    """Stores a text that comes in parts of any length, and yields how many characters are stored so far. It overwrites
+    what an interrupted load has left. Once all pieces are stored, the content is marked as loaded."""
     batch: list[TextPiece] = []
     line, number = 1, 0
     for number, text in enumerate(_pieces(parts), start=1):
@@ -47,7 +47,7 @@ def _pieces(parts: Iterable[str]) -> Iterator[str]:
 
 def _store(digest: str, batch: list[TextPiece]) -> None:
     with transaction.atomic():
-        if not DocumentContent.objects.filter(digest=digest, is_loaded=True).exists():  # nobody was faster
+        if not DocumentContent.objects.filter(digest=digest, is_loaded=True).exists():  # else another was faster
             TextPiece.objects.bulk_create(
                 batch,
                 update_conflicts=True,
@@ -60,7 +60,7 @@ def _store(digest: str, batch: list[TextPiece]) -> None:
 
 
 def read(digest: str, start: int, end: int) -> str | None:
-    """Characters `start` to `end`, or to the text's end; None when the text is gone."""
+    """The characters from `start` up to `end` or the end of the text; None if the text is gone."""
     first, last = start // CHARS, max(start, end - 1) // CHARS
     text = _text(digest, first, last)
     if not text and not DocumentContent.objects.filter(digest=digest, is_loaded=True).exists():
@@ -79,7 +79,7 @@ def _unpacked(data: bytes | memoryview) -> str:
 
 
 def parts(digest: str, start: int = 0) -> Iterator[str]:
-    """The text from that character on, at the memory of some pieces; nothing when it is gone."""
+    """The text from that character on, with only some pieces in memory at a time; empty if the text is gone."""
     first, skipped = divmod(start, CHARS)
     while text := _text(digest, first, first + READ_AT_ONCE - 1):
         yield text[skipped:]
@@ -87,8 +87,8 @@ def parts(digest: str, start: int = 0) -> Iterator[str]:
 
 
 def in_whole_lines(digest: str, first_line: int = 1) -> Iterator[Piece]:
-    """The text from that line on in pieces that end where a line does, but for lines of more than `LONG_LINE`
-    characters."""
+    """The text from that line on, in pieces that end with a line. Only lines of more than `LONG_LINE` characters are
+    split."""
     line, start, rest = first_line, line_start(digest, first_line), ""
     for part in parts(digest, start):
         rest += part
@@ -101,7 +101,7 @@ def in_whole_lines(digest: str, first_line: int = 1) -> Iterator[Piece]:
 
 
 def line_start(digest: str, line: int) -> int:
-    """The character with which a line begins; the text's length for one that is not there."""
+    """The position of a line's first character; the text's length if there is no such line."""
     pieces = TextPiece.objects.filter(content_id=digest, first_line__lt=line).order_by("-first_line", "-number")
     found = pieces.values_list("number", "first_line", "data").first()
     if found is None:

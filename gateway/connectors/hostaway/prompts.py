@@ -1,7 +1,7 @@
-"""Hostaway's prompts: the common jobs of who runs short-term rentals.
+"""Hostaway's prompts: common jobs of people who run short-term rentals.
 
-Each asks in the cheapest way: totals by `aggregate`, rows by `where` with only the fields that matter, and what is
-large behind a handle. No call names a page's size but that of one row: the range of `limit` is the ops' to set.
+Each prompt uses the cheapest calls: totals by `aggregate`, rows by `where` with only the fields that matter, and large
+results behind a handle. Calls set no page size other than one row, as ops set the range of `limit`.
 """
 
 import re
@@ -49,7 +49,7 @@ class Month:
 
     @property
     def arrivals(self) -> dict[str, Any]:
-        """The condition on a booking that it begins in this month."""
+        """The condition that a booking begins in this month."""
         return {"checkInDate": {"gte": self.first, "lte": self.last}}
 
     def __str__(self) -> str:
@@ -76,13 +76,13 @@ def _day(name: str, text: str) -> date:
         if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
             return date.fromisoformat(text)
     except ValueError:
-        pass  # a day that no calendar has, refused like any other text
+        pass  # no such day in the calendar: rejected like any other text
     raise _wrong(name, text, "a date as YYYY-MM-DD", f"Set {name} to a date such as {_today()}.")
 
 
 def _month(name: str, text: str) -> Month:
     match = re.fullmatch(r"([0-9]{4})-(0[1-9]|1[0-2])", text)
-    # The calendar's first and last year have no month before, or none after them.
+    # Python's calendar has no month before its first year and none after its last.
     if match is None or not date.min.year < int(match[1]) < date.max.year:
         raise _wrong(name, text, "a month as YYYY-MM", f"Set {name} to a month such as {Month(_today())}.")
     return Month(date(int(match[1]), int(match[2]), 1))
@@ -140,7 +140,7 @@ def _text_document(name: str, text: str) -> str:
 
 
 def _period(name: str, text: str) -> str:
-    """A day or a month, as the lines of a log spell it."""
+    """A day or a month, as the lines of a log write it; empty for all of the log."""
     if text == EVER:
         return ""
     return str(_month(name, text)) if len(text) == len("2026-11") else str(_day(name, text))
@@ -161,7 +161,7 @@ def _always(text: str) -> Callable[[], str]:
     return lambda: text
 
 
-# -- What a day brings ------------------------------------------------------------------------------
+# -- One day ----------------------------------------------------------------------------------------
 
 
 def _arrivals(date: date) -> str:
@@ -186,7 +186,8 @@ def _arrivals(date: date) -> str:
 
 
 def _by(operation: str, where: Mapping[str, Any], *names: str, **aggregate: Any) -> str:
-    """A row of just these fields each. Unlike in `fields`, upstream's own names are known here where no row is."""
+    """One row with just these fields for each group. Unlike `fields`, this accepts upstream's own names even when there
+    are no rows."""
     return call(operation, where=where, aggregate={"groupBy": names, **aggregate})
 
 
@@ -275,7 +276,7 @@ def _reconcile_booking(booking: Booking) -> str:
     )
 
 
-# -- A month ----------------------------------------------------------------------------------------
+# -- One month --------------------------------------------------------------------------------------
 
 
 def _monthly_revenue(month: Month, status: str) -> str:
@@ -353,7 +354,7 @@ def _find_in_notes(text: str, month: Month) -> str:
 
 
 def _log_issues(document: str, period: str) -> str:
-    """`period` begins the lines of a day or a month; empty: all lines."""
+    """`period`: how the lines of a day or a month begin; empty for all lines."""
     when = rf"\b{period}.*" if period else ""
     return written(
         f"Find what went wrong in the log, {f'in {period}' if period else 'in all of it'}.",

@@ -1,5 +1,5 @@
-"""What can be asked of each of Hostaway's lists: canonical names with their database columns, amounts with their
-currency, moments that have no column. Any other of upstream's names can be asked too."""
+"""The columns that queries of Hostaway's lists can name: canonical names with their database columns, amounts with
+their currency, and times without a column. Any other of upstream's names can be queried too."""
 
 from context_protection.core.query.columns import AskedColumn, AskedColumns, Type
 from gateway.connectors.hostaway import shapes

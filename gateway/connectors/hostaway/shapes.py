@@ -1,4 +1,4 @@
-"""What is known of Hostaway's objects: previews, sections, and what lists leave out.
+"""What is known about Hostaway's objects: previews, sections, and the fields that lists leave out.
 
 Canonical names are the product's (checkInDate, propertyId); paths are upstream's (arrivalDate, listingMapId).
 """
@@ -6,7 +6,7 @@ Canonical names are the product's (checkInDate, propertyId); paths are upstream'
 from context_protection.core.shapes import Field, Section, Shape
 from gateway.connectors.hostaway.statuses import canonical_status
 
-# Who a guest is, beyond the name: shown where one booking is looked at, not by the page.
+# A guest's data beyond the name: shown in a single booking, but not in lists.
 GUEST_CONTACT = (
     "guestEmail",
     "phone",

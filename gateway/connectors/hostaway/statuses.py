@@ -1,4 +1,4 @@
-"""Upstream has no "confirmed": a booking is new, and modified when something changed since."""
+"""Upstream has no status "confirmed": a confirmed booking is new, or modified if it has changed since."""
 
 CONFIRMED = "confirmed"
 SOURCES_OF_CONFIRMED = ("new", "modified")

@@ -1,4 +1,4 @@
-"""Writes upstream's objects into the store; the same object again replaces the one that stands."""
+"""Writes upstream's objects into the store. An object replaces the stored one with the same id."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -35,8 +35,8 @@ BATCH = 1000
 READ = "read_document"  # the operation whose limits long texts are planned under
 Progress = Callable[[str, float], None]
 M = TypeVar("M", bound=UpstreamObject)
-# Writers take turns (Postgres): were keys given to transactions that commit in another order, a row could
-# appear below the watermark of a walk that has begun.
+# Writers take turns (Postgres). Without that, transactions could commit in another order than they got their keys, and
+# a row could appear below the watermark of a snapshot that has begun.
 WRITERS_LOCK = 0x51C1CE
 
 
@@ -46,7 +46,7 @@ class Mapped:
 
     model: type[UpstreamObject]
     columns: Callable[[Mapping[str, Any]], dict[str, Any]]
-    created: tuple[str, ...] = ("insertedOn",)  # where its time of creation is: the first that says one
+    created: tuple[str, ...] = ("insertedOn",)  # fields with its time of creation; the first that has one counts
     updated: tuple[str, ...] = ("updatedOn",)
 
 
@@ -106,8 +106,8 @@ def save(mapped: Mapped, objects: Iterable[Mapping[str, Any]]) -> Iterator[int]:
 
 
 def row_of(mapped: Mapped, upstream: Mapping[str, Any]) -> UpstreamObject:
-    """The row that keeps the object: its secrets masked, and sealed beside it. Raises KeyError, TypeError or ValueError
-    without an id that is a number."""
+    """The row for an object: its secrets are masked in `data`, and sealed beside it. Raises KeyError, TypeError or
+    ValueError if it has no id that is a number."""
     clean, findings = redact(dict(upstream))
     data = orjson.dumps(clean).decode()
     return mapped.model(
@@ -123,7 +123,7 @@ def row_of(mapped: Mapped, upstream: Mapping[str, Any]) -> UpstreamObject:
 
 
 def write(model: type[UpstreamObject], rows: list[UpstreamObject]) -> None:
-    """Each id at most once."""
+    """Writes the rows, in which each id may occur only once."""
     changing = [field.name for field in model._meta.concrete_fields if field.name not in {"seq", "id"}]
     with transaction.atomic():
         take_turns()
@@ -132,7 +132,7 @@ def write(model: type[UpstreamObject], rows: list[UpstreamObject]) -> None:
 
 
 def take_turns() -> None:
-    """Until the transaction ends nobody else writes objects."""
+    """Makes all other writers of objects wait until the transaction ends."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [WRITERS_LOCK])
@@ -140,7 +140,7 @@ def take_turns() -> None:
 
 @dataclass(frozen=True)
 class PreparedDocument:
-    """A file that was looked at; its text, if it is one, is stored, and waits for the document that has it."""
+    """A file that was read through. If it is a text, the text is stored already, and no document refers to it yet."""
 
     name: str
     title: str
@@ -149,7 +149,7 @@ class PreparedDocument:
 
 
 def save_document(name: str, title: str, media_type: str, content: str | bytes | Path) -> None:
-    """Stores a text or a file under its name, in the place of what stood there. Raises OSError, FileChanged."""
+    """Stores a text or a file under its name, in place of any earlier one. Raises OSError, FileChanged."""
     place = content.encode() if isinstance(content, str) else content
     put_document(prepare_document(name, title, media_type, place))
 
@@ -157,8 +157,8 @@ def save_document(name: str, title: str, media_type: str, content: str | bytes |
 def prepare_document(
     name: str, title: str, media_type: str | None, place: bytes | Path, progress: Progress = lambda what, share: None
 ) -> PreparedDocument:
-    """Reads a file, of any size at constant memory, and stores its text; a long one is planned under the limits in
-    force. `progress` hears what is being done, and its share. Raises OSError, FileChanged."""
+    """Reads a file of any size in constant memory, and stores its text. A long text is planned under the limits in
+    force. `progress` is called with the current step and its share done. Raises OSError, FileChanged."""
     file = look_at(place)
     media_type = media_type or ("text/plain" if file.figures else "application/octet-stream")
     if (figures := file.figures) is not None:
@@ -171,7 +171,7 @@ def prepare_document(
 
 
 def _store_text(file: File, figures: Figures, progress: Callable[[int], None]) -> None:
-    """A text that no document has yet is kept for as long as one that no document has any more."""
+    """A text that no document has yet stays stored for as long as one that no document has any more."""
     content, _ = DocumentContent.objects.get_or_create(
         digest=figures.digest,
         defaults={
@@ -188,7 +188,7 @@ def _store_text(file: File, figures: Figures, progress: Callable[[int], None]) -
 
 
 def put_document(prepared: PreparedDocument) -> None:
-    """The document takes the place of what stood under its name."""
+    """Stores the document, in place of any earlier one of its name."""
     figures, now = prepared.file.figures, timezone.now()
     columns = {
         "title": redact_text(prepared.title)[0],
@@ -222,7 +222,7 @@ def order_plans() -> None:
 def clear() -> None:
     """Empties the account. Texts stay until the cursors into them have expired."""
     with transaction.atomic():
-        SyncState.objects.all().delete()  # what is loaded next is not the copy that was kept
+        SyncState.objects.all().delete()  # what is loaded next does not continue the present copy
         clear_objects()
         _remove_documents(Document.objects.all())
 
@@ -234,7 +234,7 @@ def clear_objects() -> None:
 
 
 def remove_documents(files: Mapping[str, str]) -> None:
-    """Those documents that hold a file as named: SHA-256 by id. One that was replaced since stays."""
+    """Removes the documents in `files` (SHA-256 by id) that still hold that file. A document replaced since stays."""
     held = Document.objects.filter(id__in=files).values_list("id", "sha256")
     _remove_documents(Document.objects.filter(id__in=[name for name, digest in held if files[name] == digest]))
 

@@ -1,6 +1,6 @@
-"""Plans of long texts: made once per text and limits, in the background, and read block by block by all processes.
+"""Chunk plans of long texts: made once per text and limits, in the background, and read by all processes in blocks.
 
-The row of a plan is the order to make it: a sweep of the worker makes what is unfinished and has no maker alive.
+The row of a plan is also the order to make it: a sweep of the worker makes each unfinished plan that has no live maker.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,10 +19,10 @@ from context_protection.core.splitting.plans import Cutting, Making, TextGone
 from gateway.connectors.hostaway import pieces
 from gateway.connectors.hostaway.models import DocumentContent, TextPlan, TextPlanBlock
 
-SILENCE = timedelta(minutes=5)  # after which a maker is given up
-PACE = 10_000_000  # characters a second, until it is known
-SWEEP_SECONDS = 15  # between two looks for what was ordered
-PLANS_OF_A_TEXT = 4  # that are kept: those of the limits in force lately
+SILENCE = timedelta(minutes=5)  # after which a maker counts as dead
+PACE = 10_000_000  # characters a second, until it is measured
+SWEEP_SECONDS = 15  # between two sweeps
+PLANS_OF_A_TEXT = 4  # that stay stored, for the limits that were in force last
 
 
 # -- Reading ----------------------------------------------------------------------------------------
@@ -30,7 +30,7 @@ PLANS_OF_A_TEXT = 4  # that are kept: those of the limits in force lately
 
 @dataclass(frozen=True, slots=True)
 class StoredPlan:
-    """A KeptPlan of the database."""
+    """A `KeptPlan` in the database."""
 
     id: int
     chunks: int
@@ -50,7 +50,7 @@ class StoredPlan:
 
 
 def find(digest: str, cutting: Cutting) -> StoredPlan | Making:
-    """The plan; or, where there is none yet, how far it is, after having ordered it. Raises TextGone."""
+    """The plan; if it is not made yet, orders it and returns how far it is. Raises TextGone."""
     row = TextPlan.objects.filter(content_id=digest, cutting=_key(cutting)).first()
     if row is not None and row.chunks is not None:
         return StoredPlan(row.pk, row.chunks)
@@ -63,7 +63,7 @@ def find(digest: str, cutting: Cutting) -> StoredPlan | Making:
 
 
 def order(digest: str, cutting: Cutting) -> TextPlan:
-    """The plan's row, which says that it is to be made."""
+    """The plan's row, created if missing: the row is the order to make the plan."""
     return TextPlan.objects.get_or_create(content_id=digest, cutting=_key(cutting))[0]
 
 
@@ -87,7 +87,7 @@ def _cutting(key: str) -> Cutting:
 
 
 def make(digest: str, cutting: Cutting, progress: Callable[[int], None] = lambda chars: None) -> None:
-    """Makes the plan unless it is there or being made; `progress` hears how many characters are done."""
+    """Makes the plan unless it exists or is being made. `progress` is called with the number of characters done."""
     row = order(digest, cutting)
     if row.chunks is None and _claim(row):
         for chars in _made(row):
@@ -95,7 +95,7 @@ def make(digest: str, cutting: Cutting, progress: Callable[[int], None] = lambda
 
 
 def make_ordered() -> int:
-    """Makes all plans that were ordered and that nobody is making; returns how many."""
+    """Makes all ordered plans that have no live maker; returns how many."""
     made = 0
     for row in TextPlan.objects.filter(_abandoned(), chunks=None):
         if _claim(row):
@@ -110,7 +110,7 @@ def _abandoned() -> Q:
 
 
 def _claim(row: TextPlan) -> bool:
-    """Whether we are its maker now. What another had begun is forgotten."""
+    """Whether this process is the plan's maker now. Blocks of an earlier maker are deleted."""
     now, row.maker = timezone.now(), uuid4().hex
     begun = {"maker": row.maker, "begun_at": now, "alive_at": now, "done_chars": 0}
     with transaction.atomic():
@@ -121,19 +121,19 @@ def _claim(row: TextPlan) -> bool:
 
 
 def _made(row: TextPlan) -> Iterator[int]:
-    """Yields how many characters are done, and ends early if another maker has taken over."""
+    """Makes the plan; yields how many characters are done, and ends early if another maker has taken over."""
     cutting, count = _cutting(row.cutting), 0
     lines = DocumentContent.objects.values_list("lines", flat=True).get(digest=row.content_id)
     for block in plan_windows(pieces.parts(row.content_id), cutting.form, cutting.limits, lines):
-        if not _stored(row, block, count):
+        if not _store(row, block, count):
             return
         count += block.chunks
         yield block.cuts[-1]
     TextPlan.objects.filter(pk=row.pk, maker=row.maker).update(chunks=count)
 
 
-def _stored(row: TextPlan, block: ChunkPlan, count: int) -> bool:
-    """Whether the block is stored, which begins with chunk `count`: not when we are no longer the plan's maker."""
+def _store(row: TextPlan, block: ChunkPlan, count: int) -> bool:
+    """Stores a block that begins with chunk `count`. False if another maker has taken over."""
     with transaction.atomic():
         ours = TextPlan.objects.filter(pk=row.pk, maker=row.maker)
         if not ours.update(done_chars=block.cuts[-1], alive_at=timezone.now()):
@@ -146,7 +146,7 @@ def _stored(row: TextPlan, block: ChunkPlan, count: int) -> bool:
 
 
 def purge_old() -> int:
-    """Removes plans of limits that are long out of force; returns how many."""
+    """Removes plans for limits that are long out of force; returns how many."""
     crowded = TextPlan.objects.values("content_id").annotate(count=Count("pk")).filter(count__gt=PLANS_OF_A_TEXT)
     removed = 0
     for content_id in crowded.values_list("content_id", flat=True):

@@ -1,7 +1,7 @@
-"""Keeps the store a copy of the account: everything once a day, and every few minutes what has changed since.
+"""Keeps the store a copy of the account: reads everything once a day, and every few minutes what has changed since.
 
-One sync at a time, of all workers, holds a lease; each page is stored together with where to go on. Upstream's rates
-are kept by the way of a call, which waits: pages are asked for one after the other.
+A lease allows one sync at a time across all workers. Each page is stored together with the position after it. Pages
+are requested one after the other; each call waits as long as upstream's rate limits require.
 """
 
 import asyncio
@@ -23,9 +23,9 @@ Progress = Callable[[str, int, int | None], None]
 
 class Ending(StrEnum):
     DONE = "done"
-    INCOMPLETE = "incomplete"  # done, but for records that are left out: SyncState names them
-    BUSY = "busy"  # another worker is at it
-    UNFINISHED = "unfinished"  # the next run goes on
+    INCOMPLETE = "incomplete"  # done, except for records that were left out: SyncState names them
+    BUSY = "busy"  # another worker is running a sync
+    UNFINISHED = "unfinished"  # the next run continues
 
 
 def run(
@@ -36,8 +36,8 @@ def run(
     seconds: float | None = None,
     progress: Progress = lambda resource, rows, total: None,
 ) -> Ending:
-    """Goes on with what is under way, and does what is due. Blocks, at most for about `seconds`. What upstream fails at
-    is in SyncState."""
+    """Continues what is under way, and does what is due. Blocks for at most about `seconds`. Failures of upstream are
+    recorded in SyncState."""
     with leases.held(LEASE) as lease:
         if lease is None:
             return Ending.BUSY

@@ -1,4 +1,4 @@
-"""The run over one resource: page by page, each stored together with where to go on, so that a kill loses nothing."""
+"""The run over one resource: each page is stored together with the position after it, so that a kill loses nothing."""
 
 import hashlib
 import logging
@@ -18,7 +18,7 @@ from gateway.connectors.hostaway.sync_states import ATTEMPTS, MODE, OVERLAP, Cop
 from gateway.upstreams import nesting
 from gateway.upstreams.errors import UpstreamError, UpstreamGarbled, UpstreamTooSlow, UpstreamUnavailable
 
-MOST_LOOKED_FOR = 200  # rows that may be gone, in one run
+MOST_LOOKED_FOR = 200  # rows that one run checks for being gone
 NO_ENTRY = (401, 403)
 NO_SUCH_THING = (403, 404)
 T = TypeVar("T")
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 class Stop(Exception):
-    """Nothing else can be read now either; `word` says why."""
+    """The sync must stop, as no other resource can be read now either. `word` says why."""
 
     def __init__(self, word: str) -> None:
         super().__init__(word)
@@ -34,12 +34,12 @@ class Stop(Exception):
 
 
 class PageKillsWorkers(Exception):
-    """It was begun as often as it may be, and never ended."""
+    """A page was begun as often as allowed, and never finished."""
 
 
 class Run:
-    """`wait` gives what a coroutine of the client gives; `check_time` raises Stop when the time is over; `progress`
-    hears how many rows of how many were read."""
+    """`wait` runs a coroutine of the client and returns its result. `check_time` raises Stop when the time is over.
+    `progress` is called with the resource, the number of rows read, and their total."""
 
     def __init__(
         self,
@@ -56,8 +56,8 @@ class Run:
         self.state = SyncState.objects.get(resource=copied.name)
 
     def go(self) -> None:
-        """Everything where that is due, then what has changed, then what is gone. Raises Stop, LeaseLost and
-        Interrupted; of what goes wrong with this resource alone, the state tells."""
+        """Reads everything if that is due, then what has changed; then looks for rows that are gone. Raises Stop,
+        LeaseLost and Interrupted. Failures of this resource alone are recorded in its state."""
         if self.state.retry_at and self.state.retry_at > timezone.now():
             return
         try:
@@ -86,8 +86,8 @@ class Run:
         logger.info("hostaway read", extra={"resource": self.copied.name, "mode": mode.value})
 
     def _read_page(self, mode: SyncState.Mode) -> bool:
-        """Whether it was the last."""
-        if self.state.attempts >= ATTEMPTS:  # whoever tried it has not lived to say why not
+        """Returns whether it was the last page."""
+        if self.state.attempts >= ATTEMPTS:  # the last attempt was killed before it could record a failure
             raise PageKillsWorkers
         self._save(attempts=self.state.attempts + 1)
         since = self._since() if mode is MODE.CHANGES else None
@@ -109,12 +109,12 @@ class Run:
             rows = self.state.rows
             if page.next is None:
                 self._save(**sync_states.ended(self.copied, self.state, page.total))
-                contents_changed()  # answers say as of when they are
+                contents_changed()  # answers show the new `as_of`
         self.progress(self.copied.name, rows, page.total)
         return page.next is None
 
     def _leave_out(self, page: Page) -> None:
-        """An older copy of what cannot be read stays."""
+        """An older copy of a record that cannot be read stays."""
         for identifier in page.too_deep:
             named = {"resource": self.copied.name, "id": identifier, "reason": nesting.TOO_DEEP}
             logger.warning("hostaway record left out", extra=named)
@@ -125,13 +125,13 @@ class Run:
         return (self.state.as_of - OVERLAP).date().isoformat() if self.state.as_of else None
 
     def _check_progress(self, page: Page) -> None:
-        """Rows that change move to the front and come again; but not all of them."""
+        """Rows that change meanwhile move to the front and come again, but never that many of them."""
         if page.total is not None and self.state.rows > 2 * page.total + 1000:
             raise garbled("more rows than it says it has")
 
     def _adopt(self) -> None:
-        """Before the first row of this account is stored, what the store holds of another, or of the sample, is
-        removed: in the same transaction, so that nobody sees the two together, nor a store without either."""
+        """Removes the rows of another account or of the sample before the first row of this account is stored. Both
+        happen in one transaction, so that nobody sees the two together, or an empty store."""
         if not self.state.is_adopted:
             store.clear_objects()
             store.remove_documents({
@@ -140,7 +140,7 @@ class Run:
             SyncState.objects.filter(account=self.state.account).update(is_adopted=True)
             self.state.is_adopted = True
 
-    # -- What is gone ----------------------------------------------------------------------------------
+    # -- Rows that are gone ----------------------------------------------------------------------------
 
     def _look_for_gone(self) -> None:
         if self.state.gone_before is None:
@@ -170,12 +170,13 @@ class Run:
             else:
                 sync_writing.save_newer(self.copied.mapped, [row])
 
-    # -- What goes wrong -------------------------------------------------------------------------------
+    # -- Failures --------------------------------------------------------------------------------------
 
     def _note_failure(self, error: Exception) -> None:
-        """Counted, unless it is upstream's state and not this page's. Raises Stop where others would fail as well."""
+        """Counts the attempt, unless the failure is upstream's and not this page's. Raises Stop if other resources
+        would fail as well."""
         word = error.reason if isinstance(error, UpstreamError) else type(error).__name__
-        # No traceback: messages of the database repeat what could not be stored.
+        # No traceback, as messages of the database repeat the values that could not be stored.
         logger.warning("hostaway not read", extra={"resource": self.copied.name, "error": word})
         noted = {"error": word, "error_at": timezone.now()}
         status = http_status(error)

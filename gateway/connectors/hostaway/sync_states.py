@@ -1,4 +1,4 @@
-"""How far the copy of each resource is: what is due next, and what a run leaves for whoever goes on with it."""
+"""How far the copy of each resource is: what is due next, and what a run leaves for the run that continues it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ from gateway.upstreams.nesting import TOO_DEEP
 ATTEMPTS = 3  # at one page
 PAUSE_AFTER_FAILURE = timedelta(hours=1)
 PAUSE_WHERE_NOT_AVAILABLE = timedelta(days=1)
-OVERLAP = timedelta(minutes=10)  # clocks differ, and changes show up late
+OVERLAP = timedelta(minutes=10)  # clocks differ, and changes appear late
 NOT_AVAILABLE = "not_available"  # the error of a resource that this account does not have
-MOST_NAMED = 1000  # records that are left out, of one resource
+MOST_NAMED = 1000  # left-out records of one resource that its state names
 MODE = SyncState.Mode
 
 
 @dataclass(frozen=True)
 class Copied:
-    """A resource and where it is kept. `full_every`: between two readings of everything, which find what is gone.
+    """A resource and its table. `full_every`: the time between two full reads, which find rows that are gone.
     `is_optional`: an account may not have it."""
 
     resource: Resource
@@ -38,7 +38,7 @@ class Copied:
         return self.resource.name
 
     def age_allowed(self, interval: timedelta) -> timedelta:
-        """Of a copy that is kept as it should be."""
+        """The highest age of a copy whose syncs run as they should."""
         return interval if self.resource.changes else max(interval, self.full_every)
 
 
@@ -50,11 +50,11 @@ COPIED = (
 
 
 class Interrupted(Exception):
-    """The state is gone: the store has been filled with something else meanwhile."""
+    """The state is gone: meanwhile the store was filled with something else."""
 
 
 def prepare(account_id: str, *, full: bool = False) -> None:
-    """States for this account; what was known of another one is forgotten. `full`: everything is read anew, now."""
+    """Creates the states for this account, and removes those of another one. `full`: a full read is due now."""
     with transaction.atomic():
         if SyncState.objects.exclude(account=account_id).exists():
             SyncState.objects.all().delete()
@@ -67,19 +67,19 @@ def prepare(account_id: str, *, full: bool = False) -> None:
 
 def begun(mode: SyncState.Mode, now: datetime | None) -> dict[str, Any]:
     values = {"mode": mode, "started_at": now, "position": 0, "rows": 0, "refused_rows": 0, "attempts": 0}
-    return {**values, "left_out": {}} if mode is MODE.FULL else values  # it meets them again
+    return {**values, "left_out": {}} if mode is MODE.FULL else values  # a full read finds them again
 
 
 def left_out(before: Mapping[str, str], page: Page) -> dict[str, str]:
-    """After a page: those that it has, and those of `before` that it does not show to be readable now. Above
-    MOST_NAMED they are only in the log."""
+    """The left-out records after a page: those of the page, and those of `before` that the page does not show to be
+    readable now. Beyond MOST_NAMED they are only in the log."""
     readable = {str(row.get("id")) for row in page.rows if isinstance(row, Mapping)}
     still = {identifier: why for identifier, why in before.items() if identifier not in readable}
     return dict(islice((still | {str(each): TOO_DEEP for each in page.too_deep}).items(), MOST_NAMED))
 
 
 def due(copied: Copied, state: SyncState, now: datetime) -> SyncState.Mode:
-    """What is under way, or has to be begun."""
+    """The mode that is under way, or that should begin."""
     if state.mode:
         return SyncState.Mode(state.mode)
     if state.full_at is None or now - state.full_at >= copied.full_every:
@@ -88,8 +88,8 @@ def due(copied: Copied, state: SyncState, now: datetime) -> SyncState.Mode:
 
 
 def ended(copied: Copied, state: SyncState, total: int | None) -> dict[str, Any]:
-    """What a run that has read its last page leaves. Only where all rows were seen is it known which are gone; where
-    they cannot be asked for one by one, two readings must have missed them."""
+    """The values to save after the last page. Only a run that saw all rows can tell which are gone. Where rows cannot
+    be requested one by one, two full reads must have missed them."""
     values = {**begun(MODE.NONE, None), "refused_rows": state.refused_rows, "as_of": state.started_at}
     if state.mode == MODE.FULL:
         is_whole = total is not None and state.rows >= total

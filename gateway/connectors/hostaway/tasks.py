@@ -1,4 +1,4 @@
-"""Sweeps of the worker."""
+"""Periodic tasks of the worker."""
 
 from datetime import timedelta
 
@@ -10,7 +10,7 @@ from gateway.connectors.hostaway import sync as syncing
 
 KEPT = timedelta(hours=1)  # longer than any cursor into a text lives
 LONGEST = 6 * 3600  # seconds for the plan of a very long text
-SYNC_SECONDS = 200  # of one task; what is left is for the next, which goes on
+SYNC_SECONDS = 200  # of one task; the next task continues
 
 
 @shared_task(name="hostaway.purge_unused_contents")
@@ -27,7 +27,7 @@ def make_plans() -> int:
 
 @shared_task(name="hostaway.sync")
 def sync() -> str:
-    """Nothing without credentials."""
+    """Does nothing without credentials."""
     account = live.account()
     if account is None:
         return ""

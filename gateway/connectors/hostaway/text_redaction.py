@@ -1,16 +1,16 @@
-"""A text of any length without its secrets, at constant memory."""
+"""Redacts the secrets of a text of any length, in constant memory."""
 
 from collections.abc import Iterable, Iterator
 
 from context_protection.core.redaction import REACH, redact_text
 
-HELD = 1 << 18  # characters that are looked at together, and again with what follows
-AHEAD = 2 * REACH  # characters around a cut by which it is known to be one between two masks
+HELD = 1 << 18  # characters that are redacted at a time, at most, from a buffer of twice as many
+AHEAD = 2 * REACH  # characters on each side of a cut that show whether it would split a secret
 TRIES = 50
 
 
 def redacted_parts(parts: Iterable[str]) -> Iterator[str]:
-    """The text that comes in parts, masked just as if it were one, however the parts fall."""
+    """The redacted text in parts: the same as if it were redacted in one piece, wherever the given parts begin."""
     waiting = ""
     for part in parts:
         waiting += part
@@ -23,8 +23,8 @@ def redacted_parts(parts: Iterable[str]) -> Iterator[str]:
 
 
 def _cut(text: str) -> int:
-    """Where nothing is masked across: the halves mask as the whole does. Lines' ends are tried first, the last first;
-    of a text that is one line, the places between words."""
+    """A position where the halves are redacted as the whole is, so that no secret crosses it. Ends of lines are tried
+    first, from the last one backwards; then spaces."""
     for end in ("\n", " "):
         cut = HELD
         for _ in range(TRIES):

@@ -1,4 +1,4 @@
-"""What Hostaway itself calls."""
+"""The address that Hostaway itself calls."""
 
 from django.urls import path
 

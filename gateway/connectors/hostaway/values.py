@@ -1,4 +1,5 @@
-"""Upstream's values as columns, leniently: what cannot be read as one is still whole in the row's `data`."""
+"""Converts upstream's values for columns, leniently: a value that does not convert is still whole in the row's
+`data`."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -14,7 +15,7 @@ def text(value: Any) -> str | None:
 
 
 def code(value: Any) -> str | None:
-    """A word such as a status; one too long to be a word is visibly cut."""
+    """A word such as a status. A value too long for the column is visibly cut."""
     word = text(value)
     return word if word is None or len(word) <= CODE_CHARS else f"{word[: CODE_CHARS - 1]}…"
 

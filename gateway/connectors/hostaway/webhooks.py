@@ -1,4 +1,4 @@
-"""Where Hostaway's unified webhooks arrive: an event is stored, and answered; a sweep of the worker applies it.
+"""The endpoint of Hostaway's unified webhooks: stores and acknowledges events; a sweep of the worker applies them.
 
 Hostaway authenticates with the login and password that its webhook was registered with: any login, and
 HOSTAWAY_WEBHOOK_SECRET as the password.
@@ -32,26 +32,26 @@ METHOD_NOT_ALLOWED = 405
 
 @csrf_exempt
 def receive(request: HttpRequest) -> HttpResponse:
-    """200 for every event of Hostaway's, also a repeated one: {"status": "stored" | "repeated"}."""
+    """200 for every event of Hostaway, also for a repeated one: {"status": "stored" | "repeated"}."""
     secret: str = getattr(settings, "HOSTAWAY_WEBHOOK_SECRET", "")
     if not secret:
-        return _refused(_no_webhooks())
+        return _error_response(_no_webhooks())
     if not _is_hostaway(request.headers.get("Authorization", ""), secret):
-        return _refused(_not_known(), {"WWW-Authenticate": 'Basic realm="sluice"'})
+        return _error_response(_wrong_credentials(), {"WWW-Authenticate": 'Basic realm="sluice"'})
     if request.method != "POST":
-        return _refused(_not_posted(), {"Allow": "POST"}, status=METHOD_NOT_ALLOWED)
+        return _error_response(_not_posted(), {"Allow": "POST"}, status=METHOD_NOT_ALLOWED)
     body = request.read(MOST_BYTES + 1)
     if len(body) > MOST_BYTES:
-        return _refused(_too_large(), status=TOO_LARGE)
+        return _error_response(_too_large(), status=TOO_LARGE)
     try:
         event = _parsed(body)
     except InvalidArgument as error:
-        return _refused(error)
+        return _error_response(error)
     return _json({"status": "stored" if _store(event, body) else "repeated"})
 
 
 def _is_hostaway(authorization: str, secret: str) -> bool:
-    """Compared in the same time, however much of it is right."""
+    """Compares the password in constant time."""
     scheme, _, encoded = authorization.partition(" ")
     try:
         _, _, password = base64.b64decode(encoded, validate=True).partition(b":")
@@ -78,7 +78,7 @@ def _parsed(body: bytes) -> Mapping[str, Any]:
 
 
 def _store(event: Mapping[str, Any], body: bytes) -> bool:
-    """Whether it is new. Nobody is told: the sweep looks often."""
+    """Whether the event is new. The worker is not notified, as its sweep runs often."""
     try:
         with transaction.atomic():
             WebhookEvent.objects.create(
@@ -98,7 +98,7 @@ def _object_id(event: Mapping[str, Any]) -> int | None:
     return values.integer(data.get("id")) if isinstance(data, dict) else None
 
 
-# -- What is answered -------------------------------------------------------------------------------
+# -- Responses --------------------------------------------------------------------------------------
 
 
 def _no_webhooks() -> UnknownOperation:
@@ -109,7 +109,7 @@ def _no_webhooks() -> UnknownOperation:
     )
 
 
-def _not_known() -> NotAuthenticated:
+def _wrong_credentials() -> NotAuthenticated:
     return NotAuthenticated(
         "The login and password are not those of the webhook.",
         reason="not_authenticated",
@@ -132,7 +132,9 @@ def _too_large() -> InvalidArgument:
     )
 
 
-def _refused(error: CallError, headers: Mapping[str, str] | None = None, *, status: int | None = None) -> HttpResponse:
+def _error_response(
+    error: CallError, headers: Mapping[str, str] | None = None, *, status: int | None = None
+) -> HttpResponse:
     return _json(error.document(), status or error.status, headers)
 
 

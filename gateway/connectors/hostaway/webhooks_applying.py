@@ -1,5 +1,8 @@
-"""Applies what Hostaway's webhooks have told: what is stored stays if it is newer, so that events may come late, twice,
-or before their parents. An event that holds the whole reservation is enough; else that reservation is asked for."""
+"""Applies the events of Hostaway's webhooks. A stored row stays if it is newer, so that events may come late, twice, or
+before those of the objects they refer to.
+
+An event that holds the whole reservation is enough; otherwise the reservation is requested from upstream.
+"""
 
 import asyncio
 import logging
@@ -17,47 +20,47 @@ from gateway.upstreams.errors import UpstreamError, UpstreamTooSlow, UpstreamUna
 from gateway.upstreams.secrets import vault
 
 LEASE = "hostaway.webhooks"
-AT_ONCE = 200  # events of one sweep
+AT_ONCE = 200  # events in one sweep
 ATTEMPTS = 3
 KEPT = timedelta(days=7)
 RESERVATION = "reservation."
-WHOLE = ("listingMapId", "arrivalDate", "departureDate", "status", "updatedOn")  # what a whole reservation has
+WHOLE = ("listingMapId", "arrivalDate", "departureDate", "status", "updatedOn")  # fields of every whole reservation
 AWAY = (UpstreamUnavailable, UpstreamTooSlow)
 OUTCOME = WebhookEvent.Outcome
 logger = logging.getLogger(__name__)
 
 
 def apply_waiting(account_id: str, client: Client) -> int:
-    """Applies what is waiting, oldest first; returns how many. Nothing before the store holds this account."""
+    """Applies the waiting events, oldest first; returns how many. Does nothing until the store holds this account."""
     if not SyncState.objects.filter(account=account_id, is_adopted=True).exists():
         return 0
     with leases.held(LEASE) as lease, asyncio.Runner() as loop:
         if lease is None:
             return 0
-        asking = Asking(lambda identifier: loop.run(client.one(RESERVATIONS, identifier)))
+        lookup = ReservationLookup(lambda identifier: loop.run(client.one(RESERVATIONS, identifier)))
         waiting = list(WebhookEvent.objects.filter(outcome=OUTCOME.WAITING).order_by("received_at", "pk")[:AT_ONCE])
         for event in waiting:
             lease.renew()
-            _try(event, asking, account_id)
+            _try(event, lookup, account_id)
         return len(waiting)
 
 
-class Asking:
-    """Reservations as upstream has them, in one sweep: each is asked for once, and none after upstream was found away
-    or slow."""
+class ReservationLookup:
+    """Requests reservations from upstream within one sweep: each of them once, and no more after upstream was found
+    away or slow."""
 
     def __init__(self, ask: Callable[[int], Row | None]) -> None:
-        self._ask = ask
+        self._request = ask
         self._known: dict[int, Row | None] = {}
         self._away: UpstreamError | None = None
 
     def __call__(self, identifier: int) -> Row | None:
-        """None: there is none. Raises UpstreamError."""
+        """None if upstream does not have the reservation. Raises UpstreamError."""
         if self._away is not None:
             raise self._away
         if identifier not in self._known:
             try:
-                self._known[identifier] = self._ask(identifier)
+                self._known[identifier] = self._request(identifier)
             except AWAY as away:
                 self._away = away
                 raise
@@ -65,19 +68,19 @@ class Asking:
 
 
 def purge() -> int:
-    """Removes events of more than KEPT ago; returns how many."""
+    """Removes events that arrived more than KEPT ago; returns how many."""
     return WebhookEvent.objects.filter(received_at__lt=timezone.now() - KEPT).delete()[0]
 
 
-def _try(event: WebhookEvent, asking: Asking, account_id: str) -> None:
-    """Counted before it is tried: an event that kills its worker is given up like one that fails. While upstream is
-    away an event waits, and that is not counted."""
+def _try(event: WebhookEvent, lookup: ReservationLookup, account_id: str) -> None:
+    """The attempt is counted before it begins, so that an event that kills its worker is given up like one that fails.
+    While upstream is away the event waits, and the attempt does not count."""
     if event.attempts >= ATTEMPTS:
         _note(event, outcome=OUTCOME.FAILED)
         return
     _note(event, attempts=event.attempts + 1)
     try:
-        outcome = _apply(orjson.loads(vault().open(event.body, upstream="Hostaway")), asking, account_id)
+        outcome = _apply(orjson.loads(vault().open(event.body, upstream="Hostaway")), lookup, account_id)
     except AWAY as away:
         _note(event, attempts=event.attempts - 1, error=away.reason)
     except Exception as error:
@@ -88,14 +91,14 @@ def _try(event: WebhookEvent, asking: Asking, account_id: str) -> None:
         _note(event, error="", outcome=outcome, body=event.body if outcome is OUTCOME.KEPT else "")
 
 
-def _apply(event: Mapping[str, Any], asking: Asking, account_id: str) -> WebhookEvent.Outcome:
+def _apply(event: Mapping[str, Any], lookup: ReservationLookup, account_id: str) -> WebhookEvent.Outcome:
     held = event.get("data")
     data: Row = held if isinstance(held, dict) else {}
     identifier = values.integer(data.get("id"))
     is_ours = str(event.get("accountId", account_id)) == account_id
     if not identifier or not is_ours or not event["event"].startswith(RESERVATION):
         return OUTCOME.KEPT
-    row = data if _is_whole(data) else asking(identifier)
+    row = data if _is_whole(data) else lookup(identifier)
     if row is None:
         sync_writing.remove(store.BOOKINGS, [identifier])
         return OUTCOME.APPLIED

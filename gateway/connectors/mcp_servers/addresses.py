@@ -1,4 +1,4 @@
-"""A server behind Streamable HTTP, as the SDK speaks it; what fails with one exchange stays with that one."""
+"""A server behind Streamable HTTP, through the SDK's client. A failed exchange does not affect any other."""
 
 import logging
 import math
@@ -24,7 +24,7 @@ from gateway.connectors.mcp_servers.wire import (
 from gateway.upstreams.errors import AddressRefused, UpstreamError, UpstreamTooSlow, UpstreamUnavailable
 
 Transports = Callable[[Address], httpx2.AsyncBaseTransport]
-TIMEOUT = httpx2.Timeout(30.0, connect=5.0, read=300.0)  # a call's own deadline is its policy's
+TIMEOUT = httpx2.Timeout(30.0, connect=5.0, read=300.0)  # the policy sets the deadline of each call
 NO_ID = {"jsonrpc": "2.0", "id": None}
 
 logger = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def connected(server: Address, transports: Transports) -> AsyncIterator[tuple[Any, Any]]:
-    """The streams of a connection, as the SDK's clients take them. `transports` makes what opens its sockets."""
+    """The streams of a connection, as the SDK's clients take them. `transports` makes its HTTP transport."""
     async with (
         httpx2.AsyncClient(
             transport=Contained(Authenticated(transports(server), server), server),
@@ -46,8 +46,8 @@ async def connected(server: Address, transports: Transports) -> AsyncIterator[tu
 
 
 class Contained(httpx2.AsyncBaseTransport):
-    """What goes wrong with a request becomes its answer: an exception would end the connection, and with it all other
-    calls of it. No body is longer than LARGEST."""
+    """Turns a request's failure into its response: an exception would end the connection, and all other calls on it.
+    No body but a stream of events is longer than LARGEST."""
 
     def __init__(self, inner: httpx2.AsyncBaseTransport, server: Address) -> None:
         self.inner, self._server = inner, server
@@ -56,26 +56,24 @@ class Contained(httpx2.AsyncBaseTransport):
         try:
             response = await self.inner.handle_async_request(request)
         except httpx2.TransportError:
-            return _refusal(CONNECTION_CLOSED, "unreachable")
+            return _error_response(CONNECTION_CLOSED, "unreachable")
         except AddressRefused:
-            return _refusal(NOT_CONNECTED_TO, "address refused")
-        except UpstreamError as error:  # of its token endpoint, or of a credential that is not there
+            return _error_response(NOT_CONNECTED_TO, "address refused")
+        except UpstreamError as error:  # the token endpoint failed, or a credential is missing
             logger.warning("MCP server not asked", extra={"server": self._server.name, "error": error.message})
             is_away = isinstance(error, (UpstreamUnavailable, UpstreamTooSlow))
-            return _refusal(NO_TOKEN if is_away else NOT_LET_IN, "credentials")
+            return _error_response(NO_TOKEN if is_away else NOT_LET_IN, "credentials")
         if response.status_code in REFUSED:
             await response.aclose()
-            return _refusal(NOT_LET_IN, "credentials")
+            return _error_response(NOT_LET_IN, "credentials")
         if int(response.headers.get("content-length", "0")) > LARGEST:
             await response.aclose()
-            return _refusal(TOO_LARGE, "too large")
+            return _error_response(TOO_LARGE, "too large")
         if response.status_code == 404 and "mcp-session-id" in request.headers:
             await response.aclose()
-            return _refusal(FORGOTTEN, "session forgotten")
+            return _error_response(FORGOTTEN, "session forgotten")
         is_events = response.headers.get("content-type", "").startswith("text/event-stream")
-        response.stream = _Bounded(
-            response.stream, math.inf if is_events else LARGEST
-        )  # of events, the SDK bounds each
+        response.stream = _Bounded(response.stream, math.inf if is_events else LARGEST)  # the SDK limits each event
         return response
 
     async def aclose(self) -> None:
@@ -83,7 +81,7 @@ class Contained(httpx2.AsyncBaseTransport):
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """Ends where the connection breaks, or where it has become too long: what has no end then is no message."""
+    """A body that ends where the connection breaks or the limit is reached: a body cut short is not a valid message."""
 
     def __init__(self, inner: Any, most: float) -> None:
         self.inner, self.most = inner, most
@@ -103,6 +101,6 @@ class _Bounded(httpx2.AsyncByteStream):
         await self.inner.aclose()
 
 
-def _refusal(code: int, message: str) -> httpx2.Response:
+def _error_response(code: int, message: str) -> httpx2.Response:
     body = orjson.dumps({**NO_ID, "error": {"code": code, "message": message}})
     return httpx2.Response(502, headers={"content-type": "application/json"}, content=body)

@@ -1,4 +1,4 @@
-"""MCP servers in the admin: their addresses, and how they know who calls."""
+"""MCP servers in the admin: their addresses, and how Sluice authenticates itself."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class McpServerAdmin(CredentialAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: WithCredential | None = None) -> Any:
         fieldsets = super().get_fieldsets(request, obj)
-        return fieldsets if obj else fieldsets[:-1]  # what is not there yet offers nothing
+        return fieldsets if obj else fieldsets[:-1]  # a server that is not saved yet has no tools
 
     @admin.display(description="Tools")
     def tools(self, server: McpServer) -> int:

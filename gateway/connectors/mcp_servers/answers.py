@@ -1,4 +1,4 @@
-"""What a tool has answered, as data: a text, or a value. Nothing is lost but what is said twice."""
+"""A tool's result as data: a text or a JSON value. Only content that the result repeats is dropped."""
 
 import base64
 import binascii
@@ -18,18 +18,18 @@ from context_protection.core.memory_text import MemoryText
 from context_protection.core.payloads import Payload, Record
 from context_protection.core.rows import Loaded, MemoryRows
 
-DEEPEST = 100  # levels: what is nested deeper stays a text
-LIFTED_FROM = 8_000  # characters of an object from which on its one list is answered as a list
-LARGEST_REST = 2_000  # characters of what stands beside that list
+DEEPEST = 100  # levels; a value nested deeper stays a text
+LIFTED_FROM = 8_000  # characters of an object from which on its only list is returned as rows
+LARGEST_REST = 2_000  # characters of the fields beside that list, at most
 _ESCAPED_COLON = re.compile(r"\\u003a", re.IGNORECASE)
-SHARE = 0.8  # that the list has of the object, at least
+SHARE = 0.8  # of the object's characters that the list must have, at least
 
 Value = dict[str, Any] | list[Any]
 
 
 def payload(result: types.CallToolResult, where: Any = None) -> Payload:
-    """What a tool has answered, as protection takes it: a text, rows with what stands beside them, or a record. Raises
-    InvalidArgument where rows are asked for by `where`, and there are none."""
+    """A tool's result as a payload: a text, rows with the fields beside them, or a record. Raises InvalidArgument if
+    `where` is given and the result has no rows."""
     answer = read(result)
     found = None if isinstance(answer, str) else table(answer, wanted=where is not None)
     if found is not None:
@@ -52,8 +52,8 @@ def _no_rows(where: Any) -> InvalidArgument:
 
 
 def read(result: types.CallToolResult) -> Value | str:
-    """The answer: structured content where there is some, once; else the JSON of a text; else the text, as it is; else
-    the block; of several blocks a list."""
+    """The result as data. Structured content comes first, without blocks that repeat it. Otherwise a single text gives
+    its JSON, or itself if it is not JSON; any other single block gives that block; several blocks give a list."""
     texts = [block.text for block in result.content if isinstance(block, types.TextContent)]
     only_texts = len(texts) == len(result.content)
     if result.structured_content is not None:
@@ -68,22 +68,22 @@ def read(result: types.CallToolResult) -> Value | str:
 
 
 def _structured(result: types.CallToolResult, texts: Sequence[str] | None) -> Value | str:
-    """`texts`: the blocks, where all of them are texts. Many servers send these, or all blocks, once more as the one
-    field of an object. What they say in other words is kept beside it."""
-    value = _told(result.structured_content)
+    """`texts`: the blocks, if all of them are texts. Many servers repeat these, or all blocks, as the only field of an
+    object. Blocks that differ from the structured content are returned beside it."""
+    value = _encodable(result.structured_content)
     inner = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else None
     blocks = [_block(block) for block in result.content]
     if texts is not None and _says_the_same(texts, value):
         return _unwrapped(value)
     if texts is not None and inner is not None and _says_the_same(texts, inner):
         return _of_text(inner) if isinstance(inner, str) else _unwrapped(value)
-    if inner == [_sent(block) for block in result.content]:
+    if inner == [_as_json(block) for block in result.content]:
         return blocks[0] if len(blocks) == 1 else blocks
     return {"structuredContent": value, "blocks": blocks}
 
 
 def _unwrapped(value: Any) -> Value | str:
-    """SDKs wrap what is no object."""
+    """SDKs wrap a value that is not an object: {"result": value}."""
     inner = value["result"] if isinstance(value, dict) and list(value) == ["result"] else value
     return inner if isinstance(inner, (dict, list, str)) else {"result": inner}
 
@@ -96,9 +96,9 @@ def _says_the_same(texts: Sequence[str], value: Any) -> bool:
     return isinstance(value, list) and [_parsed(text, text) for text in texts] == value
 
 
-def _told(value: Any) -> Any:
-    """The value as it can be told again: numbers that are too long as texts, and what is nested too deeply as its
-    JSON."""
+def _encodable(value: Any) -> Any:
+    """The value in a form that can be encoded: numbers that are too long become texts, and a value that is nested too
+    deeply becomes its JSON text."""
     if not json_values.is_within(value, DEEPEST):
         return json.dumps(value, ensure_ascii=False)
     try:
@@ -119,7 +119,7 @@ def _of_text(text: str) -> Value | str:
 
 
 def _lines(text: str) -> list[Any] | None:
-    """The objects of JSON lines."""
+    """The objects of a text in JSON Lines; None for any other text."""
     lines = [line for line in text.split("\n") if line.strip()]
     if len(lines) < 2 or not all(line.lstrip().startswith("{") for line in lines):
         return None
@@ -128,25 +128,25 @@ def _lines(text: str) -> list[Any] | None:
 
 
 def _parsed(text: str, otherwise: Any = None) -> Any:
-    """The document that a text is, if it is one that can be told again without loss."""
+    """The JSON document in a text; `otherwise` if there is none, or if it cannot be rendered again without loss."""
     try:
         document = json_values.loads(text.encode())
     except (ValueError, RecursionError):
         return otherwise
-    return document if json_values.is_within(document, DEEPEST) and _has_no_name_twice(text, document) else otherwise
+    return document if json_values.is_within(document, DEEPEST) and _has_no_repeated_name(text, document) else otherwise
 
 
-def _has_no_name_twice(text: str, document: Any) -> bool:
-    """Of a name that stands twice in an object, one value would be lost. Outside of its strings, JSON has a colon for
-    each name and no other: more of them than names, and some name stands twice."""
+def _has_no_repeated_name(text: str, document: Any) -> bool:
+    """Whether no object of the document repeats a name, as parsing drops all but one of its values. Outside of
+    strings, JSON has exactly one colon for each name: more colons than names mean that a name is repeated."""
     names = colons = 0
-    waiting = [document]
-    while waiting:
-        value = waiting.pop()
+    pending = [document]
+    while pending:
+        value = pending.pop()
         if isinstance(value, str):
             colons += value.count(":")
         elif isinstance(value, (dict, list)):
-            waiting += value.values() if isinstance(value, dict) else value
+            pending += value.values() if isinstance(value, dict) else value
         if isinstance(value, dict):
             names += len(value)
             colons += sum(name.count(":") for name in value)
@@ -157,21 +157,21 @@ def _has_no_name_twice(text: str, document: Any) -> bool:
 
 
 def _block(block: types.ContentBlock) -> dict[str, Any]:
-    """A block; what is binary with its size and digest, so that it need not be opened."""
-    document = _sent(block)
+    """A block as JSON. Binary content also has its size and digest, so that readers need not decode it."""
+    document = _as_json(block)
     if isinstance(block, (types.ImageContent, types.AudioContent)):
-        return {**_about(block.data), **document}
+        return {**_size_and_digest(block.data), **document}
     if isinstance(block, types.EmbeddedResource) and isinstance(block.resource, types.BlobResourceContents):
-        return {**_about(block.resource.blob), **document}
+        return {**_size_and_digest(block.resource.blob), **document}
     return document
 
 
-def _sent(block: types.ContentBlock) -> dict[str, Any]:
-    document: dict[str, Any] = _told(block.model_dump(mode="json", by_alias=True, exclude_none=True))
+def _as_json(block: types.ContentBlock) -> dict[str, Any]:
+    document: dict[str, Any] = _encodable(block.model_dump(mode="json", by_alias=True, exclude_none=True))
     return document
 
 
-def _about(data: str) -> dict[str, Any]:
+def _size_and_digest(data: str) -> dict[str, Any]:
     try:
         content = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
@@ -184,14 +184,14 @@ def _about(data: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Table:
-    """The rows that an answer is, and what stands beside them."""
+    """The rows of an answer, and the fields beside them."""
 
     rows: Sequence[dict[str, Any]]
     rest: Mapping[str, Any] = field(default_factory=dict)
 
 
 def table(value: Value, *, wanted: bool) -> Table | None:
-    """The rows of a list; of an object those of its one large list, if they are `wanted` or the object is long."""
+    """The rows of a list; for an object, those of its only large list if they are `wanted` or the object is long."""
     if isinstance(value, list):
         return Table([each if isinstance(each, dict) else {"value": each} for each in value])
     size = length(dumps(value))
@@ -202,7 +202,8 @@ def table(value: Value, *, wanted: bool) -> Table | None:
 
 
 def _one_list(value: Mapping[str, Any]) -> Table | None:
-    """The one list of objects of an object, or of the one object in it: {"data": {"items": […]}, "ok": true}."""
+    """The only list of objects in an object, or in the only nested object that has one:
+    {"data": {"items": […]}, "ok": true}."""
     lists = [name for name, each in value.items() if _are_objects(each)]
     if len(lists) == 1:
         return Table(value[lists[0]], {name: each for name, each in value.items() if name != lists[0]})

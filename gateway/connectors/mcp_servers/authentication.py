@@ -1,4 +1,4 @@
-"""Credentials on the requests of the SDK: as with any other upstream, and renewed once where they are refused."""
+"""Adds credentials to the SDK's requests, as for any other upstream, and renews them once if they are rejected."""
 
 import asyncio
 
@@ -15,8 +15,8 @@ REFUSED = (401, 403)
 
 
 class Authenticated(httpx2.AsyncBaseTransport):
-    """Raises UpstreamError where the credentials cannot be had. Tokens are not fetched by `inner`: who issues them is
-    another upstream."""
+    """Raises UpstreamError if the credentials cannot be obtained. Tokens are not fetched through `inner`, as their
+    issuer is another upstream."""
 
     def __init__(self, inner: httpx2.AsyncBaseTransport, server: Address) -> None:
         self.inner, self._authentication = inner, server.authentication
@@ -46,7 +46,7 @@ class Authenticated(httpx2.AsyncBaseTransport):
         )
 
     async def _send(self, request: Request) -> Response:
-        """In time, also where each byte of a token comes in time."""
+        """Limits the total time, as a token could otherwise arrive byte by byte without end."""
         try:
             async with asyncio.timeout(LIMITS.total_seconds):
                 return await self._bare.send(request, 1)

@@ -1,5 +1,5 @@
-"""Which servers there are: those of a file that the deployer controls, which alone can hold commands, and addresses
-from the admin."""
+"""Which servers there are: those of the deployer's file, and addresses from the admin. Only the file can name
+commands."""
 
 import json
 import os
@@ -23,12 +23,13 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 FROM_ENVIRONMENT = "env:"
 CREDENTIAL_HEADER = re.compile(r"authorization|cookie|key|token|secret|password", re.IGNORECASE)
 Pairs = tuple[tuple[str, str], ...]  # names and values, by name
-SHORTEST_SECRET = 6  # characters: what is shorter stands in many a harmless word
+SHORTEST_SECRET = 6  # characters; a shorter value occurs in harmless words
 
 
 @dataclass(frozen=True)
 class Command:
-    """A child process that speaks MCP on its stdin and stdout; no shell. `environment`: beside PATH, HOME and LANG."""
+    """A child process that speaks MCP on its stdin and stdout; no shell. `environment`: in addition to PATH, HOME
+    and LANG."""
 
     name: str
     command: str
@@ -43,8 +44,8 @@ class Command:
 
 @dataclass(frozen=True)
 class Address:
-    """A server behind Streamable HTTP. `trusted`: the deployer has named it, so that it may be in a private network.
-    `connection` says how it knows who calls; None: not, or by `headers`."""
+    """A server behind Streamable HTTP. `trusted`: the deployer named it, so it may be in a private network.
+    `connection`: how Sluice authenticates itself; None: not at all, or by `headers`."""
 
     name: str
     url: str
@@ -64,7 +65,7 @@ class Address:
 
 @lru_cache(maxsize=256)
 def _authentication(connection: Connection) -> Authentication:
-    """One for as long as the connection stays as it is: a token outlives the session that it was fetched for."""
+    """Cached for each connection, so that a token outlives the session that it was fetched for."""
     return authentication_of(connection)
 
 
@@ -72,18 +73,19 @@ Server = Command | Address
 
 
 def _secret(values: Iterable[str]) -> tuple[str, ...]:
-    """The longest first, so that none is masked in part."""
+    """The longest first, so that a secret that contains a shorter one is masked as a whole."""
     return tuple(sorted({value for value in values if len(value) >= SHORTEST_SECRET}, key=len, reverse=True))
 
 
 def from_file(path: str) -> tuple[Server, ...]:
-    """The servers of the file, read again when it has changed. None for no path. Raises ImproperlyConfigured."""
+    """The servers of the file, which is read again when it has changed. Empty without a path. Raises
+    ImproperlyConfigured."""
     if not path:
         return ()
     try:
         changed = Path(path).stat().st_mtime_ns
     except OSError:
-        raise _odd(f"the file {path} cannot be read") from None
+        raise _misconfigured(f"the file {path} cannot be read") from None
     return _read(path, changed)
 
 
@@ -92,7 +94,7 @@ def _read(path: str, changed: int) -> tuple[Server, ...]:
     document = _parsed(path)
     servers = document.get("mcpServers")
     if set(document) != {"mcpServers"} or not isinstance(servers, dict):
-        raise _odd('the file must be an object with one key, "mcpServers"')
+        raise _misconfigured('the file must be an object with one key, "mcpServers"')
     return tuple(_server(name, entry) for name, entry in sorted(servers.items()))
 
 
@@ -101,26 +103,26 @@ def _parsed(path: str) -> dict[str, Any]:
         text = Path(path).read_text("utf-8")
         document = tomllib.loads(text) if path.endswith(".toml") else json.loads(text)
     except (OSError, ValueError) as error:
-        raise _odd(f"the file {path} cannot be read: {error}") from None
+        raise _misconfigured(f"the file {path} cannot be read: {error}") from None
     return document if isinstance(document, dict) else {}
 
 
 def _server(name: str, entry: Any) -> Server:
     where = f"mcpServers.{name}"
     if not NAME.fullmatch(name):
-        raise _odd(f"{where}: a name has 1 to 32 lower-case letters, digits, _ and -")
+        raise _misconfigured(f"{where}: a name has 1 to 32 lower-case letters, digits, _ and -")
     if not isinstance(entry, dict) or ("command" in entry) == ("url" in entry):
-        raise _odd(f"{where} must have either command or url")
+        raise _misconfigured(f"{where} must have either command or url")
     known = {"command", "args", "env", "cwd"} if "command" in entry else {"url", "headers", "authentication"}
     if unknown := sorted(set(entry) - known):
-        raise _odd(f"{where}.{unknown[0]} is not known; there are: {', '.join(sorted(known))}")
+        raise _misconfigured(f"{where}.{unknown[0]} is not known; there are: {', '.join(sorted(known))}")
     return _command(name, entry, where) if "command" in entry else _address(name, entry, where)
 
 
 def _command(name: str, entry: Mapping[str, Any], where: str) -> Command:
     arguments = entry.get("args", [])
     if not isinstance(arguments, list) or not all(isinstance(each, str) for each in arguments):
-        raise _odd(f"{where}.args must be a list of texts")
+        raise _misconfigured(f"{where}.args must be a list of texts")
     return Command(
         name,
         _text(entry["command"], f"{where}.command"),
@@ -133,7 +135,7 @@ def _command(name: str, entry: Mapping[str, Any], where: str) -> Command:
 def _address(name: str, entry: Mapping[str, Any], where: str) -> Address:
     url = _text(entry["url"], f"{where}.url")
     if problem := spelling_problem(url):
-        raise _odd(f"{where}.url: {problem.rstrip('.')}")
+        raise _misconfigured(f"{where}.url: {problem.rstrip('.')}")
     headers = _headers(entry.get("headers", {}), f"{where}.headers")
     connection = None
     if "authentication" in entry:
@@ -142,36 +144,36 @@ def _address(name: str, entry: Mapping[str, Any], where: str) -> Address:
 
 
 def _headers(values: Any, where: str) -> Pairs:
-    """A credential is not written into the file, which is copied and shown around."""
+    """A credential must not be in the file itself, as files get copied and shown around."""
     headers = _texts(values, where)
     for name, _ in headers:
         if CREDENTIAL_HEADER.search(name) and not _names_a_variable(values[name]):
-            raise _odd(f"{where}.{name} must not hold a credential itself: name a variable, as env:NAME")
+            raise _misconfigured(f"{where}.{name} must not hold a credential itself: name a variable, as env:NAME")
     return headers
 
 
 def _connection(name: str, url: str, entry: Any, where: str) -> Connection:
-    """How a server knows who calls: as in the admin, with the secret from our environment."""
+    """How Sluice authenticates itself to a server: as in the admin, but with the secret from our environment."""
     if not isinstance(entry, dict) or entry.get("kind") not in tuple(Kind):
-        raise _odd(f"{where}.kind must be one of: {', '.join(Kind)}")
+        raise _misconfigured(f"{where}.kind must be one of: {', '.join(Kind)}")
     kind = Kind(entry["kind"])
-    fields = {_in_the_file(field): field for field in FIELDS_OF[kind]}
+    fields = {_camel_case(field): field for field in FIELDS_OF[kind]}
     known = {"kind", *fields, *(() if kind is Kind.NONE else ("secret",))}
     if unknown := sorted(set(entry) - known):
-        raise _odd(f"{where}.{unknown[0]} is not known; there are: {', '.join(sorted(known))}")
-    said: dict[str, Any] = {fields[key]: _text(entry[key], f"{where}.{key}") for key in fields if key in entry}
-    if "client_place" in said:
-        said["client_place"] = _client_place(said["client_place"], where)
-    connection = Connection(name=name, base_url=url, kind=kind, **said)
+        raise _misconfigured(f"{where}.{unknown[0]} is not known; there are: {', '.join(sorted(known))}")
+    given: dict[str, Any] = {fields[key]: _text(entry[key], f"{where}.{key}") for key in fields if key in entry}
+    if "client_place" in given:
+        given["client_place"] = _client_place(given["client_place"], where)
+    connection = Connection(name=name, base_url=url, kind=kind, **given)
     for field_name, problem in authentication_problems(connection, spelling_problem):
-        raise _odd(f"{where}.{_in_the_file(field_name)}: {problem.rstrip('.')}")
+        raise _misconfigured(f"{where}.{_camel_case(field_name)}: {problem.rstrip('.')}")
     secret = _secret_of(entry, connection, where)
     return replace(connection, sealed_secret=vault().seal(secret) if secret else "")
 
 
 def _client_place(word: str, where: str) -> ClientPlace:
     if word not in tuple(ClientPlace):
-        raise _odd(f"{where}.clientPlace must be one of: {', '.join(ClientPlace)}")
+        raise _misconfigured(f"{where}.clientPlace must be one of: {', '.join(ClientPlace)}")
     return ClientPlace(word)
 
 
@@ -180,29 +182,30 @@ def _secret_of(entry: Mapping[str, Any], connection: Connection, where: str) -> 
         return ""
     named = entry.get("secret")
     if not isinstance(named, str) or not named.startswith(FROM_ENVIRONMENT):
-        raise _odd(f"{where}.secret must name a variable of the environment, as env:NAME")
+        raise _misconfigured(f"{where}.secret must name a variable of the environment, as env:NAME")
     secret = _from_environment(named, f"{where}.secret")
     if problem := secret_problem(connection.kind, connection.user_name, secret):
-        raise _odd(f"{where}.secret: {problem.rstrip('.')}")
+        raise _misconfigured(f"{where}.secret: {problem.rstrip('.')}")
     return secret
 
 
-def _in_the_file(field: str) -> str:
-    """ "token_url" is tokenUrl."""
+def _camel_case(field: str) -> str:
+    """ "token_url" becomes "tokenUrl"."""
     first, *others = field.split("_")
     return "".join([first, *map(str.capitalize, others)])
 
 
 def _text(value: Any, where: str) -> str:
     if not isinstance(value, str) or not value or "\0" in value:
-        raise _odd(f"{where} must be a text")
+        raise _misconfigured(f"{where} must be a text")
     return value
 
 
 def _texts(values: Any, where: str) -> Pairs:
-    """An object of texts; `env:NAME`, alone or behind "Bearer ", stands for a variable of our environment."""
+    """An object of texts. `env:NAME`, alone or after a word such as "Bearer ", stands for a variable of our
+    environment."""
     if not isinstance(values, dict):
-        raise _odd(f"{where} must be an object of texts")
+        raise _misconfigured(f"{where} must be an object of texts")
     places = {name: f"{where}.{name}" for name in sorted(values)}
     return tuple((name, _from_environment(_text(values[name], place), place)) for name, place in places.items())
 
@@ -212,7 +215,7 @@ def _from_environment(value: str, where: str) -> str:
     if not _names_a_variable(value):
         return value
     if name not in os.environ:
-        raise _odd(f"{where} names the environment variable {name}, which is not set")
+        raise _misconfigured(f"{where} names the environment variable {name}, which is not set")
     return f"{before}{os.environ[name]}"
 
 
@@ -221,5 +224,5 @@ def _names_a_variable(value: str) -> bool:
     return bool(marked) and (not before or before.endswith(" "))
 
 
-def _odd(sentence: str) -> ImproperlyConfigured:
+def _misconfigured(sentence: str) -> ImproperlyConfigured:
     return ImproperlyConfigured(f"MCP_SERVERS_FILE: {sentence}.")

@@ -1,4 +1,4 @@
-"""One connection to a server, owned by a task of its own: what the SDK enters must be left by the same task."""
+"""One connection to a server, owned by its own task: the task that enters the SDK's contexts must also leave them."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ from gateway.version import VERSION
 
 CONNECT_SECONDS = 30.0
 CLOSE_SECONDS = 10.0
-TOLD = frozenset({NOT_CONNECTED_TO, NOT_LET_IN, NO_TOKEN})  # why a connection was not made
+TOLD = frozenset({NOT_CONNECTED_TO, NOT_LET_IN, NO_TOKEN})  # codes whose error callers see when connecting fails
 RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
     types.CallToolResult | types.InputRequiredResult
 )
@@ -31,14 +31,15 @@ logger = logging.getLogger(__name__)
 
 
 class Connection:
-    """Opens at once; `client` waits until it is open. `changed` is called when the server says that its tools have."""
+    """Connects at once; requests wait until it is open. `changed` is called when the server announces that its tools
+    have changed."""
 
     def __init__(self, server: Server, transports: addresses.Transports, changed: Callable[[], None]) -> None:
         self.server, self._transports, self._changed = server, transports, changed
-        self.failure: UpstreamError = errors.unavailable(server, 1)  # why it was not made
+        self.failure: UpstreamError = errors.unavailable(server, 1)  # raised to waiting requests if connecting fails
         self._ended = asyncio.Event()
         self._client: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
-        self._owner = asyncio.create_task(self._own())
+        self._owner = asyncio.create_task(self._run())
 
     @property
     def is_over(self) -> bool:
@@ -47,21 +48,21 @@ class Connection:
     async def call(
         self, tool: str, arguments: dict[str, Any], progress: ProgressFnT | None = None
     ) -> types.CallToolResult:
-        """`progress` is told how far it is; without it, the server is not asked to say. Cancelling it cancels the
-        request. Raises MCPError, ValidationError, UpstreamError."""
+        """`progress` is called with each progress notification; without it, none are requested. Cancelling the call
+        cancels the request. Raises MCPError, ValidationError, UpstreamError."""
         client = await self._open()
         try:
             return await self._called(client, tool, arguments, progress)
         except MCPError as error:
             if error.code != types.HEADER_MISMATCH:
                 raise
-        await self.tools()  # the specification's way out: the tool's schema, which says what headers it wants, is old
+        await self.tools()  # as specified: our copy of the tool's schema, which names the headers, is outdated
         return await self._called(client, tool, arguments, progress)
 
     async def _called(
         self, client: Client, tool: str, arguments: dict[str, Any], progress: ProgressFnT | None
     ) -> types.CallToolResult:
-        # Not by `client.call_tool`: it refuses a result that breaks the schema that the server itself has declared.
+        # `client.call_tool` would reject a result that breaks the server's own output schema.
         params = types.CallToolRequestParams(name=tool, arguments=arguments)
         result = await client.session.send_request(
             types.CallToolRequest(params=params), RESULT, progress_callback=progress
@@ -75,7 +76,7 @@ class Connection:
         return await listed(await self._open(), self.server)
 
     async def close(self) -> None:
-        """Returns when nothing of it is left."""
+        """Closes the connection, and cancels its task if that takes longer than CLOSE_SECONDS."""
         self._ended.set()
         if not self._client.done():
             self._owner.cancel()
@@ -88,7 +89,7 @@ class Connection:
     async def _open(self) -> Client:
         return await asyncio.shield(self._client)
 
-    async def _own(self) -> None:
+    async def _run(self) -> None:
         try:
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(CONNECT_SECONDS):
@@ -111,35 +112,35 @@ class Connection:
             self._ended.set()
             if not self._client.done():
                 self._client.set_exception(self.failure)
-                self._client.exception()  # perhaps nobody waits for it
+                self._client.exception()  # marks it as retrieved, as perhaps no request waits for it
 
     def _new_client(self) -> Client:
         info = types.Implementation(name="sluice", version=VERSION)
-        return Client(paced(self._streams()), cache=None, client_info=info, message_handler=self._heard)
+        return Client(paced(self._streams()), cache=None, client_info=info, message_handler=self._on_message)
 
     def _streams(self) -> AbstractAsyncContextManager[tuple[Any, Any]]:
         if isinstance(self.server, Command):
             return processes.started(self.server, self._ended.set)
         return addresses.connected(self.server, self._transports)
 
-    # -- What the server says by itself -------------------------------------------------------------
+    # -- Notifications of the server ----------------------------------------------------------------
 
-    async def _heard(self, message: Any) -> None:
+    async def _on_message(self, message: Any) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             self._changed()
 
     async def _listen(self, client: Client) -> None:
-        """Of servers of 2026 on; those before say it unasked."""
+        """Subscribes to changes, as the specification of 2026 has it. Servers before it announce them unasked."""
         try:
             async with client.listen(tools_list_changed=True) as events:
                 async for _ in events:
-                    pass  # `_heard` hears each of them too
+                    pass  # `_on_message` gets each of them too
         except (ListenNotSupportedError, SubscriptionLost, MCPError, ValidationError) as error:
             logger.debug("MCP server tells no changes", extra={"server": self.server.name, "error": str(error)})
 
 
 def _first_cause(error: BaseException) -> BaseException:
-    """Of which only the kind is logged: what it says may hold what nobody should read."""
+    """The first exception in nested groups. Only its type may be logged: its message may hold secrets."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

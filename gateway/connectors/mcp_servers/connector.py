@@ -1,6 +1,6 @@
 """Other MCP servers as a source of operations: their tools, behind our protection.
 
-The SDK's client is loaded where it is first needed: a command that calls nobody starts a second sooner.
+The SDK's client is imported at its first use, so that commands that call no server start a second sooner.
 """
 
 from gateway.catalog.operation import Operation

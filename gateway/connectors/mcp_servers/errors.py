@@ -1,4 +1,4 @@
-"""What goes wrong with another server, in the words that callers read. What the server says of it is quoted."""
+"""Errors of calls to other MCP servers, as callers read them. The server's own message is quoted."""
 
 import mcp.types as types
 from mcp import MCPError
@@ -28,31 +28,31 @@ from gateway.upstreams.errors import (
     UpstreamUnavailable,
 )
 
-QUOTED = 300  # characters of what the server says
-OF_DEPTH = "recursion limit exceeded"  # in the words of the SDK's parser, which over HTTP is the first to read
+QUOTED = 300  # characters of the server's message
+OF_DEPTH = "recursion limit exceeded"  # the wording of the SDK's parser, which reads HTTP responses before we do
 
 
 class ArgumentsRefused(UpstreamRefused):
-    """Ours let them pass, the server does not."""
+    """Our schema accepted the arguments, but the server did not."""
 
     code = INVALID_PARAMS
     status = 400
 
 
 def refused_by_tool(server: Server, result: types.CallToolResult) -> UpstreamRefused:
-    """A result that says it is an error."""
+    """The error for a tool result with `isError`."""
     texts = [block.text for block in result.content if isinstance(block, types.TextContent)]
     return UpstreamRefused(
         f"The tool of MCP server {server.name} reports an error.",
         reason="upstream_refused",
         suggestion="See upstream.message, correct the arguments, and call again.",
-        upstream=_said(server, "\n".join(texts)),
+        upstream=_detail(server, "\n".join(texts)),
     )
 
 
 def refused(server: Server, error: MCPError | ValidationError) -> UpstreamError:
-    """What an exception of the SDK stands for."""
-    if isinstance(error, MCPError) and _is_of_depth(error):
+    """The error for an exception of the SDK."""
+    if isinstance(error, MCPError) and _is_too_deep(error):
         return nesting.too_deep(DEEPEST)
     if isinstance(error, ValidationError) or error.code == types.PARSE_ERROR:
         return UpstreamGarbled(
@@ -60,21 +60,21 @@ def refused(server: Server, error: MCPError | ValidationError) -> UpstreamError:
             reason="upstream_garbled",
             suggestion="Try again. If it stays, tell the operator: the server is faulty.",
         )
-    said = _said(server, error.message)
+    detail = _detail(server, error.message)
     match error.code:
         case types.INVALID_PARAMS:
             return ArgumentsRefused(
                 f"MCP server {server.name} does not accept these arguments.",
                 reason="upstream_invalid_arguments",
                 suggestion="See upstream.message, correct the arguments, and call again.",
-                upstream=said,
+                upstream=detail,
             )
         case types.METHOD_NOT_FOUND:
             return UpstreamRefused(
                 f"MCP server {server.name} no longer has this tool.",
                 reason="upstream_unknown_tool",
                 suggestion="List the tools again, and call one of them.",
-                upstream=said,
+                upstream=detail,
             )
         case types.REQUEST_TIMEOUT:
             return too_slow(server)
@@ -84,7 +84,7 @@ def refused(server: Server, error: MCPError | ValidationError) -> UpstreamError:
                 reason="upstream_too_large",
                 suggestion="Ask its tool for less: a filter, a range, a smaller page.",
             )
-        case code if code == NOT_CONNECTED_TO:  # its name leads elsewhere by now
+        case code if code == NOT_CONNECTED_TO:  # its name now resolves to an address that is not allowed
             return address(server)
         case code if code == NOT_LET_IN:
             return UpstreamCredentials(
@@ -112,16 +112,16 @@ def refused(server: Server, error: MCPError | ValidationError) -> UpstreamError:
                 f"MCP server {server.name} answered with an error.",
                 reason="upstream_error",
                 suggestion="See upstream.message. If it stays, tell the operator.",
-                upstream=said,
+                upstream=detail,
             )
 
 
-def _is_of_depth(error: MCPError) -> bool:
+def _is_too_deep(error: MCPError) -> bool:
     return error.code == TOO_DEEP or (error.code == types.PARSE_ERROR and OF_DEPTH in error.message)
 
 
 def unavailable(server: Server, seconds: float) -> UpstreamUnavailable:
-    """It cannot be reached now; it is tried again after so many seconds."""
+    """The server cannot be reached now. `seconds`: until Sluice tries to connect again."""
     return UpstreamUnavailable(
         f"MCP server {server.name} cannot be reached.",
         reason="upstream_unreachable",
@@ -160,6 +160,6 @@ def asks_back(server: Server) -> UpstreamRefused:
     )
 
 
-def _said(server: Server, words: str) -> dict[str, str]:
-    message = quoted(words, QUOTED, server.secrets)
+def _detail(server: Server, text: str) -> dict[str, str]:
+    message = quoted(text, QUOTED, server.secrets)
     return {"message": message} if message else {}

@@ -1,5 +1,4 @@
-"""Servers that ops add by their address, with how they know who calls; and what servers have last said that they
-can do."""
+"""Servers that ops add by their address, with Sluice's credentials for them, and the last tool list of each server."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,12 +16,12 @@ from gateway.upstreams.rules import Problem, address_problem, authentication_pro
 
 
 class McpServer(WithCredential):
-    """Commands are not set here: whoever can log in would run them."""
+    """Commands cannot be set here: whoever can log in could run them."""
 
     name = models.SlugField(
         max_length=32, unique=True, help_text="Its tools are called by it: files makes files_search of a tool search."
     )
-    url = models.CharField(  # no URLField: hosts of a private network have short names
+    url = models.CharField(  # not URLField, which rejects the short host names of private networks
         "address", max_length=500, help_text="Of its Streamable HTTP endpoint, such as https://example.com/mcp."
     )
     enabled = models.BooleanField(default=True, help_text="Off: its tools are not offered, and it is not asked.")
@@ -38,7 +37,7 @@ class McpServer(WithCredential):
         return self.name
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """What another server has said, of this name before it, is not said of this one."""
+        """Removes the tool list that another server left under this name, or at another address."""
         before = McpServer.objects.filter(pk=self.pk).values_list("name", "url").first()
         super().save(*args, **kwargs)
         if before != (self.name, self.url):
@@ -48,7 +47,7 @@ class McpServer(WithCredential):
         return Connection(name=self.name, base_url=self.url, **self.credential())
 
     def clean(self) -> None:
-        """Refuses what cannot work, and a secret that would go to where it was not entered for."""
+        """Rejects what cannot work, and a secret that would be sent to an address it was not entered for."""
         found: dict[str, list[str]] = {}
         for field, sentence in self._problems():
             found.setdefault(field, []).append(sentence)
@@ -56,7 +55,7 @@ class McpServer(WithCredential):
             raise ValidationError(found)
 
     def _problems(self) -> Iterator[Problem]:
-        # What is empty is told already, at its field.
+        # Empty fields already have an error.
         if self.name and not NAME.fullmatch(self.name):
             yield "name", "Use 1 to 32 lower-case letters, digits, _ and -."
         elif any(server.name == self.name for server in from_file(settings.MCP_SERVERS_FILE)):
@@ -64,7 +63,7 @@ class McpServer(WithCredential):
         if self.url and (problem := address_problem(self.url)):
             yield "url", problem
         if self.authentication not in IN_WORDS:
-            return  # told already, at its field
+            return  # already reported at its field
         self.empty_what_does_not_apply()
         connection = self.connection()
         yield from authentication_problems(connection)
@@ -72,8 +71,8 @@ class McpServer(WithCredential):
 
 
 class ToolList(models.Model):
-    """What a server has last answered to tools/list: offered also while it is away. `failure`: why it gave none when
-    it was last asked, in a sentence."""
+    """A server's last answer to tools/list, offered also while the server is away. `failure`: a sentence on why the
+    latest request failed; empty if it did not."""
 
     server = models.CharField(max_length=32, primary_key=True)
     tools: "models.JSONField[list[dict[str, Any]]]" = models.JSONField(default=list)

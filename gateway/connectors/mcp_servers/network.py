@@ -1,4 +1,4 @@
-"""Connections to servers at addresses: those of the admin lead to where Sluice connects to, and nowhere else."""
+"""HTTP transports for servers at addresses. Only the deployer's servers may be in a private network."""
 
 import ssl
 from dataclasses import replace
@@ -13,12 +13,12 @@ from gateway.upstreams.network import CheckedNetwork
 
 
 def transport(server: Address) -> httpx2.AsyncBaseTransport:
-    """What opens a server's sockets. It raises AddressRefused."""
+    """The transport for a server. Its requests raise AddressRefused for an address that is not allowed."""
     return _Checked(replace(allowed(), private=True) if server.trusted else allowed())
 
 
 class _Checked(httpx2.AsyncHTTPTransport):
-    """httpx2's own, with a pool of connections to addresses that have been looked at."""
+    """httpx2's transport, with a pool that connects to checked addresses only."""
 
     def __init__(self, allowed: Allowed) -> None:
         super().__init__(verify=_tls())

@@ -1,4 +1,4 @@
-"""A server's tools as operations of ours."""
+"""A server's tools as our operations."""
 
 import hashlib
 import re
@@ -23,26 +23,26 @@ from gateway.process.bridge import run_sync
 
 LONGEST_NAME = 64
 DESCRIPTION, TITLE = 1000, 100  # characters
-ROWS = ("where", "limit", "cursor", "fields")  # what can be asked of a tool that only reads
+ROWS = ("where", "limit", "cursor", "fields")  # what callers can add to the arguments of a tool that only reads
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def operations(
     server: Server, tools: Sequence[Mapping[str, Any]], taken: Collection[str] = ()
 ) -> tuple[Operation, ...]:
-    """Those of a tools/list, as JSON. The same list makes the same objects again. No name of `taken` is used.
-    Raises TypeError or ValueError for what is no list of tools."""
+    """The operations for the tools of a tools/list result, as JSON. The same list gives the identical objects. No name
+    in `taken` is used. Raises TypeError or ValueError if it is not a list of tools."""
     names = named(server.name, [str(tool.get("name", "")) for tool in tools], taken)
     return tuple(_operation(server, name, written(tool)) for name, tool in zip(names, tools, strict=True))
 
 
 def named(server: str, tools: Sequence[str], taken: Collection[str] = ()) -> list[str]:
-    """Our names of the tools, in their order: `<server>_<tool>`, unique, at most 64 legal characters. One that would
-    be another's ends in a few characters of its own instead."""
+    """Our names for the tools, in their order: `<server>_<tool>`, unique, at most 64 legal characters. A name that is
+    too long or in use ends in a hash instead."""
     names: dict[str, str] = {}
     for tool in sorted(
         tools, key=lambda tool: (bool(_ILLEGAL.search(tool)), tool)
-    ):  # those that stay as they are first
+    ):  # names that need no change come first
         name = f"{server}_{_ILLEGAL.sub('_', tool)}"
         if len(name) > LONGEST_NAME or name in taken or name in names.values():
             ending = hashlib.sha256(f"{server} {tool}".encode()).hexdigest()[:8]
@@ -86,10 +86,10 @@ def _hint(tool: types.Tool, name: str) -> bool | None:
 
 
 def documents(tools: Sequence[types.Tool]) -> list[dict[str, Any]]:
-    """A tool list as it is kept: by name, each once, of each what operations are made of."""
-    kept_of_it = {"name", "title", "description", "input_schema", "annotations"}
+    """A tool list as it is stored: sorted by name, each tool once, with the fields that operations are made from."""
+    stored_fields = {"name", "title", "description", "input_schema", "annotations"}
     by_name = {tool.name: tool for tool in tools if tool.name}
     return [
-        by_name[name].model_dump(mode="json", by_alias=True, exclude_none=True, include=kept_of_it)
+        by_name[name].model_dump(mode="json", by_alias=True, exclude_none=True, include=stored_fields)
         for name in sorted(by_name)
     ]

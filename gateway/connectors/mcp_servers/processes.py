@@ -1,5 +1,5 @@
-"""A server that is a child of this process: started without a shell, with an environment of its own, in a process group
-of its own, and ended with everything that it has started."""
+"""A server that runs as a child process: started without a shell, with its own environment and its own process group.
+It is ended together with everything that it has started."""
 
 import asyncio
 import logging
@@ -19,23 +19,23 @@ from gateway.connectors.mcp_servers.wire import LARGEST, Cut, Lines, message_of
 
 INHERITED = ("PATH", "HOME", "LANG")
 READ = 1 << 20  # bytes at a time
-LOGGED = 2000  # characters of a line that it says on stderr
-TAKE_SECONDS = 30.0  # for a child to take what it is sent
-PATIENCE = 2.0  # seconds after its input has ended, and again after SIGTERM
+LOGGED = 2000  # characters of a line on stderr
+TAKE_SECONDS = 30.0  # for a child to read what it is sent
+PATIENCE = 2.0  # seconds for it to exit after its input is closed, and again after SIGTERM
 
 logger = logging.getLogger(__name__)
 
 
 def environment(server: Command) -> dict[str, str]:
-    """What the child gets to see: none of our secrets."""
+    """The child's environment, which holds none of our secrets."""
     inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
     return {**inherited, **dict(server.environment)}
 
 
 @asynccontextmanager
 async def started(server: Command, ended: Callable[[], None]) -> AsyncIterator[tuple[Any, Any]]:
-    """The streams of a new child, as the SDK's clients take them. `ended` is called when it says no more. Raises
-    OSError for what cannot be started."""
+    """The streams of a new child, as the SDK's clients take them. `ended` is called when its output has ended, or when
+    it does not read what it is sent. Raises OSError if the command cannot be started."""
     process = await asyncio.create_subprocess_exec(
         server.command,
         *server.arguments,
@@ -54,8 +54,8 @@ async def started(server: Command, ended: Callable[[], None]) -> AsyncIterator[t
     assert process.stdout
     assert process.stderr
     tasks = [
-        asyncio.create_task(_listen(process.stdout, incoming, ended)),
-        asyncio.create_task(_speak(outgoing, process.stdin, ended)),
+        asyncio.create_task(_read_output(process.stdout, incoming, ended)),
+        asyncio.create_task(_write_input(outgoing, process.stdin, ended)),
         asyncio.create_task(_log(process.stderr, server)),
     ]
     try:
@@ -67,17 +67,17 @@ async def started(server: Command, ended: Callable[[], None]) -> AsyncIterator[t
         logger.info("MCP server ended", extra={"server": server.name, "pid": process.pid, "code": process.returncode})
 
 
-async def _listen(stdout: asyncio.StreamReader, incoming: Any, ended: Callable[[], None]) -> None:
+async def _read_output(stdout: asyncio.StreamReader, incoming: Any, ended: Callable[[], None]) -> None:
     lines, pace = Lines(LARGEST), Pace()
     try:
-        with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # nobody listens any more
+        with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # the reader has gone
             async with incoming:
                 while chunk := await stdout.read(READ):
                     for line in lines.feed(chunk):
                         if (message := message_of(line)) is not None:
                             await incoming.send(message)
                         elif isinstance(line, Cut):
-                            return  # whose answer it was cannot be told: whoever waits hears that it is over
+                            return  # nobody knows which request it answers: ending the connection fails all that wait
                         else:
                             await pace.spend(1)
                     if lines.has_no_end:
@@ -86,8 +86,8 @@ async def _listen(stdout: asyncio.StreamReader, incoming: Any, ended: Callable[[
         ended()
 
 
-async def _speak(outgoing: Any, stdin: asyncio.StreamWriter, ended: Callable[[], None]) -> None:
-    with suppress(OSError):  # it has died: `_listen` sees that too
+async def _write_input(outgoing: Any, stdin: asyncio.StreamWriter, ended: Callable[[], None]) -> None:
+    with suppress(OSError):  # the child has died, which `_read_output` notices too
         async for message in outgoing:
             text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
             stdin.write(text.encode() + b"\n")
@@ -102,12 +102,12 @@ async def _log(stderr: asyncio.StreamReader, server: Command) -> None:
     lines = Lines(LOGGED * 4, ends=LOGGED)
     while chunk := await stderr.read(READ):
         for line in lines.feed(chunk):
-            _say(line, server)
+            _log_line(line, server)
     for line in lines.rest():
-        _say(line, server)
+        _log_line(line, server)
 
 
-def _say(line: bytes | Cut, server: Command) -> None:
+def _log_line(line: bytes | Cut, server: Command) -> None:
     data = line.head if isinstance(line, Cut) else line
     words = quoted(data.decode("utf-8", "replace"), LOGGED, server.secrets)
     if words:
@@ -115,28 +115,29 @@ def _say(line: bytes | Cut, server: Command) -> None:
 
 
 async def _end(process: asyncio.subprocess.Process, tasks: list["asyncio.Task[None]"]) -> None:
-    """As the specification has it: its input ends, and it has a while to leave by itself."""
+    """As specified: closes the child's input first, and gives it some time to exit by itself."""
     assert process.stdin
     assert process.stdout
     process.stdin.close()
-    if not await _left(process):
+    if not await _has_exited(process):
         _signal(process, signal.SIGTERM)
-        await _left(process)
-    _signal(process, signal.SIGKILL)  # also what it has started and left behind
-    await _left(process)
+        await _has_exited(process)
+    _signal(process, signal.SIGKILL)  # also processes that it has started and left behind
+    await _has_exited(process)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     with suppress(OSError):
         await process.stdin.wait_closed()
-    with suppress(TimeoutError):  # what was said and never read: the pipe closes at its end
+    with suppress(TimeoutError):  # reads the rest of the output, as the pipe closes at its end
         async with asyncio.timeout(PATIENCE):
             while await process.stdout.read(READ):
                 pass
 
 
-async def _left(process: asyncio.subprocess.Process) -> bool:
-    """Whether it has ended in time. `process.wait` would also wait for its pipes, which others may hold open."""
+async def _has_exited(process: asyncio.subprocess.Process) -> bool:
+    """Whether the child exits in time. `process.wait` would also wait for its pipes, which other processes may hold
+    open."""
     deadline = asyncio.get_running_loop().time() + PATIENCE
     while process.returncode is None and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110
         await asyncio.sleep(0.01)

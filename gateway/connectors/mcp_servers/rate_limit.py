@@ -1,4 +1,4 @@
-"""How much a server may say: one that floods us is listened to more slowly, and none of the others waits for it."""
+"""Limits how much a server may send: one that floods us is read more slowly, and no other server waits for it."""
 
 import asyncio
 import time
@@ -10,12 +10,12 @@ from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCRequest
 
 AT_ONCE, EACH_SECOND = 2_000, 300  # messages
-REQUEST = 50  # messages that a question to us counts as: each of them holds something open until it is answered
-ANSWER = 10  # messages that a server may say for each that it was sent
+REQUEST = 50  # messages that a request to us counts as, as each request holds something open until it is answered
+ANSWER = 10  # messages that a server may send for each that it was sent
 
 
 class Pace:
-    """Lets so many messages pass at once, and then so many each second."""
+    """A token bucket: AT_ONCE messages may pass at once, and then EACH_SECOND."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -27,7 +27,7 @@ class Pace:
         self._at = now
 
     async def spend(self, count: float) -> None:
-        """Returns when so many may pass."""
+        """Returns when `count` messages may pass."""
         self.earn(-count)
         if self._left < 0:
             await asyncio.sleep(-self._left / EACH_SECOND)
@@ -35,7 +35,7 @@ class Pace:
 
 @asynccontextmanager
 async def paced(streams: AbstractAsyncContextManager[tuple[Any, Any]]) -> AsyncIterator[tuple[Any, Any]]:
-    """The same streams, read no faster than a server may speak."""
+    """The same streams, read no faster than the limit allows."""
     async with streams as (received, sent):
         pace = Pace()
         yield _Received(received, pace), _Sent(sent, pace)

@@ -1,5 +1,5 @@
-"""Keeps the tool lists fresh: at the start, when a server says that its tools have changed, when there are other
-servers, and now and then."""
+"""Keeps the tool lists fresh: reads them at the start, when a server announces a change, when a server is added or
+reconfigured, and at regular intervals."""
 
 import asyncio
 import logging
@@ -23,31 +23,31 @@ from gateway.upstreams.errors import UpstreamError, UpstreamTooLarge
 T = TypeVar("T")
 
 EVERY_SECONDS = 300.0
-LOOK_SECONDS = 1.0  # at which it is looked whether there are other servers, and whose tools have changed
-ASK_SECONDS = 40.0  # for a server to be connected to, and to say what it can do
+LOOK_SECONDS = 1.0  # between two checks for new servers and announced changes
+ASK_SECONDS = 40.0  # to connect to a server and read its tool list
 
 logger = logging.getLogger(__name__)
 
 
 class Refreshing:
-    """A task of the loop that starts it, and one for each server that is being asked: none waits for another."""
+    """A task on the loop that starts it, and one task for each server being queried, so that none waits for another."""
 
     def __init__(self, sessions: Sessions, every: float = EVERY_SECONDS, patience: float = ASK_SECONDS) -> None:
         self.sessions, self.every, self.patience = sessions, every, patience
         self._task: asyncio.Task[None] | None = None
         self._known: tuple[Server, ...] = ()
-        self._asking: dict[Server, asyncio.Task[None]] = {}
-        self._again: set[Server] = set()  # to be asked once more as soon as they can be
-        self._changed: set[Server] = set()  # those that say so, and have not been asked since
-        self._too_large: set[Server] = set()  # whose list was, and cost much to read
+        self._queries: dict[Server, asyncio.Task[None]] = {}
+        self._due_again: set[Server] = set()  # to be queried again as soon as possible
+        self._changed: set[Server] = set()  # announced a change, and not queried since
+        self._too_large: set[Server] = set()  # their last list was too large, and expensive to read
 
     async def start(self) -> None:
-        """Returns at once: a server may take a while to answer, and until then offers what it had last."""
+        """Returns at once: until a server answers, the tools that were stored last are offered."""
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """Ends the task, all connections, and all children."""
-        tasks = [*self._asking.values(), *([self._task] if self._task else [])]
+        """Ends all tasks, connections and child processes."""
+        tasks = [*self._queries.values(), *([self._task] if self._task else [])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -55,9 +55,9 @@ class Refreshing:
         await self.sessions.close()
 
     async def refresh(self) -> None:
-        """Asks every server for its tools. One that does not answer, or answers nonsense, keeps those that it had."""
-        await self._look(everyone=True)
-        await asyncio.gather(*self._asking.values(), return_exceptions=True)
+        """Queries every server for its tools. A server that does not answer, or answers nonsense, keeps its tools."""
+        await self._check(everyone=True)
+        await asyncio.gather(*self._queries.values(), return_exceptions=True)
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -66,11 +66,11 @@ class Refreshing:
             everyone = loop.time() >= due_at
             if everyone:
                 due_at = loop.time() + self.every
-            await self._look(everyone=everyone)
+            await self._check(everyone=everyone)
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def _look(self, *, everyone: bool) -> None:
-        """Asks those servers that are new, have been changed or say that their tools have, or all."""
+    async def _check(self, *, everyone: bool) -> None:
+        """Queries the servers that are new, were reconfigured or announced a change; with `everyone`, all servers."""
         try:
             servers = await run_sync(registry.servers)
         except (ImproperlyConfigured, DatabaseError) as error:
@@ -79,29 +79,28 @@ class Refreshing:
             return
         if everyone or servers != self._known:
             await self.sessions.retain(servers)
-        for gone in self._asking.keys() - set(servers):
-            self._asking[gone].cancel()
-        changed = self._due_to_change({*servers})
-        due = {*servers} if everyone else ({*servers} - {*self._known}) | (self._again & {*servers}) | changed
+        for gone in self._queries.keys() - set(servers):
+            self._queries[gone].cancel()
+        changed = self._due_by_announcement({*servers})
+        due = {*servers} if everyone else ({*servers} - {*self._known}) | (self._due_again & {*servers}) | changed
         self._changed -= due
-        self._known, self._again = servers, due & self._asking.keys()
-        for server in due - self._asking.keys():
-            self._asking[server] = task = asyncio.create_task(self._ask(server))
-            task.add_done_callback(partial(self._asked, server))
+        self._known, self._due_again = servers, due & self._queries.keys()
+        for server in due - self._queries.keys():
+            self._queries[server] = task = asyncio.create_task(self._query(server))
+            task.add_done_callback(partial(self._query_done, server))
 
-    def _due_to_change(self, servers: set[Server]) -> set[Server]:
-        """Those that say that their tools have changed; of one whose list was too large, that waits for the next look
-        at everyone."""
+    def _due_by_announcement(self, servers: set[Server]) -> set[Server]:
+        """The servers that announced a change. One whose list was too large waits until everyone is queried again."""
         self._too_large &= servers
         self._changed = (self._changed | self.sessions.changed()) & servers
         return self._changed - self._too_large
 
-    def _asked(self, server: Server, task: asyncio.Task[None]) -> None:
-        self._asking.pop(server, None)
+    def _query_done(self, server: Server, task: asyncio.Task[None]) -> None:
+        self._queries.pop(server, None)
         if not task.cancelled() and (error := task.exception()):
             logger.error("MCP server's tools not read", extra={"server": server.name}, exc_info=error)
 
-    async def _ask(self, server: Server) -> None:
+    async def _query(self, server: Server) -> None:
         self._too_large.discard(server)
         try:
             async with asyncio.timeout(self.patience):
@@ -109,18 +108,18 @@ class Refreshing:
         except (UpstreamError, TimeoutError) as error:
             if isinstance(error, UpstreamTooLarge):
                 self._too_large.add(server)
-            said = error.message if isinstance(error, UpstreamError) else errors.too_slow(server).message
-            logger.warning("MCP server's tools not read", extra={"server": server.name, "error": said})
-            await self._write(server, _note, said)
+            message = error.message if isinstance(error, UpstreamError) else errors.too_slow(server).message
+            logger.warning("MCP server's tools not read", extra={"server": server.name, "error": message})
+            await self._write(server, _store_failure, message)
         else:
-            await self._write(server, _keep, documents)
+            await self._write(server, _store_tools, documents)
 
     async def _write(self, server: Server, write: Callable[[str, T], None], what: T) -> None:
         try:
             await run_sync(write, server.name, what)
         except DatabaseError as error:
             logger.warning("MCP server's tools not stored", extra={"server": server.name, "error": str(error)})
-            self._again.add(server)
+            self._due_again.add(server)
 
 
 def _documents(listed: list[types.Tool]) -> list[dict[str, object]]:
@@ -128,16 +127,16 @@ def _documents(listed: list[types.Tool]) -> list[dict[str, object]]:
     return documents
 
 
-def _keep(server: str, documents: list[dict[str, object]]) -> None:
-    """Nothing is written where nothing has changed: a change makes all processes look."""
+def _store_tools(server: str, documents: list[dict[str, object]]) -> None:
+    """Writes only changes, as every write makes all processes reload."""
     last = ToolList.objects.filter(server=server).first()
     if last is None or last.tools != documents or last.failure:
         ToolList.objects.update_or_create(server=server, defaults={"tools": documents, "failure": ""})
         logger.info("MCP server's tools changed", extra={"server": server, "tools": len(documents)})
 
 
-def _note(server: str, failure: str) -> None:
-    """For staff to see; the tools stay as they were."""
+def _store_failure(server: str, failure: str) -> None:
+    """Stores the failure for staff to see. The tools stay as they were."""
     last = ToolList.objects.filter(server=server).first()
     if last is None or last.failure != failure:
         ToolList.objects.update_or_create(server=server, defaults={"failure": failure})

@@ -1,4 +1,4 @@
-"""The servers and their tools as this process knows them: read once, and again when something has changed."""
+"""The servers and their tools as this process knows them: cached until something changes."""
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """What the database has: the addresses of the admin, and the last tool list of each server."""
+    """What the database holds: the addresses from the admin, and the last tool list of each server."""
 
     addresses: tuple[Address, ...]
     tools: Mapping[str, Sequence[Mapping[str, Any]]]
@@ -39,27 +39,28 @@ _stored: Live[Stored] = Live(_load)
 
 
 def servers() -> tuple[Server, ...]:
-    """All of them, by name. One of the file goes before one of the admin. Blocks. Raises ImproperlyConfigured."""
+    """All servers, sorted by name. A server in the file wins over one of the same name in the admin. Blocks. Raises
+    ImproperlyConfigured."""
     return _servers(from_file(settings.MCP_SERVERS_FILE), _stored.get())
 
 
 def operations() -> tuple[Operation, ...]:
-    """What can be called of them: the same objects for as long as nothing has changed. Of a server that is away, what
-    it had last; and of a file that has become odd, what it said before. Blocks. Raises ImproperlyConfigured for a file
-    that is odd from the start."""
+    """The tools of all servers as operations: the identical objects until something changes. A server that is away
+    keeps its last tools, and a file that has become invalid its last valid content. Blocks. Raises
+    ImproperlyConfigured for a file that is invalid from the start."""
     return _operations(_last_good(settings.MCP_SERVERS_FILE), _stored.fresh())
 
 
-_good: dict[str, tuple[Server, ...]] = {}  # what each file said last
+_last_valid: dict[str, tuple[Server, ...]] = {}  # last valid content of each file
 
 
 def _last_good(path: str) -> tuple[Server, ...]:
     try:
-        _good[path] = from_file(path)
-    except ImproperlyConfigured:  # `servers`, which is asked regularly, says so
-        if path not in _good:
+        _last_valid[path] = from_file(path)
+    except ImproperlyConfigured:  # `servers`, which is called regularly, reports it
+        if path not in _last_valid:
             raise
-    return _good[path]
+    return _last_valid[path]
 
 
 @lru_cache(maxsize=4)
@@ -81,15 +82,15 @@ def _operations(of_file: tuple[Server, ...], stored: Stored) -> tuple[Operation,
 
 
 def _operations_of(server: Server, stored: Stored, taken: Collection[str]) -> tuple[Operation, ...]:
-    """None where the list that is kept cannot be read: what one server has said costs no other its tools."""
+    """Empty if the stored list cannot be read, so that one server's bad list does not cost the others their tools."""
     try:
         return tools.operations(server, stored.tools.get(server.name, ()), taken)
     except (AttributeError, RecursionError, TypeError, ValueError) as error:
-        kind = type(error).__name__  # its words may repeat what a stranger has sent
+        kind = type(error).__name__  # the message may repeat what the server has sent
         logger.warning("MCP server's tools cannot be offered", extra={"server": server.name, "error": kind})
         return ()
 
 
 def _is_ours(operation: Operation) -> bool:
-    """Whether it is one of an earlier time, whose name may be used again."""
+    """Whether the catalogue has it from an earlier load of this connector, so that its name may be used again."""
     return operation.fetch.__module__ == tools.__name__

@@ -1,4 +1,4 @@
-"""Words of strangers, made harmless to whoever reads them: what cannot be seen is taken out."""
+"""Makes texts from other servers harmless to their readers: removes what cannot be seen."""
 
 import re
 import unicodedata
@@ -10,12 +10,12 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})  # controls, marks of direction, zero widths, tags
 _BLANKS = re.compile(r"\s+")
 MASK = "•••"
-LOOKED_AT = 20  # times the characters that are kept: how long the words are, strangers decide
+LOOKED_AT = 20  # times `most`: a text of any length may come, and only this much of it is processed
 
 
 def cleaned(words: str, most: int, secrets: Iterable[str] = ()) -> str:
-    """At most so many characters, in one line, without what a terminal or a model would read and a person not see.
-    Whatever of `secrets` they repeat is masked."""
+    """At most `most` characters in one line, without what a terminal or a model would read but a person would not see.
+    Any of `secrets` in it is masked."""
     for secret in secrets:
         words = words.replace(secret, MASK)
     looked_at = words[: most * LOOKED_AT]
@@ -25,12 +25,13 @@ def cleaned(words: str, most: int, secrets: Iterable[str] = ()) -> str:
 
 
 def hides(text: str) -> bool:
-    """Whether it holds what a person would not see."""
+    """Whether the text holds characters that a person would not see."""
     return any(unicodedata.category(character) in _INVISIBLE for character in text)
 
 
 def quoted(words: str, most: int, secrets: Iterable[str]) -> str:
-    """The same of what a server says at run time, which may hold what its data holds: door codes, passwords."""
+    """As `cleaned`, for messages at run time. They may repeat secrets of the server's data, such as door codes and
+    passwords, which are masked too."""
     return cleaned(redact_text(words)[0], most, secrets)
 
 
@@ -38,5 +39,5 @@ def _visible(character: str) -> str:
     if character.isspace():
         return " "
     hidden = unicodedata.category(character) in _INVISIBLE or "\U000e0100" <= character <= "\U000e01ef"
-    hidden = hidden or character == "\ufffd"  # in the place of what could not even be kept
+    hidden = hidden or character == "\ufffd"  # stands for what could not be decoded or stored
     return "" if hidden else character

@@ -1,5 +1,8 @@
-"""Sessions with the servers, one for each, on a loop of their own: calls come from loops that live for years and from
-such that live for one call, and large messages are taken apart beside the loop that serves the doors."""
+"""Sessions with the servers: one per server, all on an event loop of their own.
+
+A session cannot belong to a caller's loop: some of these loops live for one call only. A separate loop also keeps the
+parsing of large messages away from the loop that serves the transports.
+"""
 
 import asyncio
 import atexit
@@ -27,13 +30,15 @@ from gateway.dispatch.progress import Heard
 from gateway.upstreams.errors import UpstreamCredentials, UpstreamError
 
 T = TypeVar("T")
-MOST_PROGRESS = 2.0**53  # NaN and infinity are none, and JSON has neither
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds after a connection that did not last
+MOST_PROGRESS = 2.0**53  # the bound also excludes NaN and infinity, which JSON does not have
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds to wait before reconnecting
 
 
 class Session:
-    """With one server: a connection that is opened at the first need, and again after it has ended. All of it is called
-    on one loop."""
+    """A session with one server. It connects at the first request, and again after a connection has ended.
+
+    All methods must be called on the same event loop.
+    """
 
     def __init__(
         self,
@@ -44,48 +49,49 @@ class Session:
     ) -> None:
         self.server, self._transports, self._changed, self._clock = server, transports, changed, clock
         self._connection: Connection | None = None
-        self._failures = 0  # connections that ended since the last answer
+        self._failures = 0  # connections that ended since the last result
         self._not_before = 0.0
-        self._failure: UpstreamError | None = None  # of the connection before
+        self._failure: UpstreamError | None = None  # error of the previous connection
 
     async def call(
         self, tool: str, arguments: dict[str, Any], progress: ProgressFnT | None = None
     ) -> types.CallToolResult:
         """Raises UpstreamError."""
-        return await self._asked(lambda connection: connection.call(tool, arguments, progress))
+        return await self._result_of(lambda connection: connection.call(tool, arguments, progress))
 
     async def tools(self) -> list[types.Tool]:
         """Raises UpstreamError."""
-        return await self._asked(lambda connection: connection.tools())
+        return await self._result_of(lambda connection: connection.tools())
 
     async def close(self) -> None:
         if self._connection is not None:
             await self._connection.close()
 
-    async def _asked(self, question: Callable[[Connection], Awaitable[T]]) -> T:
+    async def _result_of(self, request: Callable[[Connection], Awaitable[T]]) -> T:
         try:
-            answer = await self._once_more_if_forgotten(question)
+            answer = await self._retry_if_session_unknown(request)
         except (MCPError, ValidationError) as error:
             raise errors.refused(self.server, error) from None
         self._failures = 0
         return answer
 
-    async def _once_more_if_forgotten(self, question: Callable[[Connection], Awaitable[T]]) -> T:
-        """A server that has forgotten the session has not done what was asked."""
+    async def _retry_if_session_unknown(self, request: Callable[[Connection], Awaitable[T]]) -> T:
+        """Repeats the request on a new connection if the server no longer knows the session. That is safe: such a
+        server has not run the request."""
         connection = self._connected()
         try:
-            return await question(connection)
+            return await request(connection)
         except MCPError as error:
             if error.code != FORGOTTEN:
                 raise
         if connection is self._connection:
             self._connection = None
             await connection.close()
-        return await question(self._connected())
+        return await request(self._connected())
 
     def _connected(self) -> Connection:
-        """The connection, or a new one in the place of one that has ended. Raises UpstreamError during the pause
-        after several that have: the first is followed at once."""
+        """The connection, or a new one if it has ended. After one failure it reconnects at once; after several in a
+        row it waits, and raises UpstreamError meanwhile."""
         if self._connection is not None and self._connection.is_over:
             self._failure, self._connection = self._connection.failure, None
             self._failures += 1
@@ -103,7 +109,7 @@ def _pause(failures: int) -> float:
 
 
 class Sessions:
-    """Those of this process. Can be called from any loop."""
+    """All sessions of this process. Its methods can be called from any event loop."""
 
     def __init__(self, transports: Transports = network.transport) -> None:
         self.transports = transports
@@ -113,7 +119,7 @@ class Sessions:
         self._lock = threading.Lock()
 
     def changed(self) -> set[Server]:
-        """Those that have said, since this was last asked, that their tools have changed."""
+        """The servers that announced a change of their tools since the previous call of this method."""
         with self._lock:
             changed, self._changed = self._changed, set()
         return changed
@@ -121,9 +127,9 @@ class Sessions:
     async def call(
         self, server: Server, tool: str, arguments: dict[str, Any], heard: Heard | None = None
     ) -> types.CallToolResult:
-        """What the tool answers, also an error. `heard` is told on this loop how far it is. Cancelling it cancels the
-        request. Raises UpstreamError."""
-        progress = _passed_on(server, heard, asyncio.get_running_loop()) if heard else None
+        """The tool's result, which may be an error. `heard` is called on the caller's loop with each progress
+        notification. Cancelling the call cancels the request. Raises UpstreamError."""
+        progress = _progress_relay(server, heard, asyncio.get_running_loop()) if heard else None
         return await asyncio.wrap_future(self._submit(self._call(server, tool, arguments, progress)))
 
     async def tools(self, server: Server) -> list[types.Tool]:
@@ -131,11 +137,11 @@ class Sessions:
         return await asyncio.wrap_future(self._submit(self._tools(server)))
 
     async def retain(self, servers: Collection[Server]) -> None:
-        """Ends the sessions with all others."""
+        """Closes the sessions with all other servers."""
         await asyncio.wrap_future(self._submit(self._retain(servers)))
 
     async def close(self) -> None:
-        """Ends all connections and children. What is called afterwards begins anew."""
+        """Closes all connections and ends all child processes. A later call opens a new connection."""
         await self.retain(())
 
     def close_at_exit(self) -> None:
@@ -153,7 +159,7 @@ class Sessions:
         return await (await self._session(server)).tools()
 
     async def _session(self, server: Server) -> Session:
-        """The server's; one that is configured otherwise now is ended."""
+        """The server's session. It is replaced, and the old one closed, if the server's configuration has changed."""
         session = self._sessions.get(server.name)
         if session is None or session.server != server:
             self._sessions[server.name] = Session(server, self.transports, partial(self._note_change, server))
@@ -185,17 +191,18 @@ class Sessions:
             return self._loop
 
 
-def _passed_on(server: Server, heard: Heard, loop: asyncio.AbstractEventLoop) -> ProgressFnT:
-    """From the sessions' loop to the call's, cleaned. What is no progress of anything is left out."""
+def _progress_relay(server: Server, heard: Heard, loop: asyncio.AbstractEventLoop) -> ProgressFnT:
+    """A callback for the sessions' loop that passes progress on to the call's loop, with a cleaned message. It drops
+    notifications whose progress is not a valid number."""
 
-    async def passed_on(progress: float, total: float | None, message: str | None) -> None:
+    async def relay(progress: float, total: float | None, message: str | None) -> None:
         if not _is_number(progress):
             return
         words = quoted(message, QUOTED, server.secrets) if message else None
-        with suppress(RuntimeError):  # the call is over, and its loop with it
+        with suppress(RuntimeError):  # the call is over and its loop closed
             loop.call_soon_threadsafe(heard, progress, total if _is_number(total) else None, words or None)
 
-    return passed_on
+    return relay
 
 
 def _is_number(value: float | None) -> bool:

@@ -1,4 +1,4 @@
-"""A server's tool list: all of its pages, and no more than anybody could use."""
+"""Reads all pages of a server's tool list, up to limits."""
 
 import mcp.types as types
 from mcp import Client
@@ -11,10 +11,10 @@ LARGEST = 8 * 2**20  # bytes of all tools as JSON
 
 
 async def listed(client: Client, server: Server) -> list[types.Tool]:
-    """All pages; it ends where a cursor comes again, as what follows is known. Raises UpstreamTooLarge, MCPError,
-    ValidationError."""
+    """The tools of all pages. Paging also ends at a repeated cursor, whose page was already read. Raises
+    UpstreamTooLarge, MCPError, ValidationError."""
     tools: list[types.Tool] = []
-    asked: set[str | None] = {None}
+    seen: set[str | None] = {None}
     size, cursor = 0, None
     for _ in range(MOST_PAGES):
         page = await client.list_tools(cursor=cursor)
@@ -23,7 +23,7 @@ async def listed(client: Client, server: Server) -> list[types.Tool]:
         if len(tools) > MOST_TOOLS or size > LARGEST:
             break
         cursor = page.next_cursor
-        if cursor in asked:
+        if cursor in seen:
             return tools
-        asked.add(cursor)
+        seen.add(cursor)
     raise errors.list_too_large(server, MOST_TOOLS, MOST_PAGES, LARGEST)

@@ -1,4 +1,4 @@
-"""Lines of a child's output, of which none grows without bound."""
+"""Reads a child's output as lines of bounded length, and the messages in them."""
 
 import json
 import re
@@ -14,27 +14,28 @@ from context_protection.core import json_limits
 
 LARGEST = 64 * 2**20  # bytes of a message
 DEEPEST = 198  # levels of a structured content: the SDK's parser takes 200, and the message and its result are two
-# Our own codes: of what came and was not read, of a session that the server no longer knows, of a private address, of
-# credentials that are missing or not taken, of a token that cannot be had now, and of a message of too many levels.
+# Our own error codes: a message too large to read, a session that the server no longer knows, an address that is not
+# allowed, credentials that are missing or rejected, a token that cannot be fetched now, and too many levels.
 TOO_LARGE, FORGOTTEN, NOT_CONNECTED_TO, NOT_LET_IN, NO_TOKEN = -32098, -32097, -32096, -32095, -32094
 TOO_DEEP = -32093
-ENDS = 200  # bytes of a line that was too long, from its beginning and from its end
+ENDS = 200  # bytes that are stored of a line that is too long, from its beginning and from its end
 _OUTCOME = re.compile(rb'"(?:result|error)"')
-_HALVES = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 _ID_FIRST = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+)')
 _ID_LAST = re.compile(rb'"id"\s*:\s*(\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What is left of a line that was longer than is read."""
+    """The beginning and the end of a line that is too long to be read."""
 
     head: bytes
     tail: bytes
 
 
 class Lines:
-    """Divides a stream into lines of at most `most` bytes; of a longer one its `ends` are kept."""
+    """Divides a stream into lines of at most `most` bytes. A longer line becomes a `Cut`, with `ends` bytes of each
+    end."""
 
     def __init__(self, most: int, ends: int = ENDS) -> None:
         self.most, self.ends = most, ends
@@ -51,11 +52,11 @@ class Lines:
 
     @property
     def has_no_end(self) -> bool:
-        """What is read now was too long long ago."""
+        """Whether the current line is already more than twice as long as is read."""
         return self._size > 2 * self.most
 
     def rest(self) -> Iterator[bytes | Cut]:
-        """What had no end."""
+        """The last line, if the stream ended without a newline."""
         if self._size:
             yield self._finished()
 
@@ -75,12 +76,12 @@ class Lines:
 
 
 def message_of(line: bytes | Cut) -> SessionMessage | None:
-    """The message that a line holds; of one that was too long, the refusal of the request that it answered, if it says
-    at its beginning or end which that is; so too of one that cannot be read. None for a line that is none: a server
-    should not print, but some do."""
+    """The message in a line. For a response that is too long or cannot be read: an error response to the same request,
+    if the line's beginning or end shows the request's id. None for any other line: servers should not print to stdout,
+    but some do."""
     if isinstance(line, Cut):
-        return _refusal(line, TOO_LARGE, "too large")
-    return _read(line) or _read(_mended(line)) or _unreadable(line)
+        return _error_response(line, TOO_LARGE, "too large")
+    return _read(line) or _read(_without_lone_surrogates(line)) or _unreadable(line)
 
 
 def _read(line: bytes) -> SessionMessage | None:
@@ -93,21 +94,22 @@ def _read(line: bytes) -> SessionMessage | None:
 def _unreadable(line: bytes) -> SessionMessage | None:
     ends = Cut(line[:ENDS], line[-ENDS:])
     if json_limits.is_deeper(line, DEEPEST + 2):
-        return _refusal(ends, TOO_DEEP, "too deep")
-    return _refusal(ends, PARSE_ERROR, "unreadable")
+        return _error_response(ends, TOO_DEEP, "too deep")
+    return _error_response(ends, PARSE_ERROR, "unreadable")
 
 
-def _mended(line: bytes) -> bytes:
-    """With a mark in the place of each half of a character: servers that shorten texts leave such behind."""
+def _without_lone_surrogates(line: bytes) -> bytes:
+    """The line with a replacement character for each lone surrogate, which servers leave behind when they truncate
+    texts."""
     text = line.decode("utf-8", "replace")
     with suppress(ValueError, RecursionError):
         text = json.dumps(json.loads(text), ensure_ascii=False)
-    return _HALVES.sub("\ufffd", text).encode()
+    return _LONE_SURROGATES.sub("\ufffd", text).encode()
 
 
-def _refusal(line: Cut, code: int, message: str) -> SessionMessage | None:
+def _error_response(line: Cut, code: int, message: str) -> SessionMessage | None:
     if b'"method"' in _OUTCOME.split(line.head)[0]:
-        return None  # it answers nothing
+        return None  # a request or notification of the server, not a response
     found = _ID_FIRST.match(line.head) or _ID_LAST.search(line.tail)
     if found is None:
         return None

@@ -1,1 +1,1 @@
-"""NSIP Search: the public database of the National Sheep Improvement Program, by its own client (N-FR-010)."""
+"""NSIP Search: the public database of the National Sheep Improvement Program, through its own client (N-FR-010)."""

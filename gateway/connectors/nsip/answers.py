@@ -1,16 +1,16 @@
-"""Whether what NSIP answered with status 200 is an answer: it names what it is about, and has what was asked for.
+"""Whether a response of NSIP with status 200 is an answer: it names its subject and has the requested data.
 
-Upstream answers errors, and questions that it does not understand, with 200 as well.
+Upstream also responds with 200 to errors, and to requests that it does not understand.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-DEEPEST = 60  # objects and lists in one another: a pedigree of twenty-five generations has fewer
+DEEPEST = 60  # levels of nesting; a pedigree of twenty-five generations has fewer
 
 
 def is_one(method: str, body: Any, value: Any) -> bool:
-    """`body` as upstream sent it, `value` as the client's `method` read it."""
+    """`body`: as upstream sent it; `value`: as the client's `method` read it."""
     return _IS_ONE[method](body, value)
 
 
@@ -35,7 +35,7 @@ def _is_animal(body: Any, value: Any) -> bool:
 
 
 def _is_lineage(body: Any, value: Any) -> bool:
-    """Of ancestors, some may be unknown."""
+    """Some ancestors may be unknown."""
     ancestors = (each for generation in value.generations for each in generation)
     known = value.subject is not None and _is_name(value.subject.lpn_id)
     return known and all(each.lpn_id is None or isinstance(each.lpn_id, str) for each in ancestors)

@@ -1,7 +1,7 @@
-"""The official client without its I/O: it says what it would ask, and reads what was answered; we ask, on the loop.
+"""The official client without its I/O: it builds requests and reads responses; we send the requests, on the event loop.
 
-What is sent, what is valid and how answers are read stays the client's. It would block on `requests`, and is never
-given a connection.
+The client still decides what is sent, what is valid and how responses are read. It never gets a connection, as its own
+I/O would block on `requests`.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ JSON_HEADERS = {**HEADERS, "content-type": "application/json"}  # without it ups
 
 
 class Fetching(Protocol):
-    """What asks an upstream: `gateway.upstreams.upstream.Upstream`."""
+    """Sends requests to an upstream: `gateway.upstreams.upstream.Upstream`."""
 
     async def fetch(self, request: Request, *, keep_seconds: float = 0.0, accept: Accept | None = None) -> Response:
         """Raises UpstreamError, and nothing else."""
@@ -39,7 +39,7 @@ class Fetching(Protocol):
 
 @dataclass(frozen=True)
 class Needed(Exception):
-    """What the client would ask now."""
+    """The request that the client wants to send."""
 
     method: str
     endpoint: str
@@ -47,8 +47,8 @@ class Needed(Exception):
     body: Any = None
 
     def request(self, base_url: str) -> Request:
-        """The same for the same question, in whatever order its parameters were given (N-FR-009). Nothing that NSIP is
-        asked changes anything there."""
+        """Equal queries give equal requests, in whatever order their parameters were given (N-FR-009). All requests are
+        repeatable, as none changes anything at NSIP."""
         query = urlencode(sorted((name, _written(value)) for name, value in self.params.items() if value is not None))
         return Request(
             self.method,
@@ -67,10 +67,10 @@ _UNANSWERED: Any = object()
 
 
 class Replaying(NSIPClient):
-    """A client for one question: raises Needed, or reads the answer."""
+    """A client for one request: raises Needed, or reads the given answer."""
 
     def __init__(self, answer: Any = _UNANSWERED) -> None:
-        self._answer = answer  # and no session, which the client's own would open
+        self._answer = answer  # without super().__init__(), which would open a session
 
     def _make_request(
         self,
@@ -87,7 +87,7 @@ class Replaying(NSIPClient):
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[T]):
-    """What the client made of an answer. `note` is what `meta` should say of it; `as_of` and `fresh_until` as of
+    """An answer as the client read it. `note`: what `meta` should say about it. `as_of` and `fresh_until`: as in
     Response."""
 
     value: T
@@ -107,7 +107,7 @@ class Profile:
 
 
 class Nsip:
-    """NSIP Search. `keep_seconds` says for how long the answer to a method of the client's may be given again."""
+    """NSIP Search. `keep_seconds` says for how long the answer of a client method may be cached."""
 
     def __init__(self, upstream: Fetching, base_url: str, keep_seconds: Callable[[str], float]) -> None:
         self._upstream, self._base_url, self._keep_seconds = upstream, base_url, keep_seconds
@@ -115,26 +115,26 @@ class Nsip:
     async def ask(
         self, method: Callable[Concatenate[NSIPClient, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> Answer[T]:
-        """What `method` of the client returns. Raises UpstreamError, whose `value` is the method's name."""
+        """What the client's `method` returns. Raises UpstreamError, whose `value` is the method's name."""
         name = method.__name__
         try:
-            return await self._asked(method, *args, **kwargs)
+            return await self._fetched(method, *args, **kwargs)
         except UpstreamError as error:
             raise replace(error, parameter="method", value=name, suggestion=error.suggestion or _SUGGESTION) from None
 
     async def profile(self, lpn_id: str) -> Answer[Profile]:
-        """The client's search_by_lpn: details, lineage and progeny, asked for at once."""
-        asked = await asyncio.gather(
+        """The client's search_by_lpn: details, lineage and progeny, requested concurrently."""
+        outcomes = await asyncio.gather(
             self.ask(NSIPClient.get_animal_details, lpn_id),
             self.ask(NSIPClient.get_lineage, lpn_id),
             self.ask(NSIPClient.get_progeny, lpn_id),
-            return_exceptions=True,  # each is waited for: the one that a breaker lets through says whether all is well
+            return_exceptions=True,  # wait for each: the one that a circuit breaker lets through is its probe
         )
-        found = [_had(each) for each in asked]
+        found = [_result(each) for each in outcomes]
         oldest = min(found, key=lambda answer: answer.fresh_until)
         return oldest.with_value(Profile(*(answer.value for answer in found)))
 
-    async def _asked(
+    async def _fetched(
         self, method: Callable[Concatenate[NSIPClient, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> Answer[T]:
         request = _needed(method, *args, **kwargs).request(self._base_url)
@@ -148,14 +148,14 @@ class Nsip:
         return Answer(value, response.as_of, response.fresh_until, response.note(kept=False))
 
 
-def _had(outcome: Answer[Any] | BaseException) -> Answer[Any]:
+def _result(outcome: Answer[Any] | BaseException) -> Answer[Any]:
     if isinstance(outcome, BaseException):
         raise outcome
     return outcome
 
 
 _SUGGESTION = "Try again later; NSIP may not be available."
-# What reading an answer of another shape ends with, in the client's code as in ours.
+# Errors that an answer of another shape causes, in the client's code and in ours.
 _UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
@@ -168,7 +168,7 @@ def _needed(method: Callable[Concatenate[NSIPClient, P], object], *args: P.args,
 
 
 def _read(response: Response, method: Callable[Concatenate[NSIPClient, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Raises UpstreamGarbled for what is not the data that was asked for, though its status says so."""
+    """Raises UpstreamGarbled if the response is not the requested data, whatever its status says."""
     try:
         body = _body(response)
         value = method(Replaying(body), *args, **kwargs)
@@ -185,6 +185,5 @@ def _read(response: Response, method: Callable[Concatenate[NSIPClient, P], T], *
 
 
 def _body(response: Response) -> Any:
-    """Raises ValueError for what is no JSON, UpstreamGarbled for what is so deep that whoever walks through it would
-    break."""
+    """Raises ValueError for invalid JSON, and UpstreamGarbled for JSON too deeply nested to be traversed."""
     return nesting.loads(response.body, levels=answers.DEEPEST)

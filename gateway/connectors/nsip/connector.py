@@ -1,4 +1,4 @@
-"""NSIP Search as a connector: one upstream for all callers, whose answers they share (N-FR-009)."""
+"""NSIP Search as a connector: one upstream for all callers, who share its answers (N-FR-009)."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ NAME = "nsip"
 
 
 def _operations() -> Sequence[Operation]:
-    """Of the address in NSIP_BASE_URL, which the deployer trusts, wherever it is."""
+    """The operations for the address in NSIP_BASE_URL, which the deployer trusts wherever it is."""
     address = urlsplit(settings.NSIP_BASE_URL)
     upstream = upstreams.register(Upstream(NAME, trusted=frozenset({f"{address.scheme}://{address.netloc}"})))
     return operations(Nsip(upstream, settings.NSIP_BASE_URL, keep_seconds))

@@ -1,4 +1,4 @@
-"""`search_criteria`: by which a search is narrowed. Keys are the client's, or upstream's own."""
+"""`search_criteria`: the filters of a search. Keys are spelled as in the client, or as upstream has them."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -11,13 +11,13 @@ from gateway.connectors.nsip.traits import TRAITS
 
 GENDERS = ("Male", "Female", "Both")
 _NAME = "search_criteria"
-_REFUSED: Any = object()
+_INVALID: Any = object()
 _BOUNDARY = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """`read` gives the value as upstream wants it, or `_REFUSED`."""
+    """`read` returns the value as upstream wants it, or `_INVALID`."""
 
     expected: str
     example: str
@@ -25,11 +25,11 @@ class Criterion:
 
 
 def checked(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The criteria as upstream wants them: {"bornAfter": "2020-01-31"}. Raises InvalidArgument, which names the key."""
+    """The criteria as upstream wants them: {"bornAfter": "2020-01-31"}. Raises InvalidArgument naming the key."""
     wanted = {_key(name, value): _read(name, value) for name, value in given.items() if value is not None}
     after, before = wanted.get("bornAfter"), wanted.get("bornBefore")
     if after and before and after > before:
-        raise _refused("bornAfter", after, f"a date up to bornBefore ({before})", "Exchange bornAfter and bornBefore.")
+        raise _invalid("bornAfter", after, f"a date up to bornBefore ({before})", "Exchange bornAfter and bornBefore.")
     return wanted
 
 
@@ -38,19 +38,19 @@ def _key(name: str, value: Any) -> str:
     if key is None:
         close = nearest(name, CRITERIA)
         suggestion = f"Did you mean {close}?" if close else f"Leave {name[:80]} out."
-        raise _refused(name[:80], value, f"only: {', '.join(CRITERIA)}", suggestion)
+        raise _invalid(name[:80], value, f"only: {', '.join(CRITERIA)}", suggestion)
     return key
 
 
 def _read(name: str, value: Any) -> Any:
     criterion = CRITERIA[_KEYS[name]]
     read = criterion.read(value)
-    if read is _REFUSED:
-        raise _refused(name, value, criterion.expected, f"Set it to {criterion.example}, or leave {name} out.")
+    if read is _INVALID:
+        raise _invalid(name, value, criterion.expected, f"Set it to {criterion.example}, or leave {name} out.")
     return read
 
 
-def _refused(key: str, value: Any, expected: str, suggestion: str) -> InvalidArgument:
+def _invalid(key: str, value: Any, expected: str, suggestion: str) -> InvalidArgument:
     return InvalidArgument(
         f"{_NAME}.{key} must be {expected}." if key in _KEYS else f"{_NAME} has no key {key!r}.",
         reason=f"invalid_{_NAME}",
@@ -61,37 +61,37 @@ def _refused(key: str, value: Any, expected: str, suggestion: str) -> InvalidArg
     )
 
 
-# -- What each of them may be -----------------------------------------------------------------------
+# -- The values of each criterion -------------------------------------------------------------------
 
 
 def _id(value: Any) -> Any:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**31 else _REFUSED
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**31 else _INVALID
 
 
 def _flag(value: Any) -> Any:
-    return value if isinstance(value, bool) else _REFUSED
+    return value if isinstance(value, bool) else _INVALID
 
 
 def _word(value: Any) -> Any:
-    return value.strip() if isinstance(value, str) and 0 < len(value.strip()) <= 64 else _REFUSED
+    return value.strip() if isinstance(value, str) and 0 < len(value.strip()) <= 64 else _INVALID
 
 
 def _gender(value: Any) -> Any:
-    return next((each for each in GENDERS if isinstance(value, str) and each.lower() == value.lower()), _REFUSED)
+    return next((each for each in GENDERS if isinstance(value, str) and each.lower() == value.lower()), _INVALID)
 
 
 def _date(value: Any) -> Any:
     try:
         return date.fromisoformat(value).isoformat()
     except (TypeError, ValueError):
-        return _REFUSED
+        return _INVALID
 
 
 def _ranges(value: Any) -> Any:
     if not isinstance(value, dict) or not value:
-        return _REFUSED
+        return _INVALID
     ranges = {str(name).upper(): bounds for name, bounds in value.items()}
-    return ranges if set(ranges) <= set(TRAITS) and all(map(_is_range, ranges.values())) else _REFUSED
+    return ranges if set(ranges) <= set(TRAITS) and all(map(_is_range, ranges.values())) else _INVALID
 
 
 def _is_range(bounds: Any) -> bool:
@@ -119,10 +119,10 @@ CRITERIA: Mapping[str, Criterion] = {
         _ranges,
     ),
 }
-# Also as the client spells them: born_after.
+# The client's spelling, such as born_after, is accepted too.
 _KEYS = {spelling: key for key in CRITERIA for spelling in (key, _BOUNDARY.sub("_", key).lower())}
 
-# Described, and judged here: a schema's own message would name only search_criteria, and not the key that is wrong.
+# Only described in the schema, and validated here: a schema error would name search_criteria, but not the wrong key.
 PROPERTIES: Mapping[str, Mapping[str, str]] = {
     **{name: {"description": criterion.expected} for name, criterion in CRITERIA.items()},
     "traitRanges": {"description": CRITERIA["traitRanges"].example},

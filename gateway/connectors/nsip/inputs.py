@@ -1,5 +1,5 @@
-"""What callers may ask NSIP for: the schemas of arguments, and what no schema says well. Whatever is wrong is found
-before upstream is asked (N-FR-003)."""
+"""What callers may ask NSIP for: the schemas of arguments, and the checks that a schema does not express well. Wrong
+arguments are found before upstream is called (N-FR-003)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,10 +14,10 @@ Arguments = Mapping[str, Any]
 SHORTEST_LPN = 5
 LPN_EXAMPLE = "6401492020FLE249"
 MOST_PER_PAGE = 100
-SEARCH_PAGE, PROGENY_PAGE = 15, 10  # rows, where the caller does not say: the client's own
+SEARCH_PAGE, PROGENY_PAGE = 15, 10  # rows by default, as in the client
 
 SUMMARIZE: Schema = {"type": "boolean", "default": True, "description": "false: whole, in parts where it is large."}
-QUIET = frozenset({"summarize"})  # `fields` says the same
+QUIET = frozenset({"summarize"})  # hidden, as `fields` does the same
 BREED_ID: Schema = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1, "description": "From nsip_list_breeds."}
 PAGE: Schema = {
     "type": "integer",
@@ -55,13 +55,13 @@ SEARCH: Mapping[str, Schema] = {
 
 
 def form(given: Arguments) -> dict[str, Any]:
-    """What the client's own names for it say of the answer's form, of arguments as they were given."""
+    """The form of the answer (`limit`, `fields`) that the client's own argument names stand for."""
     limit = {"limit": given["page_size"]} if "page_size" in given else {}
     return {**limit, **({"fields": "all"} if given.get("summarize") is False else {})}
 
 
 def lpn(arguments: Arguments, name: str) -> str:
-    """An LPN, or a registration number. Raises InvalidArgument."""
+    """The LPN or registration number in the argument `name`. Raises InvalidArgument."""
     value: str = arguments[name].strip()
     if len(value) >= SHORTEST_LPN and value.isprintable():
         return value
@@ -82,7 +82,7 @@ def first_row(arguments: Arguments) -> int:
 
 
 def search_question(arguments: Arguments) -> dict[str, Any]:
-    """The client's search_animals arguments, but for the page. Raises InvalidArgument."""
+    """The arguments of the client's search_animals, except for the page. Raises InvalidArgument."""
     question = {name: arguments[name] for name in ("breed_id", "reverse") if name in arguments}
     if "sorted_trait" in arguments:
         question["sorted_trait"] = arguments["sorted_trait"].upper()

@@ -1,4 +1,4 @@
-"""A pedigree as data. Upstream writes what it knows of each animal as HTML; the client reads six things of it."""
+"""A pedigree as data. Upstream writes the facts about each animal as HTML, of which the client reads only six."""
 
 import html
 import re
@@ -21,7 +21,7 @@ _READ_AS = {
 
 
 def pedigree(lineage: Lineage) -> dict[str, Any]:
-    """The client's `to_dict()`; an animal of whom upstream says more than the client reads has it under `other`."""
+    """The client's `to_dict()`, with the facts about an animal that the client does not read under `other`."""
     value = asdict(lineage)
     contents = {node["lpnId"]: node.get("content") or "" for node in _nodes(_root(lineage.raw_data))}
     for animal in _animals(value):
@@ -31,12 +31,12 @@ def pedigree(lineage: Lineage) -> dict[str, Any]:
 
 
 def generation_sizes(generations: list[list[Any]]) -> dict[str, int]:
-    """{"1": 2, "2": 4}: how many ancestors are known of each generation, the parents' being the first."""
+    """{"1": 2, "2": 4}: how many ancestors are known in each generation; the parents are the first."""
     return {str(number): len(animals) for number, animals in enumerate(generations, start=1)}
 
 
 def facts(content: str) -> dict[str, str]:
-    """Every line of the HTML, by its name: {"DOB": "2/13/2024"}. One without a name is its own, and has no value."""
+    """Every line of the HTML by its name: {"DOB": "2/13/2024"}. A line without a name is a name without a value."""
     lines = [html.unescape(_TAG.sub("", line)) for line in _BLOCK.split(content)]
     pairs = (line.partition(": ") for line in map(_in_one_line, lines) if line)
     return {name.strip(): value.strip() for name, _, value in pairs}
@@ -62,7 +62,7 @@ def _root(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The nodes that the client takes for animals."""
+    """The nodes that the client reads as animals."""
     if "lpnId" in node:
         yield node
     for child in node.get("children") or ():

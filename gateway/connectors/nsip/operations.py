@@ -22,7 +22,7 @@ from gateway.upstreams.errors import UpstreamError
 Arguments = Mapping[str, Any]
 T = TypeVar("T")
 
-# By which operation a method of the client's is called: ops set for how long answers are kept by operation.
+# The operation that calls each client method: ops set by operation for how long answers are cached.
 OPERATIONS = {
     "get_date_last_updated": "nsip_get_last_update",
     "get_available_breed_groups": "nsip_list_breeds",
@@ -34,11 +34,11 @@ OPERATIONS = {
     "get_progeny": "nsip_get_progeny",
 }
 THRESHOLD = 2000  # tokens, above which a record is summarised (N-FR-005)
-KEPT_SECONDS = 3600  # that an answer is given again (N-FR-009)
+KEPT_SECONDS = 3600  # for which an answer is cached (N-FR-009)
 
 
 def keep_seconds(method: str) -> float:
-    """For how long an answer to that method of the client's may be given again, as ops have set it."""
+    """For how long an answer of that client method may be cached, as ops have set it."""
     return last_policy_for(OPERATIONS[method]).cache_seconds
 
 
@@ -51,8 +51,8 @@ def animal(details: AnimalDetails) -> dict[str, Any]:
     return {**value, "traits": {**found, **also_read}}
 
 
-async def _known(parameter: str, value: str, answer: Awaitable[T]) -> T:
-    """The answer about an animal. Raises NotFound where upstream has none of that name."""
+async def _or_not_found(parameter: str, value: str, answer: Awaitable[T]) -> T:
+    """The answer about an animal. Raises NotFound if upstream does not have the animal."""
     try:
         return await answer
     except UpstreamError as error:
@@ -70,7 +70,7 @@ async def _known(parameter: str, value: str, answer: Awaitable[T]) -> T:
 
 @dataclass(frozen=True)
 class Fetches:
-    """What each operation gives. All of them raise InvalidArgument, NotFound, UpstreamError."""
+    """The `fetch` of each operation. All of them raise InvalidArgument, NotFound, UpstreamError."""
 
     api: Nsip
 
@@ -97,22 +97,22 @@ class Fetches:
 
     async def animal(self, arguments: Arguments, caller: Caller) -> Fetched:
         name = inputs.lpn(arguments, "search_string")
-        answer = await _known("search_string", name, self.api.ask(NSIPClient.get_animal_details, name))
+        answer = await _or_not_found("search_string", name, self.api.ask(NSIPClient.get_animal_details, name))
         return _record_of(answer, animal(answer.value), shapes.ANIMAL)
 
     async def lineage(self, arguments: Arguments, caller: Caller) -> Fetched:
         lpn = inputs.lpn(arguments, "lpn_id")
-        answer = await _known("lpn_id", lpn, self.api.ask(NSIPClient.get_lineage, lpn))
+        answer = await _or_not_found("lpn_id", lpn, self.api.ask(NSIPClient.get_lineage, lpn))
         return _record_of(answer, lineage.pedigree(answer.value), shapes.LINEAGE)
 
     async def progeny(self, arguments: Arguments, caller: Caller) -> Payload:
         lpn = inputs.lpn(arguments, "lpn_id")
         read = sources.progeny(self.api, lpn)
-        return _rows(lambda number: _known("lpn_id", lpn, read(number)), arguments, shapes.OFFSPRING)
+        return _rows(lambda number: _or_not_found("lpn_id", lpn, read(number)), arguments, shapes.OFFSPRING)
 
     async def profile(self, arguments: Arguments, caller: Caller) -> Fetched:
         lpn = inputs.lpn(arguments, "lpn_id")
-        answer = await _known("lpn_id", lpn, self.api.profile(lpn))
+        answer = await _or_not_found("lpn_id", lpn, self.api.profile(lpn))
         found = answer.value
         value = {
             "details": animal(found.details),

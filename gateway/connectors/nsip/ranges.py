@@ -1,4 +1,4 @@
-"""The range of each trait within a breed: upstream writes it as a text for some breeds, as numbers for others."""
+"""The range of each trait within a breed. Upstream writes it as a text for some breeds, and as numbers for others."""
 
 import re
 from collections.abc import Mapping
@@ -10,8 +10,8 @@ _PREFIX = "range"
 
 
 def trait_ranges(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """{"BWT": {"min": -0.891, "max": 1.299}} of {"rangeBWT": "-0.891 - 1.299"} or of itself. What is no range stays
-    as upstream has it."""
+    """{"BWT": {"min": -0.891, "max": 1.299}} from {"rangeBWT": "-0.891 - 1.299"}, or from that form itself. A value
+    that is not a range stays as upstream has it."""
     return {_trait(name): _parsed(value) for name, value in answer.items()}
 
 

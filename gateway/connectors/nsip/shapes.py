@@ -1,7 +1,7 @@
-"""What is known of NSIP's objects: their previews and sections.
+"""What is known about NSIP's objects: their previews and sections.
 
-A preview's names are those of the gateway's specification (LpnId), a whole record's the client's (lpn_id), a search
-row's upstream's (lpnId). Contact data is what the program publishes, for buyers to get in touch: it stays.
+Names in previews are those of the gateway's specification (LpnId), in whole records the client's (lpn_id), and in
+search rows upstream's (lpnId). Contact data stays, as the program publishes it for buyers to get in touch.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +18,7 @@ _READ_BY_CLIENT = {"farmName", "FarmName", "customerName", "ContactName", "phone
 
 
 def contact(raw: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """All of it: what the client reads, under its names, and the rest (flockCode), under upstream's."""
+    """The whole contact: fields that the client reads have its names, others (flockCode) have upstream's."""
     if raw is None:
         return None
     found = AnimalDetails.from_api_response(dict(raw)).contact_info
@@ -89,7 +89,7 @@ PROFILE = Shape(
     sections=tuple(Section(name, (name,)) for name in ("details", "lineage", "progeny")),
 )
 
-SMALL = Shape(name="answer")  # which no preview is needed of
+SMALL = Shape(name="answer")  # needs no preview
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class _Either(Field):
 
 @dataclass(frozen=True)
 class _OfRow(Field):
-    """What is made from several fields of a row."""
+    """A field that is made from several fields of a row."""
 
     make: Callable[[Mapping[str, Any]], Any] = dict
 
@@ -113,7 +113,7 @@ class _OfRow(Field):
 
 
 def _in_short(row: Mapping[str, Any]) -> str:
-    """ "NLW 0.12@84 YSL 6.0@81": of its best traits the value, as it stands, and the accuracy in percent."""
+    """ "NLW 0.12@84 YSL 6.0@81": the best traits, with their values unchanged and their accuracies in percent."""
     best = traits.top(traits.traits_of(row).values())
     return " ".join(f"{trait['name']} {trait['value']}@{trait['accuracy']}" for trait in best)
 

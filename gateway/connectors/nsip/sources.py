@@ -1,4 +1,4 @@
-"""Lists that NSIP gives in pages of at most 100 rows. It does not say which page it sent: we know what we asked for."""
+"""Lists that NSIP sends in pages of at most 100 rows. A response does not name its page; we know which we requested."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,14 +15,14 @@ UPSTREAM_PAGE = 100  # rows of a page, at most
 @dataclass(frozen=True, slots=True)
 class Found:
     rows: Sequence[dict[str, Any]]
-    total: int  # of all pages, 0 where upstream does not say
+    total: int  # of all pages; 0 if upstream does not say
 
 
-Read = Callable[[int], Awaitable[Answer[Found]]]  # the page of that number, from 0
+Read = Callable[[int], Awaitable[Answer[Found]]]  # reads the page of that number, from 0
 
 
 def search(api: Nsip, question: Mapping[str, Any]) -> Read:
-    """Rows as upstream has them; `question` are the client's arguments, but for the page."""
+    """Rows as upstream has them. `question`: the client's arguments, except for the page."""
 
     async def read(number: int) -> Answer[Found]:
         answer = await api.ask(NSIPClient.search_animals, number, UPSTREAM_PAGE, **question)
@@ -44,7 +44,7 @@ def progeny(api: Nsip, lpn_id: str) -> Read:
 
 @dataclass(frozen=True, slots=True)
 class NsipPages:
-    """A list from a row on. `asked_page`: the page, of the caller's own counting, at which it was to begin."""
+    """A list from a row on. `asked_page`: the page at which the caller asked to begin, in the caller's page size."""
 
     read: Read
     first_row: int = 0
@@ -65,7 +65,7 @@ class NsipPages:
         )
 
     def _echo(self, total: int) -> dict[str, int]:
-        """For who counts pages: which one this is, and of how many rows."""
+        """For callers that count pages: the number of this page, and of all rows."""
         return {} if self.asked_page is None else {"page": self.asked_page, "totalCount": total}
 
 

@@ -1,6 +1,6 @@
-"""Estimated breeding values: which there are, and how sure upstream is of each.
+"""Estimated breeding values: which there are, and how reliable each is.
 
-The client's own table knows 13 names, of which upstream has 5 today; upstream says accuracies as 0–1 or as 0–100.
+The client's own table knows 13 names, of which upstream has 5 today. Upstream gives accuracies as 0–1 or as 0–100.
 """
 
 import math
@@ -17,26 +17,26 @@ Trait = dict[str, Any]
 
 
 def traits_of(source: Mapping[str, Any]) -> dict[str, Trait]:
-    """{"BWT": {"name": "BWT", "value": 0.246, "accuracy": 80, "units": None}} of a search row, or of an animal's
-    details, as upstream has them now (`bwt`, `accbwt`) or had them (`Traits`). Accuracies are percent."""
+    """{"BWT": {"name": "BWT", "value": 0.246, "accuracy": 80, "units": None}} from a search row or an animal's details,
+    in upstream's current form (`bwt`, `accbwt`) or its former one (`Traits`). Accuracies are in percent."""
     found = {**_flat(source), **_nested(source)}
     accuracies = [accuracy for _, accuracy in found.values() if accuracy is not None]
     scale = 100 if accuracies and max(accuracies) <= 1 else 1
     return {
         name: {"name": name, "value": value, "accuracy": _percent(accuracy, scale), "units": None}
-        for name, (value, accuracy) in sorted(found.items(), key=lambda each: _place(each[0]))
+        for name, (value, accuracy) in sorted(found.items(), key=lambda each: _position(each[0]))
     }
 
 
 def top(traits: Iterable[Trait]) -> list[Trait]:
-    """The best three by accuracy, of those that are sure enough; equals in the order of traits."""
+    """The best three by accuracy, of those that are reliable enough. Equal ones keep their order."""
     sure = [trait for trait in traits if (trait["accuracy"] or 0) >= SURE_ENOUGH]
     best = sorted(sure, key=lambda trait: -trait["accuracy"])[:TOP]
     return [{"name": trait["name"], "value": trait["value"], "accuracy": trait["accuracy"]} for trait in best]
 
 
 def _flat(source: Mapping[str, Any]) -> dict[str, tuple[float, float | None]]:
-    """What has the name of a trait, or an accuracy beside it: traits that are new to us are traits, too."""
+    """Fields with the name of a trait, or with an accuracy beside them: this also finds traits that are new to us."""
     values = {name.lower(): value for name, value in source.items()}
     names = [name for name in values if name.upper() in TRAITS or f"{_PREFIX}{name}" in values]
     return {
@@ -57,7 +57,7 @@ def _nested(source: Mapping[str, Any]) -> dict[str, tuple[float, float | None]]:
 
 
 def _number(value: Any) -> float | None:
-    """Some are written as texts."""
+    """The finite number in a value; upstream writes some numbers as texts."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:
@@ -68,12 +68,12 @@ def _number(value: Any) -> float | None:
 
 
 def _percent(accuracy: float | None, scale: int) -> float | None:
-    """Not rounded up to what it is not: 0.496 is 49.6."""
+    """Not rounded to whole percent, as 49.6 must not become 50."""
     if accuracy is None:
         return None
     percent = round(accuracy * scale, 2)
     return int(percent) if percent == int(percent) else percent
 
 
-def _place(name: str) -> int:
+def _position(name: str) -> int:
     return TRAITS.index(name) if name in TRAITS else len(TRAITS)
