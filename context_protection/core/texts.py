@@ -1,8 +1,8 @@
-"""A text's answer: whole while it is short, else in chunks on its own boundaries (FR-020 to FR-023).
+"""Answers a text: whole while it is short, else in chunks at its own boundaries (FR-020 to FR-023).
 
-Where a text of up to `AT_ONCE` characters is cut is found in the call, and the walk keeps it. Where a longer one is
-cut was found before, in the background, and is kept for all: the walk refers to it. Either way a chunk is read by
-itself, in whatever process, and their number stays the same to the end.
+A text of up to `AT_ONCE` characters is planned within the call, and its snapshot (`Walk`) stores the chunk plan. The
+plan of a longer text is made in the background and stored once for all callers; the snapshot refers to it. In both
+cases any process can read a chunk without the others, and the number of chunks stays the same to the end.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,10 +26,10 @@ from context_protection.core.splitting.lines import RangeError
 from context_protection.core.splitting.plans import Cutting, Excerpt, KeptPlan, Making, TextGone, chunk_start, indexing
 from context_protection.core.withheld import withheld_in_text
 
-AT_ONCE = 1_000_000  # characters that are planned within a call
-ALONE = 100_000  # characters of a range that is planned by itself although the whole text's plan is there
-HEAD = 20_000  # characters that show what form a text has
-LONGEST_HEADER = 4000  # characters of a CSV header that is repeated
+AT_ONCE = 1_000_000  # characters; longer texts are planned in the background
+ALONE = 100_000  # characters; a range up to this long gets its own plan even if the whole text has one
+HEAD = 20_000  # characters from which the text's form is detected
+LONGEST_HEADER = 4000  # bytes of JSON; a longer CSV header is not repeated in each chunk
 
 
 def answer(text: Text, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
@@ -50,20 +50,20 @@ def _first_answer(text: Text, ask: Ask, policy: Policy, walks: Walks) -> Envelop
         lines.check_range(first or 1, last, text.lines)
     except RangeError as error:
         raise _invalid_range(error) from None
-    asked = _Lines(first or 1, last) if first or last else None
+    requested = _LineRange(first or 1, last) if first or last else None
     if text.chars > AT_ONCE:
-        return _from_a_long_text(text, asked, ask, policy, walks)
-    if asked is None:
-        question = _Question(ref(text), text.version, whole_cutting(text, policy), 0, text.chars, 1)
-    else:  # divided by the hard cap alone
-        cutting = _looks(text, policy).cutting(policy, bounded=False)
-        question = _Question(ref(text), text.version, cutting, 0, text.chars, asked.first, asked.last)
-    return _from_a_plan(question, 0, text, ask, policy, walks)
+        return _from_a_long_text(text, requested, ask, policy, walks)
+    if requested is None:
+        key = _PlanKey(ref(text), text.version, whole_cutting(text, policy), 0, text.chars, 1)
+    else:  # a requested range is cut by the hard cap only
+        cutting = _traits(text, policy).cutting(policy, bounded=False)
+        key = _PlanKey(ref(text), text.version, cutting, 0, text.chars, requested.first, requested.last)
+    return _from_inline_plan(key, 0, text, ask, policy, walks)
 
 
 @dataclass(frozen=True, slots=True)
-class _Lines:
-    """A range of lines, both inclusive; without `last`, to the end."""
+class _LineRange:
+    """A range of lines, both ends included. `last` None: to the end of the text."""
 
     first: int
     last: int | None = None
@@ -81,7 +81,7 @@ def _invalid_range(error: RangeError) -> InvalidArgument:
 
 
 def _read(text: Text, version: str) -> Callable[[int, int], str]:
-    """Reads characters. Raises TextGone."""
+    """Returns a reader of characters `start` to `end`, which raises TextGone."""
 
     def read(start: int, end: int) -> str:
         content = text.read(version, start, end)
@@ -92,42 +92,42 @@ def _read(text: Text, version: str) -> Callable[[int, int], str]:
     return read
 
 
-def _alive(text: "ref[Text]") -> Text:
-    """The text of whoever asks, who holds it."""
+def _dereferenced(text: "ref[Text]") -> Text:
+    """Dereferences the text. It is alive: the caller of this call holds it."""
     found = text()
     assert found is not None
     return found
 
 
-# -- What a text looks like -------------------------------------------------------------------------
+# -- How a text is presented ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class _Looks:
-    """The form of a text, and what the metadata of its chunks says beside their lines."""
+class _Traits:
+    """A text's form, and the notes that the metadata of each chunk carries besides its lines."""
 
     form: TextForm
     notes: Mapping[str, str] = field(default_factory=dict)
 
     def beside(self, start_line: int) -> Mapping[str, str]:
-        """The notes on a chunk: the header is no news where the chunk begins with it."""
+        """The notes for a chunk. The first chunk contains the header itself."""
         return {name: note for name, note in self.notes.items() if name != "header" or start_line > 1}
 
     def cutting(self, policy: Policy, *, bounded: bool = True) -> Cutting:
         return Cutting.of(self.form, policy, bounded=bounded, beside=dumps(self.notes) if self.notes else b"")
 
 
-def _looks(text: Text, policy: Policy) -> _Looks:
-    looks = _looks_of(_Sight(ref(text), text.version, text.name, text.media_type, text.encoding))
-    header = looks.notes.get("header")
+def _traits(text: Text, policy: Policy) -> _Traits:
+    traits = _detected_traits(_DetectionKey(ref(text), text.version, text.name, text.media_type, text.encoding))
+    header = traits.notes.get("header")
     if header is None or tokens.formula(header) * 8 <= policy.hard_cap:
-        return looks
-    return _Looks(looks.form, {name: note for name, note in looks.notes.items() if name != "header"})
+        return traits
+    return _Traits(traits.form, {name: note for name, note in traits.notes.items() if name != "header"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Sight:
-    text: "ref[Text]" = field(compare=False)  # what is remembered of a text must not hold all of it
+class _DetectionKey:
+    text: "ref[Text]" = field(compare=False)  # weak: a cached result must not keep the whole text in memory
     version: str
     name: str
     media_type: str
@@ -135,28 +135,28 @@ class _Sight:
 
 
 @lru_cache(maxsize=256)
-def _looks_of(sight: _Sight) -> _Looks:
-    head = _read(_alive(sight.text), sight.version)(0, HEAD)
-    form = forms.detect(sight.name, sight.media_type, head)
-    notes = {} if sight.encoding == "utf-8" else {"encoding": sight.encoding}
+def _detected_traits(key: _DetectionKey) -> _Traits:
+    head = _read(_dereferenced(key.text), key.version)(0, HEAD)
+    form = forms.detect(key.name, key.media_type, head)
+    notes = {} if key.encoding == "utf-8" else {"encoding": key.encoding}
     header = forms.csv_header(head) if form is TextForm.CSV else ""
     if header and len(dumps(header)) <= LONGEST_HEADER:
         notes["header"] = header
-    return _Looks(form, notes)
+    return _Traits(form, notes)
 
 
 def whole_cutting(text: Text, policy: Policy) -> Cutting:
-    """How the whole text is cut: by the policy's sizes, or, if it is short, by the hard cap alone."""
+    """How the whole text is cut: by the policy's chunk sizes, or only by the hard cap if it is short."""
     short = tokens.formula_of_length(text.chars) <= policy.chunk_tokens
-    return _looks(text, policy).cutting(policy, bounded=policy.chunking and not short)
+    return _traits(text, policy).cutting(policy, bounded=policy.chunking and not short)
 
 
-# -- Plans that are made in the call ----------------------------------------------------------------
+# -- Plans made within the call ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
-    """All that such a plan depends on: the characters `start` to `end` of a version, and which lines of them."""
+class _PlanKey:
+    """The cache key of an inline plan: characters `start` to `end` of a version, lines `first` to `last`."""
 
     text: "ref[Text]" = field(compare=False)
     version: str
@@ -168,189 +168,195 @@ class _Question:
 
 
 @lru_cache(maxsize=256)
-def _planned(question: _Question) -> ChunkPlan:
-    """Where the text is cut. It is read whole for this once, and afterwards by its pieces."""
-    content = _read(_alive(question.text), question.version)(question.start, question.end)
-    cutting = question.cutting
-    return planning.plan(content, cutting.form, cutting.limits, first_line=question.first, last_line=question.last)
+def _planned(key: _PlanKey) -> ChunkPlan:
+    """The chunk plan. Planning reads all characters of the key; later only single chunks are read."""
+    content = _read(_dereferenced(key.text), key.version)(key.start, key.end)
+    cutting = key.cutting
+    return planning.plan(content, cutting.form, cutting.limits, first_line=key.first, last_line=key.last)
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
-    """What a plan speaks of: a version of a text from an offset on, with the lines and chunks before it."""
+class _InlineScope:
+    """The part of a text that the snapshot's own plan covers: a version from `offset` on. `lines` and `chunks` count
+    those before it."""
 
     version: str
-    looks: _Looks
+    traits: _Traits
     offset: int = 0
     lines: int = 0
     chunks: int = 0
 
     def plan(self) -> dict[str, Any]:
-        return {"run": [self.version, self.looks.form, dict(self.looks.notes), self.offset, self.lines, self.chunks]}
+        return {"run": [self.version, self.traits.form, dict(self.traits.notes), self.offset, self.lines, self.chunks]}
 
     @classmethod
-    def of(cls, walk: Walk) -> "_Run":
+    def of(cls, walk: Walk) -> "_InlineScope":
         version, form, notes, *before = walk.plan["run"]
-        return cls(version, _Looks(TextForm(form), notes), *before)
+        return cls(version, _Traits(TextForm(form), notes), *before)
 
 
-def _from_a_plan(question: _Question, lines: int, text: Text, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
-    """The first chunk of what the question is about; so many lines are before its first character."""
-    planned = replace(_planned(question), total_lines=text.lines - lines)
+def _from_inline_plan(key: _PlanKey, lines: int, text: Text, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
+    """Answers with the first chunk of the planned span. `lines` is the number of lines before the span."""
+    planned = replace(_planned(key), total_lines=text.lines - lines)
     original = tokens.formula_of_length(planned.cuts[-1] - planned.cuts[0])
-    run = _Run(question.version, _looks(text, policy), question.start, lines)
-    return _first_chunk(text, planned, run, ask, policy, walks, original)
+    scope = _InlineScope(key.version, _traits(text, policy), key.start, lines)
+    return _first_chunk(text, planned, scope, ask, policy, walks, original)
 
 
 def _first_chunk(
-    text: Text, plan: ChunkPlan, run: _Run, ask: Ask, policy: Policy, walks: Walks, original: int
+    text: Text, plan: ChunkPlan, scope: _InlineScope, ask: Ask, policy: Policy, walks: Walks, original: int
 ) -> Envelope:
     start, end = plan.span(0)
-    chunk = plan.chunk(_read(text, run.version)(run.offset + start, run.offset + end), 0)
-    if plan.chunks == 1 and not run.chunks:
-        meta = {**_note(text), **_handle_beyond(chunk, text, run, ask, walks)}
-        return _envelope(_body(chunk, run, {}, policy, meta), original)
-    walk = _begun(text, ask.origin, run.plan(), [plan.to_bytes()], walks)
-    body = _body(chunk, run, _cursor(walk, chunk, walks), policy, _meta(text, walk, ask))
+    chunk = plan.chunk(_read(text, scope.version)(scope.offset + start, scope.offset + end), 0)
+    if plan.chunks == 1 and not scope.chunks:
+        meta = {**_note(text), **_handle_beyond(chunk, text, scope, ask, walks)}
+        return _envelope(_body(chunk, scope, {}, policy, meta), original)
+    walk = _new_walk(text, ask.origin, scope.plan(), [plan.to_bytes()], walks)
+    body = _body(chunk, scope, _cursor(walk, chunk, walks), policy, _meta(text, walk, ask))
     return _first_of_several(body, original, ask, walk)
 
 
 def _next_chunk(text: Text, ask: Ask, walk: Walk, policy: Policy, walks: Walks) -> Envelope:
     if "kept" in walk.plan:
-        return _next_kept_chunk(text, ask, walk, policy, walks)
-    run, plan, index = _Run.of(walk), ChunkPlan.from_bytes(walks.block(walk, 0)), ask.position
+        return _next_stored_chunk(text, ask, walk, policy, walks)
+    scope, plan, index = _InlineScope.of(walk), ChunkPlan.from_bytes(walks.block(walk, 0)), ask.position
     start, end = plan.span(index)
-    chunk = plan.chunk(_read(text, run.version)(run.offset + start, run.offset + end), index)
-    body = _body(chunk, run, _cursor(walk, chunk, walks), policy)
+    chunk = plan.chunk(_read(text, scope.version)(scope.offset + start, scope.offset + end), index)
+    body = _body(chunk, scope, _cursor(walk, chunk, walks), policy)
     if body.fits(policy):
         return _envelope(body, tokens.formula(chunk.content), chunked=True, baseline=0)
-    return _planned_anew(text, ask, run, plan, index, policy, walks)
+    return _replanned(text, ask, scope, plan, index, policy, walks)
 
 
-def _planned_anew(
-    text: Text, ask: Ask, run: _Run, plan: ChunkPlan, index: int, policy: Policy, walks: Walks
+def _replanned(
+    text: Text, ask: Ask, scope: _InlineScope, plan: ChunkPlan, index: int, policy: Policy, walks: Walks
 ) -> Envelope:
-    """The rest of the text in smaller chunks: the hard cap was lowered during the walk."""
+    """Cuts the rest of the text into smaller chunks, because the hard cap was lowered since the first chunk."""
     start, end = plan.span(index)[0], plan.cuts[-1]
-    rest = _read(text, run.version)(run.offset + start, run.offset + end)
-    smaller = planning.plan(rest, run.looks.form, run.looks.cutting(policy).limits)
-    lines = run.lines + plan.first_lines[index] - 1
-    smaller = replace(smaller, total_lines=run.lines + plan.total_lines - lines)
-    run = _Run(run.version, run.looks, run.offset + start, lines, run.chunks + index)
-    return _first_chunk(text, smaller, run, ask, policy, walks, tokens.formula_of_length(smaller.span(0)[1]))
+    rest = _read(text, scope.version)(scope.offset + start, scope.offset + end)
+    smaller = planning.plan(rest, scope.traits.form, scope.traits.cutting(policy).limits)
+    lines = scope.lines + plan.first_lines[index] - 1
+    smaller = replace(smaller, total_lines=scope.lines + plan.total_lines - lines)
+    scope = _InlineScope(scope.version, scope.traits, scope.offset + start, lines, scope.chunks + index)
+    return _first_chunk(text, smaller, scope, ask, policy, walks, tokens.formula_of_length(smaller.span(0)[1]))
 
 
-# -- Plans that are kept ----------------------------------------------------------------------------
+# -- Stored plans -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """What a walk refers to: an excerpt of the plan of a version, with the chunks before it."""
+class _StoredScope:
+    """The part of a text that an excerpt of the stored plan covers. `chunks` counts the chunks before it."""
 
     version: str
-    looks: _Looks
+    traits: _Traits
     cutting: Cutting
     excerpt: Excerpt
     chunks: int = 0
-    lines = 0  # a kept plan counts them in the whole text
+    lines = 0  # a stored plan numbers lines within the whole text
 
     def plan(self) -> dict[str, Any]:
-        notes = dict(self.looks.notes)
+        notes = dict(self.traits.notes)
         return {"kept": [self.version, notes, astuple(self.cutting), astuple(self.excerpt), self.chunks]}
 
     @classmethod
-    def of(cls, walk: Walk) -> "_Kept":
+    def of(cls, walk: Walk) -> "_StoredScope":
         version, notes, (form, *sizes), excerpt, before = walk.plan["kept"]
         cutting = Cutting(TextForm(form), *sizes)
-        return cls(version, _Looks(cutting.form, notes), cutting, Excerpt(*excerpt), before)
+        return cls(version, _Traits(cutting.form, notes), cutting, Excerpt(*excerpt), before)
 
     def chunk(self, plan: KeptPlan, index: int, text: Text) -> Chunk:
         return self.excerpt.chunk(plan, index, _read(text, self.version))
 
 
-def _from_a_long_text(text: Text, asked: _Lines | None, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
-    looks, cutting = _looks(text, policy), whole_cutting(text, policy)
-    if asked is None:
-        plan = _kept_plan(text, text.version, cutting)
+def _from_a_long_text(text: Text, requested: _LineRange | None, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
+    traits, cutting = _traits(text, policy), whole_cutting(text, policy)
+    if requested is None:
+        plan = _stored_plan(text, text.version, cutting)
         excerpt = Excerpt(0, text.chars, 1, text.lines, 0, plan.chunks)
-        return _first_kept_chunk(text, plan, _Kept(text.version, looks, cutting, excerpt), ask, policy, walks)
-    return _range_of_a_long_text(text, asked, looks, cutting, ask, policy, walks)
+        return _first_stored_chunk(text, plan, _StoredScope(text.version, traits, cutting, excerpt), ask, policy, walks)
+    return _range_of_a_long_text(text, requested, traits, cutting, ask, policy, walks)
 
 
 def _range_of_a_long_text(
-    text: Text, asked: _Lines, looks: _Looks, cutting: Cutting, ask: Ask, policy: Policy, walks: Walks
+    text: Text, requested: _LineRange, traits: _Traits, cutting: Cutting, ask: Ask, policy: Policy, walks: Walks
 ) -> Envelope:
-    """By the kept plan where there is one, or alone where it is small: lines can be read before there is a plan."""
-    last = min(asked.last or text.lines, text.lines)
-    start, end = text.line_start(text.version, asked.first), text.line_start(text.version, last + 1)
+    """Answers a range of lines by the stored plan, or by a plan of its own if the range is short or the stored plan
+    is not ready. Raises Indexing for a long range before then."""
+    last = min(requested.last or text.lines, text.lines)
+    start, end = text.line_start(text.version, requested.first), text.line_start(text.version, last + 1)
     plan = text.plan(text.version, cutting)
     if isinstance(plan, Making):
         if end - start > AT_ONCE:
             raise indexing(plan, _lines_at_once(text), parameter="endLine", value=last)
-        return _alone(text, start, start, end, asked.first, ask, policy, walks)
+        return _planned_alone(text, start, start, end, requested.first, ask, policy, walks)
     if end - start <= ALONE:
-        return _alone(text, chunk_start(plan, start), start, end, asked.first, ask, policy, walks)
-    excerpt = Excerpt.of(plan, start, end, asked.first, last)
-    return _first_kept_chunk(text, plan, _Kept(text.version, looks, cutting, excerpt), ask, policy, walks)
+        return _planned_alone(text, chunk_start(plan, start), start, end, requested.first, ask, policy, walks)
+    excerpt = Excerpt.of(plan, start, end, requested.first, last)
+    return _first_stored_chunk(text, plan, _StoredScope(text.version, traits, cutting, excerpt), ask, policy, walks)
 
 
 def _lines_at_once(text: Text) -> int:
-    """About how many lines can be read while there is no plan."""
+    """Roughly how many lines one call can read while the stored plan is not ready."""
     return max(1, int(text.lines * AT_ONCE / max(text.chars, 1) * 0.8))
 
 
-def _alone(text: Text, lead: int, start: int, end: int, first: int, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
-    """The characters `start` to `end`, planned by themselves, in sight of what is before them from `lead` on."""
+def _planned_alone(
+    text: Text, lead: int, start: int, end: int, first: int, ask: Ask, policy: Policy, walks: Walks
+) -> Envelope:
+    """Plans the characters up to `end` on their own, from `lead` on: boundaries depend on the text before `start`."""
     before = _read(text, text.version)(lead, start).count("\n")
-    cutting = _looks(text, policy).cutting(policy, bounded=False)
-    question = _Question(ref(text), text.version, cutting, lead, end, before + 1)
-    return _from_a_plan(question, first - 1 - before, text, ask, policy, walks)
+    cutting = _traits(text, policy).cutting(policy, bounded=False)
+    key = _PlanKey(ref(text), text.version, cutting, lead, end, before + 1)
+    return _from_inline_plan(key, first - 1 - before, text, ask, policy, walks)
 
 
-def _first_kept_chunk(text: Text, plan: KeptPlan, kept: _Kept, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
-    walk = _begun(text, ask.origin, kept.plan(), [], walks)
-    chunk = kept.chunk(plan, 0, text)
-    original = tokens.formula_of_length(kept.excerpt.end - kept.excerpt.start)
-    body = _body(chunk, kept, _cursor(walk, chunk, walks), policy, _meta(text, walk, ask))
+def _first_stored_chunk(
+    text: Text, plan: KeptPlan, scope: _StoredScope, ask: Ask, policy: Policy, walks: Walks
+) -> Envelope:
+    walk = _new_walk(text, ask.origin, scope.plan(), [], walks)
+    chunk = scope.chunk(plan, 0, text)
+    original = tokens.formula_of_length(scope.excerpt.end - scope.excerpt.start)
+    body = _body(chunk, scope, _cursor(walk, chunk, walks), policy, _meta(text, walk, ask))
     return _first_of_several(body, original, ask, walk)
 
 
-def _next_kept_chunk(text: Text, ask: Ask, walk: Walk, policy: Policy, walks: Walks) -> Envelope:
-    kept, index = _Kept.of(walk), ask.position
-    plan = _kept_plan(text, kept.version, kept.cutting)
-    chunk = kept.chunk(plan, index, text)
-    body = _body(chunk, kept, _cursor(walk, chunk, walks), policy)
+def _next_stored_chunk(text: Text, ask: Ask, walk: Walk, policy: Policy, walks: Walks) -> Envelope:
+    scope, index = _StoredScope.of(walk), ask.position
+    plan = _stored_plan(text, scope.version, scope.cutting)
+    chunk = scope.chunk(plan, index, text)
+    body = _body(chunk, scope, _cursor(walk, chunk, walks), policy)
     if body.fits(policy):
         return _envelope(body, tokens.formula(chunk.content), chunked=True, baseline=0)
-    return _kept_anew(text, kept, plan, chunk, ask, policy, walks)
+    return _stored_replanned(text, scope, plan, chunk, ask, policy, walks)
 
 
-def _kept_anew(
-    text: Text, kept: _Kept, plan: KeptPlan, chunk: Chunk, ask: Ask, policy: Policy, walks: Walks
+def _stored_replanned(
+    text: Text, scope: _StoredScope, plan: KeptPlan, chunk: Chunk, ask: Ask, policy: Policy, walks: Walks
 ) -> Envelope:
-    """The rest by the plan of smaller chunks: the hard cap was lowered during the walk."""
-    cutting = kept.looks.cutting(policy, bounded=policy.chunking)
-    smaller = _kept_plan(text, kept.version, cutting)
-    start = kept.excerpt.start_of(plan, chunk.index)
-    rest = Excerpt.of(smaller, start, kept.excerpt.end, chunk.start_line, kept.excerpt.end_line)
-    going_on = _Kept(kept.version, kept.looks, cutting, rest, kept.chunks + chunk.index)
-    return _first_kept_chunk(text, smaller, going_on, ask, policy, walks)
+    """Continues with the stored plan of smaller chunks, because the hard cap was lowered since the first chunk."""
+    cutting = scope.traits.cutting(policy, bounded=policy.chunking)
+    smaller = _stored_plan(text, scope.version, cutting)
+    start = scope.excerpt.start_of(plan, chunk.index)
+    rest = Excerpt.of(smaller, start, scope.excerpt.end, chunk.start_line, scope.excerpt.end_line)
+    continued = _StoredScope(scope.version, scope.traits, cutting, rest, scope.chunks + chunk.index)
+    return _first_stored_chunk(text, smaller, continued, ask, policy, walks)
 
 
-def _kept_plan(text: Text, version: str, cutting: Cutting) -> KeptPlan:
-    """Raises Indexing while it is made."""
+def _stored_plan(text: Text, version: str, cutting: Cutting) -> KeptPlan:
+    """Raises Indexing while the plan is being made."""
     plan = text.plan(version, cutting)
     if isinstance(plan, Making):
         raise indexing(plan, _lines_at_once(text))
     return plan
 
 
-def _begun(text: Text, origin: Origin, plan: Mapping[str, Any], blocks: Sequence[bytes], walks: Walks) -> Walk:
-    """A new walk. It keeps a text that nobody else does."""
+def _new_walk(text: Text, origin: Origin, plan: Mapping[str, Any], blocks: Sequence[bytes], walks: Walks) -> Walk:
+    """Begins a snapshot. It also stores the text itself if no one else does (`MemoryText`, `KeptText`)."""
     if not isinstance(text, (MemoryText, KeptText)):
         return walks.begin(Snapshot(origin, plan, blocks))
-    told = text.told(len(blocks))
-    return walks.begin(Snapshot(origin, {**plan, "text": told}, [*blocks, *text.blocks()]))
+    description = text.told(len(blocks))
+    return walks.begin(Snapshot(origin, {**plan, "text": description}, [*blocks, *text.blocks()]))
 
 
 # -- The envelope -----------------------------------------------------------------------------------
@@ -361,36 +367,36 @@ def _cursor(walk: Walk, chunk: Chunk, walks: Walks) -> dict[str, Any]:
 
 
 def _meta(text: Text, walk: Walk, ask: Ask) -> Mapping[str, Any]:
-    """On a walk's first chunk: the handle to all of the text."""
+    """The `meta` of a first chunk: the notes, and the handle to the whole text."""
     if not walk.is_kept:
         return noting_loss(_note(text))
     return {**_note(text), **({"resultHandle": walk.id} if ask.result_operation and ask.walk is None else {})}
 
 
 def _note(text: Text) -> Mapping[str, Any]:
-    """What a first answer says of it: since when it is as it is. What a walk keeps has been told of."""
+    """The text's note for `meta`, such as its age. A stored text has none: its first answer carried the note."""
     return text.note if isinstance(text, MemoryText) else {}
 
 
-def _handle_beyond(chunk: Chunk, text: Text, run: _Run, ask: Ask, walks: Walks) -> dict[str, str]:
-    """To all of the text, on some lines of it that fit: a search from there costs no chunk."""
+def _handle_beyond(chunk: Chunk, text: Text, scope: _InlineScope, ask: Ask, walks: Walks) -> dict[str, str]:
+    """A handle to the whole text, for an answer with only some of its lines: a search then needs no chunk."""
     if not ask.result_operation or chunk.end_line - chunk.start_line + 1 >= text.lines:
         return {}
     whole = {name: value for name, value in ask.arguments.items() if name not in ("startLine", "endLine")}
     origin = Origin(ask.operation, ask.caller, whole)
-    walk = _begun(text, origin, _Run(run.version, run.looks).plan(), [], walks)
+    walk = _new_walk(text, origin, _InlineScope(scope.version, scope.traits).plan(), [], walks)
     return {"resultHandle": walk.id} if walk.is_kept else {}
 
 
 def version_of(walk: Walk) -> str:
-    """The version of the text that a walk goes over."""
+    """The version of the text that the snapshot covers."""
     version: str = (walk.plan.get("run") or walk.plan["kept"])[0]
     return version
 
 
 def _body(
     chunk: Chunk,
-    place: _Run | _Kept,
+    place: _InlineScope | _StoredScope,
     cursor: dict[str, Any],
     policy: Policy,
     meta: Mapping[str, Any] = MappingProxyType({}),
@@ -406,7 +412,7 @@ def _body(
             "endLine": place.lines + chunk.end_line,
             "totalLines": place.lines + chunk.total_lines,
             "bytesInChunk": chunk.bytes,
-            **place.looks.beside(start_line),
+            **place.traits.beside(start_line),
         },
         "meta": dict(meta),
     }
@@ -414,7 +420,7 @@ def _body(
 
 
 def _first_of_several(body: Body, original: int, ask: Ask, walk: Walk) -> Envelope:
-    """Counted as all that was asked for, once: the chunks that follow cost."""
+    """The first of several chunks. It counts the whole requested text as its baseline; later chunks count 0."""
     envelope = _envelope(body, original, chunked=True, baseline=None if ask.walk is None else 0)
     return replace(envelope, is_complete=walk.is_kept)
 
