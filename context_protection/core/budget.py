@@ -1,7 +1,7 @@
-"""The body that leaves, and its budget figures (FR-009, FR-012, FR-013).
+"""Renders the body of an answer with its budget figures (FR-009, FR-012, FR-013).
 
-`estimatedTokens` is the seeds' formula over the very body that carries it, so the figures are fitted into
-the rendered text until the number describes the text it stands in.
+`estimatedTokens` is the formula's count of the body that contains the figure itself. The figure is therefore adjusted
+until it matches the rendered text.
 """
 
 from collections.abc import Mapping
@@ -13,20 +13,20 @@ import orjson
 from context_protection.core import tokens
 from context_protection.core.policy import Policy, Ruler
 
-# The full count may be this far too low: what is near the cap keeps so much distance from it.
+# The full count may be too low by this factor, so an answer keeps this distance from the hard cap.
 MARGIN = 1.03
-# A sampled count may be this far too low; below cap / GUARD no full count is needed.
+# A sampled count may be too low by this factor. Below cap / GUARD no full count is needed.
 GUARD = 1.12 * MARGIN
-# Or it may be this far too high; above cap * BEYOND no full count would bring the body back under the cap.
+# A sampled count may be too high by this factor. Above cap * BEYOND a full count would exceed the cap as well.
 BEYOND = 1.25
-# Claude's clients put longer results aside, whatever their tokens, unless the tool declares more.
+# Claude's clients put longer results aside, whatever their token count, unless the tool declares a higher limit.
 MOST_CHARS = 49_000
-CHARS_A_TOKEN = 4  # of a body that fills a hard cap above the default
+CHARS_A_TOKEN = 4  # characters per token that a higher hard cap allows
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Rendered compact JSON, UTF-8, with its size by both rulers."""
+    """Compact JSON in UTF-8, with its size by both token counts."""
 
     data: bytes
     chars: int
@@ -34,11 +34,11 @@ class Body:
     claude_tokens: int
 
     def fits(self, policy: Policy) -> bool:
-        """Within the hard cap, which is absolute (law 1)."""
+        """Whether the body is within the hard cap (law 1)."""
         return self.fill(policy) <= 1
 
     def fill(self, policy: Policy) -> float:
-        """How much of the hard cap is used; above 1 the body must not leave."""
+        """The used share of the hard cap. A body above 1 must not be sent."""
         return max(self.claude_tokens * MARGIN / policy.hard_cap, self.chars / most_chars(policy))
 
     def within_threshold(self, policy: Policy) -> bool:
@@ -47,23 +47,23 @@ class Body:
 
 
 def most_chars(policy: Policy) -> int:
-    """Characters that an answer may have. Whoever raises the hard cap wants longer answers: their tools declare it."""
+    """The most characters of an answer. With a raised hard cap the tools declare the higher limit to clients."""
     return max(MOST_CHARS, policy.hard_cap * CHARS_A_TOKEN)
 
 
 def dumps(value: Any) -> bytes:
-    """Compact JSON; dates, decimals and other strangers of Python's as their text."""
+    """Compact JSON. Values without a JSON type, such as dates and decimals, become their text."""
     return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
 
 
 def length(data: bytes) -> int:
-    """Characters of UTF-8 `data`."""
+    """The number of characters of UTF-8 `data`."""
     return len(data) if data.isascii() else len(data.decode())
 
 
 def render(document: Mapping[str, Any], policy: Policy, *, meta_key: str = "meta") -> Body:
-    """Renders `document` with the three budget figures added to its `meta_key`, which comes first: an answer says
-    what it is before anything else, also where a client shows only its beginning."""
+    """Renders `document` with the three budget figures added to its `meta_key`. That member comes first, so that a
+    client that shows only the beginning shows it."""
     meta = document[meta_key]
     head = dumps({meta_key: meta})[:-2] + (b"," if meta else b"")
     rest = dumps({name: value for name, value in document.items() if name != meta_key})
@@ -75,23 +75,23 @@ def render(document: Mapping[str, Any], policy: Policy, *, meta_key: str = "meta
 
 
 def _figures(around: int, threshold: int) -> tuple[bytes, int]:
-    """The figures' JSON for a body that has `around` characters beside them, and the tokens they say."""
+    """The JSON of the figures, for a body with `around` characters besides them, and the tokens that they state."""
     shown = 0
-    for _ in range(4):  # the number's own digits are part of what it counts: settled at the second or third turn
-        figures = _written(shown, threshold)
+    for _ in range(4):  # the figure counts its own digits; it settles at the second or third turn
+        figures = _figures_json(shown, threshold)
         estimated = tokens.formula_of_length(around + len(figures))
         if estimated == shown:
             return figures, shown
         shown = estimated
-    # It swings between two: the larger one, made true by a blank or two.
-    shown = max(shown, tokens.formula_of_length(around + len(_written(shown, threshold))))
-    figures = _written(shown, threshold)
+    # The figure alternates between two values. Take the larger one, and pad with a blank or two to make it true.
+    shown = max(shown, tokens.formula_of_length(around + len(_figures_json(shown, threshold))))
+    figures = _figures_json(shown, threshold)
     while tokens.formula_of_length(around + len(figures)) < shown:
         figures = figures[:-1] + b" }"
     return figures, shown
 
 
-def _written(estimated: int, threshold: int) -> bytes:
+def _figures_json(estimated: int, threshold: int) -> bytes:
     return b'"estimatedTokens":%d,"budgetUsed":%s,"budgetRemaining":%d}' % (
         estimated,
         dumps(round(min(estimated / threshold, 1.0), 4)),
@@ -100,7 +100,7 @@ def _written(estimated: int, threshold: int) -> bytes:
 
 
 def claude_tokens(data: bytes, cap: int) -> int:
-    """Claude's count of `data`: sampled while it is far from `cap`, in full when it is near."""
+    """Claude's count of `data`: sampled if it is far from `cap`, in full if it is near."""
     text = data.decode()
     estimate = tokens.claude.estimate(text)
     near = cap < estimate * GUARD and estimate < cap * BEYOND

@@ -1,4 +1,4 @@
-"""Values that an object computes once, at the first need."""
+"""A property that is computed once per object, at first use."""
 
 from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar, overload
@@ -6,9 +6,9 @@ from typing import Any, Generic, Self, TypeVar, overload
 T = TypeVar("T")
 
 
-class cached_property(Generic[T]):  # noqa: N801 -- it stands for functools'
-    """As functools has it from Python 3.12 on. Before, one lock for all instances is held while one of them computes:
-    a list that waits for its store would hold up every other list."""
+class cached_property(Generic[T]):  # noqa: N801 -- a replacement for functools.cached_property
+    """Like functools.cached_property of Python 3.12. Earlier versions hold one lock for all instances while one of them
+    computes, so a list that waits for its store would block every other list."""
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
         self.compute = compute
@@ -22,7 +22,7 @@ class cached_property(Generic[T]):  # noqa: N801 -- it stands for functools'
     @overload
     def __get__(self, instance: object, owner: type) -> T: ...
     def __get__(self, instance: object | None, owner: type) -> "Self | T":
-        """Found in the instance from then on, before this is asked."""
+        """Stores the value in the instance's `__dict__`, where Python finds it first from then on."""
         if instance is None:
             return self
         value: T = self.compute(instance)

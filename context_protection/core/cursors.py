@@ -1,10 +1,10 @@
-"""Walks and the cursors into them (FR-003, FR-007, FR-008; rulings 8 to 12).
+"""Snapshots (`Walk`) and the cursors into them (FR-003, FR-007, FR-008; rulings 8 to 12).
 
-A walk is stored once, by its first page. A cursor is a sealed position in it: encrypted, signed with
-HMAC-SHA256, stamped with its time of issue. It shows nothing, and is worth nothing to another caller.
+The first page of a paging sequence stores its snapshot. A cursor is a sealed position in it: encrypted, signed with
+HMAC-SHA256, and stamped with its time of issue. It reveals nothing, and is useless to another caller.
 
-The same call on the same content is the same walk, and within a minute the same cursor: equal bytes for a model's
-prompt cache. A walk's id is also the handle of what it goes over, for as long as the walk lives.
+The same call on the same content gets the same snapshot, and within a minute the same cursor, so that a model's
+prompt cache sees equal bytes. The snapshot's id is also its result handle, for as long as the snapshot lives.
 """
 
 import base64
@@ -27,13 +27,13 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from context_protection.core.errors import InvalidCursor, InvalidHandle, StoreUnavailable, invalid_cursor
 
-TTL = 660  # seconds: the ten minutes that are promised, and a minute of grace
-STAMP = 60  # seconds: cursors of one minute carry one time of issue, at the cost of their grace
-AHEAD = 60  # seconds that the clock of the process which issued a cursor may be ahead of ours
-KEPT = 3600  # seconds that a walk, and with it a handle, lives at least
-REMEMBERED = 7 * 86_400  # seconds after which even the call that made a walk is forgotten
-AT_ONCE = 4  # blocks that are read by one question where it is not known how many there are
-LONGEST_TOKEN = 2000  # characters; a longer one was never ours
+TTL = 660  # seconds that a cursor is valid: the promised ten minutes and a minute of grace
+STAMP = 60  # seconds to which times of issue are rounded down; the grace of TTL makes up for the loss
+AHEAD = 60  # seconds that the clock of the issuing process may be ahead of ours
+KEPT = 3600  # seconds that a snapshot and its handle live at least after their last use
+REMEMBERED = 7 * 86_400  # seconds that the call which made a snapshot is stored, for errors of expired handles
+AT_ONCE = 4  # blocks that one query reads while the number of blocks is unknown
+LONGEST_TOKEN = 2000  # characters; we never issue a longer one
 _HANDLE = re.compile(r"[\w-]{16}", re.ASCII)
 
 Position = Any  # JSON: an offset, the key of a row, a path
@@ -41,7 +41,7 @@ Position = Any  # JSON: an offset, the key of a row, a path
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """One paging sequence. `arguments` are what it is bound to, `plan` is what its source needs to go on."""
+    """One stored paging sequence. It is bound to `arguments`; `plan` is what its source needs to continue."""
 
     id: str
     operation: str
@@ -51,8 +51,8 @@ class Walk:
     taken_at: float  # when the snapshot was taken, Unix seconds
     expires_at: float
     snapshot: bytes = field(default=b"", repr=False)
-    in_table: bool = field(default=False, compare=False)  # of a store that has two places: which one keeps it
-    is_kept: bool = field(default=True, compare=False)  # else nothing can be had by its id: the store has no room
+    in_table: bool = field(default=False, compare=False)  # for a store in two places: whether the table has it
+    is_kept: bool = field(default=True, compare=False)  # False: it could not be stored, so its id leads to nothing
 
     @property
     def origin(self) -> "Origin":
@@ -73,7 +73,7 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The call that made a walk: what is still known when the walk itself has expired."""
+    """The call that made a snapshot. It is stored for longer than the snapshot itself."""
 
     operation: str
     caller: str
@@ -89,7 +89,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a new walk goes over: for whose call, what its source needs to go on (`plan`, JSON), and its content."""
+    """The content of a new `Walk`: its call, what its source needs to continue (`plan`, JSON), and its blocks."""
 
     origin: Origin
     plan: Mapping[str, Any]
@@ -97,32 +97,32 @@ class Snapshot:
 
 
 class WalkStore(Protocol):
-    """Where walks are kept, shared by all processes. An expired walk is as good as absent; one that cannot be reached
-    is not absent: every method raises StoreUnavailable."""
+    """The store of snapshots, shared by all processes. An expired snapshot counts as absent. If the store cannot be
+    reached, every method raises StoreUnavailable."""
 
     def put(self, walk: Walk, blocks: Sequence[bytes] = ()) -> Walk:
-        """Keeps the walk until it expires, with its blocks from the first on, and its origin for longer. Returns it as
-        it is kept."""
+        """Stores the snapshot until it expires, with `blocks` as its blocks 1, 2 and so on, and its origin for longer.
+        Returns the snapshot as stored."""
 
     def get(self, walk_id: str) -> Walk | None: ...
 
     def recall(self, walk_id: str) -> Walk | None:
-        """As `get`, for who can do without: it need not look everywhere."""
+        """Like `get`, but may return None for a stored snapshot: it need not look in every place."""
 
     def origin(self, walk_id: str) -> Origin | None: ...
 
     def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
-        """Keeps the block, unless there is one of that number; returns the one that is there."""
+        """Stores the block unless one of that number exists. Returns the stored block."""
 
     def blocks(self, walk: Walk, numbers: Sequence[int]) -> list[bytes | None]:
-        """All of them by one question."""
+        """Reads these blocks with one query. None for a missing block."""
 
     def has_blocks(self, walk: Walk, count: int) -> bool:
-        """Whether blocks 1 to `count` are there."""
+        """Whether blocks 1 to `count` exist."""
 
 
 class Sealer:
-    """Seals positions with the first of `keys`, opens with any of them: keys can be rotated."""
+    """Seals positions with the first of `keys` and opens them with any of them, so that keys can be rotated."""
 
     def __init__(self, keys: Sequence[str], clock: Any = time.time) -> None:
         self._sealing = Fernet(derived_key(keys[0], b"sluice cursor"))
@@ -131,14 +131,17 @@ class Sealer:
         self.clock = clock
 
     def seal(self, walk_id: str, position: Position) -> str:
-        """Equal positions of a minute are equal tokens: the nonce is made of the content, as in synthetic-IV modes."""
+        """Equal positions within a minute give equal tokens: the nonce is derived from the content, as in synthetic-IV
+        modes."""
         content, issued = orjson.dumps([walk_id, position]), int(self.clock()) // STAMP * STAMP
         nonce = self._digest(issued.to_bytes(8, "big") + content)[:16]
         return self._sealing._encrypt_from_parts(content, issued, nonce).rstrip(b"=").decode()
 
     def name(self, *content: bytes) -> str:
-        """An id that only this content has, and that nobody else can guess: 96 bits."""
-        digest = hashlib.blake2b(key=self._naming, digest_size=12)  # of all rows of a list: five times as fast as HMAC
+        """An id of 96 bits that only this content has, and that cannot be guessed without the key."""
+        digest = hashlib.blake2b(
+            key=self._naming, digest_size=12
+        )  # hashes all rows of a list: five times as fast as HMAC
         for each in content:
             digest.update(len(each).to_bytes(8, "big"))
             digest.update(each)
@@ -148,7 +151,7 @@ class Sealer:
         return hmac.digest(self._naming, data, hashlib.sha256)
 
     def open(self, token: str) -> tuple[str, Position]:
-        """The walk's id and the position. Raises InvalidCursor: cursor_invalid or cursor_expired."""
+        """The snapshot's id and the position. Raises InvalidCursor: cursor_invalid or cursor_expired."""
         padded = _padded(token)
         try:
             content = self._opening.decrypt(padded)
@@ -165,13 +168,13 @@ class Sealer:
 
 
 def derived_key(key: str, purpose: bytes) -> bytes:
-    """A key of Fernet's form for this purpose alone, from the application's secret."""
+    """Derives a Fernet key for one purpose from the application's secret."""
     material = HKDF(algorithm=SHA256(), length=32, salt=None, info=purpose).derive(key.encode())
     return base64.urlsafe_b64encode(material)
 
 
 def _padded(token: str) -> bytes:
-    """The token with its padding. Base64 lets the last character vary without effect; ours has one spelling."""
+    """The token with its padding. Base64 allows several last characters for equal data; only one is canonical."""
     try:
         if len(token) > LONGEST_TOKEN:
             raise ValueError
@@ -186,19 +189,19 @@ def _padded(token: str) -> bytes:
 
 @dataclass(frozen=True)
 class Walks:
-    """Opens walks and takes them up again."""
+    """Creates snapshots and resumes them."""
 
     store: WalkStore
     sealer: Sealer
 
     def begin(self, snapshot: Snapshot) -> Walk:
-        """Stores a new walk; the first block of its snapshot travels with it, further ones are kept apart. The same
-        call on the same content takes up the walk that is there already, if the store has lost nothing of it. What
-        cannot be stored just now `is_kept` by nobody: the answer goes without ways to more of it (law 5)."""
+        """Stores a new snapshot, its first block with it and further blocks separately. If the same call on the same
+        content has a stored snapshot that is complete, that one is used. If the store is unavailable, the result has
+        `is_kept` False, and the answer offers no way to the rest (law 5)."""
         walk_id = self._name(snapshot)
-        with suppress(StoreUnavailable):  # one that cannot be looked for is stored anew
+        with suppress(StoreUnavailable):  # if the store cannot be read, try to store a new one
             if (known := self.store.recall(walk_id)) is not None and self._is_whole(known):
-                return self._kept(known)
+                return self._extended(known)
         packed = [zlib.compress(block, 1) for block in snapshot.blocks]
         origin, now = snapshot.origin, self.sealer.clock()
         walk = Walk(
@@ -217,7 +220,7 @@ class Walks:
             return replace(walk, is_kept=False)
 
     def has_begun(self, snapshot: Snapshot) -> bool:
-        """Whether `begin` with the same has been called, less than a walk's life ago, as far as can be known."""
+        """Whether `begin` has stored this snapshot and it still lives. False if the store is unavailable."""
         with suppress(StoreUnavailable):
             return self.store.recall(self._name(snapshot)) is not None
         return False
@@ -228,8 +231,8 @@ class Walks:
         return self.sealer.name(orjson.dumps(call, option=orjson.OPT_SORT_KEYS), *snapshot.blocks)
 
     def resume(self, token: str, operation: str, caller: str, arguments: Mapping[str, Any]) -> tuple[Walk, Position]:
-        """The walk that `token` points into. `arguments` are those that the caller sent again: each must be as it
-        was at the first page (ruling 12). Raises InvalidCursor."""
+        """The snapshot and the position of `token`. `arguments` are those that the caller repeated; each must be the
+        same as for the first page (ruling 12). Raises InvalidCursor."""
         walk_id, position = self.sealer.open(token)
         walk = self.store.get(walk_id)
         if walk is None:
@@ -245,45 +248,45 @@ class Walks:
                     token,
                     f"The cursor was issued for another {name}; {name} cannot change in a walk.",
                 )
-        return self._kept(walk), position
+        return self._extended(walk), position
 
     def opened(self, handle: str, caller: str) -> Walk:
-        """The walk whose id is `handle`, kept alive; what it goes over is all there. Raises InvalidHandle: a handle of
-        another caller's is as one that never was."""
-        could_be_ours = _HANDLE.fullmatch(handle)
-        walk = self.store.get(handle) if could_be_ours else None
+        """The complete snapshot whose id is `handle`; its life is extended. Raises InvalidHandle. Another caller's
+        handle gives the same error as an unknown one."""
+        well_formed = _HANDLE.fullmatch(handle)
+        walk = self.store.get(handle) if well_formed else None
         if walk is not None and walk.caller == caller:
-            with suppress(InvalidCursor):  # a block is gone: the handle has expired, and that is what is said
-                return self._kept(walk)
-        origin = self.store.origin(handle) if could_be_ours else None
+            with suppress(InvalidCursor):  # a block is gone, so the handle has expired
+                return self._extended(walk)
+        origin = self.store.origin(handle) if well_formed else None
         raise invalid_handle(handle, origin if origin and origin.caller == caller else None)
 
     def cursor(self, walk: Walk, position: Position) -> str:
         return self.sealer.seal(walk.id, position)
 
     def block(self, walk: Walk, number: int) -> bytes:
-        """A block of the walk's snapshot. Raises InvalidCursor when it is gone."""
+        """One block of the snapshot. Raises InvalidCursor if it is gone."""
         return self.blocks(walk, [number])[0]
 
     def blocks(self, walk: Walk, numbers: Sequence[int]) -> list[bytes]:
-        """Blocks of the walk's snapshot, at the cost of one. Raises InvalidCursor when one of them is gone."""
-        return [zlib.decompress(_there(block)) for block in self._packed(walk, numbers)]
+        """Blocks of the snapshot, read with one query. Raises InvalidCursor if one of them is gone."""
+        return [zlib.decompress(_present(block)) for block in self._packed(walk, numbers)]
 
     def blocks_from(self, walk: Walk, first: int) -> Iterator[bytes]:
-        """All blocks from the first-th on, of which some may have been added since the walk began. AT_ONCE are read by
-        one question, when they are needed. Raises InvalidCursor when the first is gone."""
+        """All blocks from number `first` on, including those added since the snapshot was stored. Reads AT_ONCE blocks
+        per query, lazily. Raises InvalidCursor if block `first` is gone."""
         if first == 0:
-            yield self.block(walk, 0)  # it came with the walk
+            yield self.block(walk, 0)  # stored in the snapshot itself
         number, more = max(first, 1), True
         while more:
             found = self._packed_from(walk, number)
             if number == first and not found:
-                raise _gone()
+                raise _expired()
             yield from map(zlib.decompress, found)
             number, more = number + len(found), len(found) == AT_ONCE
 
     def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
-        """Goes on with what the walk keeps: the block, or the one of that number that another call has added."""
+        """Adds a block to the snapshot. Returns the stored block: another call may have added that number first."""
         return zlib.decompress(self.store.add_block(walk, number, zlib.compress(data, 1)))
 
     def _is_whole(self, walk: Walk) -> bool:
@@ -295,19 +298,19 @@ class Walks:
         found = dict(zip(apart, self.store.blocks(walk, apart), strict=True)) if apart else {}
         return [walk.snapshot if number == 0 else found[number] for number in numbers]
 
-    def _kept(self, walk: Walk) -> Walk:
-        """The walk, kept alive for as long as the cursors that this page will issue: a write once in a while."""
+    def _extended(self, walk: Walk) -> Walk:
+        """Extends the snapshot's life beyond that of this page's cursors. Writes only when KEPT or less is left."""
         now = self.sealer.clock()
         if walk.expires_at - now > KEPT:
             return walk
         longer = replace(walk, expires_at=now + 2 * KEPT)
-        blocks = [_there(block) for block in self._packed(walk, range(1, walk.plan["blocks"]))]
+        blocks = [_present(block) for block in self._packed(walk, range(1, walk.plan["blocks"]))]
         more = True
         while more:
             added = self._packed_from(walk, len(blocks) + 1)
             blocks += added
             more = len(added) == AT_ONCE
-        with suppress(StoreUnavailable):  # it is there for a while yet
+        with suppress(StoreUnavailable):  # the stored snapshot still lives for a while
             return self.store.put(longer, blocks)
         return walk
 
@@ -316,18 +319,18 @@ class Walks:
         return [block for block in takewhile(lambda block: block is not None, found) if block is not None]
 
 
-def _there(block: bytes | None) -> bytes:
+def _present(block: bytes | None) -> bytes:
     if block is None:
-        raise _gone()
+        raise _expired()
     return block
 
 
-def _gone() -> InvalidCursor:
+def _expired() -> InvalidCursor:
     return invalid_cursor("cursor_expired", "", "The cursor has expired.")
 
 
 def invalid_handle(handle: str, origin: Origin | None) -> InvalidHandle:
-    """The refusal of a handle: with the call that makes it again, where that is still known."""
+    """The error for a handle. If the call that made it is still known, the error names it."""
     if origin is None:
         return InvalidHandle(
             "There is no such result.",

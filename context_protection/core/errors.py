@@ -1,6 +1,6 @@
-"""What can go wrong with a call, as its caller reads it.
+"""The errors of a call, as its caller reads them.
 
-One hierarchy; the doors turn it into an answer in one place each (REST: status and body, MCP: an
+They are one hierarchy. Each transport turns them into an answer in one place (REST: status and body; MCP: an
 `isError` result with the same body). Every message says what to do next.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from context_protection.core.redaction import mark, path_kind, redact
 from context_protection.core.tokens import claude
 
-# JSON-RPC's own numbers, and the seed's for what JSON-RPC has none for.
+# JSON-RPC error codes; UPSTREAM is from the range that JSON-RPC leaves to servers.
 INVALID_REQUEST = -32600
 UNKNOWN_OPERATION = -32601
 INVALID_PARAMS = -32602
@@ -22,18 +22,17 @@ INTERNAL = -32603
 UPSTREAM = -32000
 
 SHOWN_VALUE_CHARS = 80
-LONGEST_NAME = 200  # characters of a name that is compared with others
+LONGEST_NAME = 200  # characters of a name that are compared with other names
 SAID_CHARS = 2000
-MOST_TOKENS = 900  # of an error, as Claude counts: the smallest hard cap is 1,000
+MOST_TOKENS = 900  # Claude tokens of an error; the smallest hard cap is 1,000
 
 
 @dataclass(frozen=True)
 class CallError(Exception):
-    """A call that cannot be answered.
+    """The base of all errors of a call.
 
-    `parameter`, `value`, `expected` and `suggestion` are shown to the caller, so they never hold
-    anything of ours: no path, SQL, class name or secret. `made_by`: the operation that made what a handle leads to,
-    which is not shown.
+    `parameter`, `value`, `expected` and `suggestion` are shown to the caller, so they never hold internals: no path,
+    SQL, class name or secret. `made_by` is not shown: the operation that made the result behind a handle.
     """
 
     message: str
@@ -50,7 +49,7 @@ class CallError(Exception):
 
     def document(self) -> dict[str, Any]:
         """`{"error": {code, reason, message, data: {parameter, value, expected, suggestion, retry_after}}}`;
-        what is not known is left out."""
+        unknown members are left out."""
         data: dict[str, Any] = {}
         if self.parameter:
             data["parameter"] = shown(self.parameter)
@@ -73,12 +72,12 @@ def _echoed(parameter: str, value: Any) -> Any:
 
 
 def _short(words: Any) -> Any:
-    """What is said holds names of others' making: no error is large, whatever they are."""
+    """Cuts long texts. An error may repeat names that others chose, and must stay small."""
     return words if not isinstance(words, str) or len(words) <= SAID_CHARS else f"{words[:SAID_CHARS]}…"
 
 
 def _fitted(error: dict[str, Any]) -> dict[str, Any]:
-    """Within every hard cap that ops can set (law 1): the longest of what is said is halved until it is."""
+    """The error within every possible hard cap (law 1): its longest text is halved until the error fits."""
     document = {"error": error}
     while claude.count(json.dumps(document, ensure_ascii=False, default=str)) > MOST_TOKENS:
         said = {"message": error["message"], **error["data"]}
@@ -89,14 +88,14 @@ def _fitted(error: dict[str, Any]) -> dict[str, Any]:
 
 
 def nearest(name: str, names: Iterable[str], cutoff: float = 0.5) -> str | None:
-    """The one of `names` that was most likely meant, upper or lower case."""
+    """The most similar of `names`, ignoring case. None if none is similar enough."""
     by_lower = {each.lower(): each for each in names}
     close = difflib.get_close_matches(name[:LONGEST_NAME].lower(), by_lower, n=1, cutoff=cutoff)
     return by_lower[close[0]] if close else None
 
 
 def shown(value: Any) -> Any:
-    """A value as an error repeats it: a long one is cut, so that no error is large."""
+    """A value as an error shows it. A long one is cut, so that errors stay small."""
     if isinstance(value, str):
         # A lone surrogate is valid in JSON's \u form but not in UTF-8.
         text = value.encode("utf-8", "replace").decode()
@@ -140,28 +139,28 @@ class NotAuthenticated(CallError):
 
 
 class TooSlow(CallError):
-    """The call has taken longer than its policy lets it."""
+    """The call took longer than its policy allows."""
 
     code = UPSTREAM
     status = 504
 
 
 class EmptyPages(CallError):
-    """An upstream's list that goes on without rows."""
+    """Upstream sends page after page without rows."""
 
     code = UPSTREAM
     status = 502
 
 
 class StoreUnavailable(CallError):
-    """A store that the call needs is away, frozen, locked or full: the same call is worth making a little later."""
+    """A store that the call needs is unreachable, frozen, locked or full. The same call may succeed a little later."""
 
     code = UPSTREAM
     status = 503
 
 
 class InternalError(CallError):
-    """Ours. The details are in the log under the request id; none of them leave."""
+    """A fault of the server. The log has the details under the request id; the answer has none."""
 
 
 def invalid_cursor(reason: str, token: str, message: str) -> InvalidCursor:
@@ -176,7 +175,7 @@ def invalid_cursor(reason: str, token: str, message: str) -> InvalidCursor:
 
 
 def store_unavailable(seconds: float) -> StoreUnavailable:
-    """`seconds`: until it is worth asking again."""
+    """`seconds`: how long to wait before the next attempt."""
     wait = max(1, math.ceil(seconds))
     return StoreUnavailable(
         "What this call needs from a store of this server cannot be had just now; nothing is lost.",

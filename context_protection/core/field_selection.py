@@ -1,4 +1,4 @@
-"""What `fields` asks for: `all`, names, dotted paths, `items.*.name`, or the name of a section (FR-017)."""
+"""The `fields` argument: `all`, names, dotted paths, `items.*.name`, or the name of a section (FR-017)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,8 +10,8 @@ from context_protection.core.shapes import Shape
 
 ALL = "all"
 LISTED_CHARS = 1800
-LISTED_NAMES = 150  # an error lists the valid names up to this many
-MOST_NAMES, MOST_CHARS = 500, 20_000  # that can be asked at once: each is looked for in every row
+LISTED_NAMES = 150  # valid names that an error lists at most
+MOST_NAMES, MOST_CHARS = 500, 20_000  # limits of one request: each name is looked up in every row
 
 
 def names_in(fields: str) -> list[str]:
@@ -19,7 +19,7 @@ def names_in(fields: str) -> list[str]:
 
 
 def split(fields: str) -> list[str]:
-    """The names in a `fields` argument, each once. Raises InvalidArgument when there are none, or too many."""
+    """The names in a `fields` argument, each once. Raises InvalidArgument if there are none or too many."""
     names = names_in(fields) if len(fields) <= MOST_CHARS else []
     if len(names) > MOST_NAMES or len(fields) > MOST_CHARS:
         raise InvalidArgument(
@@ -43,9 +43,9 @@ def split(fields: str) -> list[str]:
 
 
 def selected(record: Mapping[str, Any], names: Sequence[str], shape: Shape) -> dict[str, Any]:
-    """The asked part of `record`, in the asked order. A canonical name gives what a preview shows under it, an
-    upstream name upstream's value, a section all its fields, a path its place in the structure. Names that are known
-    but not in this record are absent."""
+    """The requested part of `record`, in the requested order. A canonical name gives the preview's value, an upstream
+    name gives upstream's value, a section gives all its fields, and a path gives its value within the structure. Known
+    names that this record lacks are absent."""
     if ALL in names:
         return dict(record)
     sections = shape.in_sections(record)
@@ -66,9 +66,9 @@ def selected(record: Mapping[str, Any], names: Sequence[str], shape: Shape) -> d
 
 
 def check(names: Sequence[str], records: Sequence[Mapping[str, Any]], shape: Shape) -> None:
-    """Raises InvalidArgument for the first name that none of `records`, nor the shape, knows."""
+    """Raises InvalidArgument for the first name that neither the shape nor any of `records` has."""
     if not records and not shape.names:
-        return  # nothing is known of what could be asked
+        return  # the valid names are unknown
     for name in names:
         if not _known(name, records, shape):
             raise _unknown(name, records, shape)

@@ -1,6 +1,6 @@
-"""JSON that clients send: its size is looked at in its bytes, before a parser makes objects of it.
+"""Limits of JSON that clients send, checked on the bytes before a parser creates objects.
 
-A megabyte of `[[],[],…]` becomes forty of objects, and a parser holds up the event loop while it makes them.
+A megabyte of `[[],[],…]` becomes forty megabytes of objects, and the parser blocks the event loop meanwhile.
 """
 
 from typing import Any
@@ -9,9 +9,9 @@ import orjson
 
 from context_protection.core.errors import InvalidArgument
 
-MOST_VALUES = 10_000  # members of objects and elements of lists, all together
-DEEPEST = 100  # levels of objects and lists: 1 for one that holds none
-MOST_QUOTES = 4 * MOST_VALUES + 2  # two of each name, and two of each value that is a text
+MOST_VALUES = 10_000  # members of objects and elements of lists in total
+DEEPEST = 100  # levels of objects and lists; a list of plain values has 1
+MOST_QUOTES = 4 * MOST_VALUES + 2  # two for each name, and two for each string value
 
 _ALL_BUT_BRACKETS = bytes(each for each in range(256) if each not in b"[]{}")
 _WHITESPACE = b" \t\r\n"
@@ -19,18 +19,19 @@ _OPENING = b"[{"
 
 
 def loads(data: bytes | str, parameter: str = "body") -> Any:
-    """The document of a client. Raises InvalidArgument, which names `parameter`, where it is too large or too deep, and
-    ValueError where it is no JSON."""
+    """Parses a client's document. Raises InvalidArgument, naming `parameter`, if it is too large or too deep, and
+    ValueError if it is not JSON."""
     check(data, parameter)
     return orjson.loads(data)
 
 
 def check(data: bytes | str, parameter: str = "body") -> None:
-    """Raises InvalidArgument for more than MOST_VALUES values or DEEPEST levels. Does not check that the data is JSON:
-    a parser creates no more objects from invalid data than are counted here."""
+    """Raises InvalidArgument for more than MOST_VALUES values or DEEPEST levels. It does not check that the data is
+    JSON: a parser creates no more objects from invalid data than this function counts."""
     text = data.encode("utf-8", "replace") if isinstance(data, str) else data
     lists, objects = text.count(b"["), text.count(b"{")
-    # Each value but the first of its list or object has a comma. Those within texts are counted too: this is a bound.
+    # Each value except the first of its list or object has a comma. Commas within strings count too, so this is an
+    # upper bound.
     if lists + objects <= DEEPEST and lists + objects + text.count(b",") <= MOST_VALUES:
         return
     bare = _without_texts(text, parameter)
@@ -41,14 +42,14 @@ def check(data: bytes | str, parameter: str = "body") -> None:
 
 
 def is_deeper(text: bytes, levels: int) -> bool:
-    """Whether a document, or what ought to be one, has more levels than these before it ends or breaks."""
+    """Whether a document has more than `levels` levels. An invalid one is examined up to its first stray bracket."""
     return _is_deeper(_between_quotes(_without_escapes(text)), levels)
 
 
 def _without_texts(text: bytes, parameter: str) -> bytes:
-    """The document with a quote in the place of each text. Each step is one of C's loops over the bytes."""
+    """The document with a quote in place of each string. Each step is a single loop in C over the bytes."""
     text = _without_escapes(text)
-    if text.count(b'"') > MOST_QUOTES:  # before there is a piece for each
+    if text.count(b'"') > MOST_QUOTES:  # check before `split` creates a piece for each
         raise _too_many(parameter)
     return _between_quotes(text)
 
@@ -68,7 +69,7 @@ def _values(bare: bytes) -> int:
 
 
 def _is_deeper(bare: bytes, levels: int) -> bool:
-    """Where a bracket closes that none opened, it is no JSON any more."""
+    """Stops at a closing bracket without an opening one: the rest is not JSON."""
     depth = 0
     for bracket in bare.translate(None, _ALL_BUT_BRACKETS):
         depth += 1 if bracket in _OPENING else -1

@@ -1,4 +1,4 @@
-"""Values and bodies of any view, as JSON that keeps what it says."""
+"""Conversion of values and bodies of any view to and from JSON without loss of meaning."""
 
 import json
 import math
@@ -8,41 +8,41 @@ import orjson
 
 from context_protection.core.budget import dumps
 
-# Whole numbers beyond 64 bits have as many digits; the fast parser would round them. A search by a pattern looks at
-# each digit anew, which takes longer than parsing.
+# Integers beyond 64 bits have at least 19 digits, and orjson would round them. To find such numbers, digits are
+# translated to 0 and searched for a run of 19: a regular expression takes longer than parsing.
 _EACH_DIGIT_AS_0 = bytes(ord("0") if chr(each).isdigit() and each < 128 else each for each in range(256))
 _LONG_NUMBER = b"0" * 19
 
 
 def plain(value: Any) -> Any:
-    """`value` as JSON's own types. Raises TypeError or ValueError for what no JSON can say."""
+    """`value` in JSON's own types. Raises TypeError or ValueError if JSON cannot express it."""
     return orjson.loads(written(value))
 
 
 def written(value: Any) -> bytes:
-    """`value` as compact JSON, whatever its numbers and texts hold. Raises TypeError or ValueError as `plain` does."""
+    """`value` as compact JSON, including large numbers and invalid Unicode. Raises the same errors as `plain`."""
     try:
         return dumps(value)
-    except TypeError:  # a number beyond 64 bits, half a surrogate pair
+    except TypeError:  # an integer beyond 64 bits, or a lone surrogate
         return dumps(loads(json.dumps(value, default=str).encode()))
 
 
 def loads(data: bytes) -> Any:
-    """A JSON document. Numbers beyond 64 bits, NaN and Infinity become texts, halves of surrogate pairs `?`.
+    """Parses JSON. Integers beyond 64 bits, NaN and Infinity become strings; lone surrogates become `?`.
 
-    Raises ValueError for what is not JSON, RecursionError for what is nested too deeply.
+    Raises ValueError if it is not JSON, RecursionError if it is nested too deeply.
     """
     if _LONG_NUMBER not in data.translate(_EACH_DIGIT_AS_0):
         try:
             return orjson.loads(data)
         except orjson.JSONDecodeError:
-            pass  # the other parser knows NaN and lone surrogates, or says what is wrong
+            pass  # the parser below accepts NaN and lone surrogates, or reports the error
     value = json.loads(data, parse_int=_whole, parse_float=_fraction, parse_constant=str)
     return orjson.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def is_within(value: Any, levels: int) -> bool:
-    """Whether its objects and lists are nested no deeper; 0 levels: it is neither. Without recursion."""
+    """Whether objects and lists are nested at most `levels` deep; 0: `value` is neither. Does not recurse."""
     level = [value] if isinstance(value, (dict, list)) else []
     for _ in range(levels):
         if not level:
@@ -57,7 +57,7 @@ def is_within(value: Any, levels: int) -> bool:
 
 
 def storable(value: Any) -> Any:
-    """JSON with U+FFFD in the place of NUL, which Postgres has none for: what strangers say may hold it anywhere."""
+    """JSON with U+FFFD in place of NUL, which Postgres cannot store. Data from outside may contain NUL anywhere."""
     match value:
         case str():
             return value.replace("\0", "\ufffd")

@@ -1,4 +1,4 @@
-"""A text in memory: what upstream answered. Its walk keeps it, so that it is not asked for again."""
+"""A text from upstream in memory. Its snapshot (`Walk`) stores it, so that it is not fetched again."""
 
 import hashlib
 import threading
@@ -16,22 +16,22 @@ from context_protection.core.splitting.chunks import ChunkPlan
 from context_protection.core.splitting.planning import plan_windows
 from context_protection.core.splitting.plans import Cutting
 
-BLOCK = 1 << 18  # characters of a text in a block of a walk
-PIECE = 1 << 20  # characters from which on a line is handed out in parts
-REMEMBERED = 64  # plans of texts; each has a few hundred bytes for every chunk
+BLOCK = 1 << 18  # characters of a text in one block of a snapshot
+PIECE = 1 << 20  # characters of a piece at most; a longer line is split
+REMEMBERED = 64  # cached chunk plans; each takes a few hundred bytes per chunk
 
 _lock = threading.Lock()
 
 
 def kept_text(walk: Walk, walks: Walks) -> "KeptText | None":
-    """The text that a walk keeps itself; None for any other walk."""
+    """The text that the snapshot stores; None if it stores no text."""
     return KeptText(walk, walks) if "text" in walk.plan else None
 
 
 @dataclass(frozen=True)
 class MemoryText:
-    """Its version is its content: equal texts have equal ones, and no other text is ever read by it. `note` is for the
-    `meta` of the first answer."""
+    """A text in memory. Its version is a hash of its content, so equal texts have equal versions. `note` goes to the
+    first answer's `meta`."""
 
     content: str
     name: str = ""
@@ -54,11 +54,11 @@ class MemoryText:
         return self.content.count("\n") + (not self.content.endswith("\n"))
 
     def blocks(self) -> list[bytes]:
-        """The content as a walk keeps it."""
+        """The content as blocks of a snapshot."""
         return [self.content[start : start + BLOCK].encode() for start in range(0, len(self.content), BLOCK)]
 
     def told(self, first: int) -> list[Any]:
-        """What the walk's plan says of it, when its blocks begin at `first`."""
+        """The description of the text in the snapshot's plan. `first`: the number of its first block."""
         return [first, self.name, self.media_type, self.version, self.chars, self.lines]
 
     def at(self, version: str) -> "MemoryText | None":
@@ -95,8 +95,8 @@ class MemoryText:
 
 
 class KeptText:
-    """A text that a walk keeps. A chunk costs the one or two blocks that it is in, however long the text. What reads
-    raises InvalidCursor where a block is gone."""
+    """A text stored in a snapshot. A chunk needs only the one or two blocks that hold it, however long the text is.
+    Methods that read raise InvalidCursor if a block is gone."""
 
     encoding: ClassVar[str] = "utf-8"
     facts: ClassVar[Mapping[str, Any] | None] = None
@@ -140,13 +140,13 @@ class KeptText:
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """A KeptPlan: the blocks of a long text's plan."""
+    """A `KeptPlan` in memory: the blocks of a text's chunk plan."""
 
     blocks: Sequence[ChunkPlan]
 
     @cached_property
     def _firsts(self) -> list[int]:
-        """The number of each block's first chunk; behind them, how many chunks there are."""
+        """The number of each block's first chunk, and last the number of all chunks."""
         return list(accumulate((block.chunks for block in self.blocks), initial=0))
 
     @property
@@ -166,7 +166,7 @@ _plans: OrderedDict[tuple[str, Cutting], MemoryPlan] = OrderedDict()
 
 
 def _planned(text: MemoryText | KeptText, cutting: Cutting) -> MemoryPlan:
-    """Looked for once in a process. What is remembered holds nothing of the text."""
+    """The chunk plan, cached per process. The cache holds nothing of the text itself."""
     key = text.version, cutting
     plan = _plans.get(key)
     if plan is None:

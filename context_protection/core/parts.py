@@ -1,11 +1,11 @@
-"""A value too large for one answer, in parts that put together are the value again (law 2, ruling 15).
+"""Splits a value that is too large for one answer into parts, which merge to the same value (law 2, ruling 15).
 
-Parts are merged by their structure: objects by key, arrays by appending, texts by joining. `continues` names the
-path whose value a part goes on with; where it ends in an index, the part's first element there goes on with that
-element instead of following it.
+Parts merge by structure: objects by key, arrays by appending, texts by joining. `continues` names the path of the value
+that a part continues. If that path ends in an index, the part's first element there continues the element with that
+index; otherwise it follows it.
 
-A position is the path to where the next part begins: an index at each level (of an object, in its order of keys), and
-last an offset when it is within a text. So a cursor is short, however long the keys are.
+A position is the path to the start of the next part: an index at each level (for an object, in its order of keys), and
+at the end an offset if it is within a text. Cursors therefore stay short, however long the keys are.
 """
 
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ from context_protection.core.budget import dumps, length
 from context_protection.core.splitting import sentences
 
 Position = list[Any]
-SMALLEST_ROOM = 40  # characters: a part always gets on
+SMALLEST_ROOM = 40  # characters; with this much room every part makes progress
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     value: Any
-    following: Position | None  # where the next part begins; None: this was the last
+    following: Position | None  # where the next part begins; None: this is the last part
 
 
 def take(value: Any, position: Position, room: int) -> Part:
-    """The part of `value` from `position` on that takes about `room` characters of compact JSON, at least
-    something."""
+    """The part of `value` from `position` on that takes about `room` characters of compact JSON. Every part
+    makes progress."""
     if isinstance(value, str):
         return _take_text(value, position[0] if position else 0, room)
     if isinstance(value, dict):
@@ -40,7 +40,8 @@ def _take_text(text: str, start: int, room: int) -> Part:
     rest = text[start:]
     if length(dumps(rest)) <= room:
         return Part(rest, None)
-    # A character takes at least one of JSON's; escapes make the piece longer, and the caller then asks for less.
+    # Each character takes at least one character of JSON. If escapes make the piece too long, the caller retries with
+    # less room.
     end = sentences.piece_end(rest, max(room - 2, SMALLEST_ROOM))
     return Part(rest[:end], [start + end]) if end < len(rest) else Part(rest, None)
 
@@ -78,8 +79,8 @@ def _take_elements(value: list[Any], position: Position, room: int) -> Part:
 
 
 def _take_member(value: Any, position: Position, left: int, room: int, *, alone: bool) -> tuple[Part | None, int]:
-    """As much of a member as is left room for, and what then is left. None: rather the whole of it in the next part
-    than a piece of it in this one; unless it is `alone`, for a part always gets on."""
+    """As much of a member as fits into `left` characters, and the characters then left. None: the whole member goes
+    into the next part instead of being split. A member that is `alone` is never postponed: each part must progress."""
     size = length(dumps(value)) if not position else room
     if size <= left:
         return Part(value, None), left - size
@@ -90,13 +91,13 @@ def _take_member(value: Any, position: Position, left: int, room: int, *, alone:
 
 
 def continues(value: Any, position: Position) -> str | None:
-    """The dotted path that a part beginning at `position` goes on with; None where it begins something new at the
-    top."""
+    """The dotted path of the value that the part at `position` continues. None if the part begins with a new top-level
+    member."""
     names: list[str] = []
     for depth, step in enumerate(position, start=1):
         is_last = depth == len(position)
         if isinstance(value, str) or (is_last and isinstance(value, (list, dict))):
-            break  # within a text, or at a new element or entry of what `names` lead to
+            break  # within a text, or at a new member of the value at `names`
         key = list(value)[step] if isinstance(value, dict) else step
         names.append(str(key))
         value = value[key]
@@ -104,7 +105,7 @@ def continues(value: Any, position: Position) -> str | None:
 
 
 def merge(whole: Any, piece: Any, path: str, continued: str | None) -> Any:
-    """`whole` with the next part added: what a client does, and what the laws are tested with."""
+    """Adds the next part to `whole`. Clients do the same; the tests of the laws use this function."""
     if isinstance(whole, str):
         return whole + piece
     if isinstance(whole, list):

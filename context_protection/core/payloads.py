@@ -1,4 +1,4 @@
-"""What a fetch gives, before protection, and what a call asks of it."""
+"""Payloads (what a connector fetched, before protection), the request that protection sees, and the envelope."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,15 +11,15 @@ from context_protection.core.withheld import NOTHING_WITHHELD, Counts
 
 
 class Page(Protocol):
-    """Some rows of a walk, in order. Whole rows are read only when they can fit or were asked for."""
+    """Some rows of a snapshot (`Walk`), in order. Whole rows are read only if they can fit or were requested."""
 
     @property
     def positions(self) -> Sequence[Any]:
-        """The position after each row: where the walk goes on if that row is the last that was sent."""
+        """The position after each row: where the next page starts if that row is the last one sent."""
 
     @property
     def more(self) -> bool:
-        """Whether rows follow these."""
+        """Whether more rows follow."""
 
     @property
     def chars(self) -> Sequence[int]:
@@ -32,14 +32,14 @@ class Page(Protocol):
     def condensed(self) -> Sequence[Mapping[str, Any]]: ...
 
     def whole(self, count: int) -> Sequence[dict[str, Any]]:
-        """The first `count` rows as upstream has them."""
+        """The first `count` rows as upstream sent them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The snapshot that a walk goes over: its exact size (None: upstream does not say), and what its source needs to
-    find it again. `blocks` are made only when the walk is stored: a list of one page needs none. `note` is for the
-    first page's `meta`, which also has what upstream sent `beside` the rows, or the way to it."""
+    """A list at the start of its paging. `total` is its exact size (None: upstream does not say), `plan` what its
+    source needs to find it again. `blocks` is called only if the snapshot is stored; a list of one page needs none.
+    `note` goes to the first page's `meta`, together with what upstream sent `beside` the rows, or a hint to it."""
 
     total: int | None
     plan: Mapping[str, Any] = field(default_factory=dict)
@@ -50,8 +50,8 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How rows are told: under which key, and whether they may be condensed to what their shape names. `follow_up`:
-    they are of an answer that counted what an unprotected API would have sent."""
+    """Rendering options of rows: their key, and whether they may be condensed to the fields of their shape.
+    `follow_up`: an earlier answer has already counted the baseline of these rows."""
 
     key: str = "items"
     condensable: bool = True
@@ -59,12 +59,12 @@ class Manner:
 
 
 AS_ITEMS = Manner()
-AS_COMPUTED = Manner(condensable=False)  # every column was asked for
+AS_COMPUTED = Manner(condensable=False)  # every column was requested
 
 
 @runtime_checkable
 class Rows(Protocol):
-    """A list's rows, not yet read. `order` names what they are sorted by."""
+    """The rows of a list, not yet read."""
 
     @property
     def shape(self) -> Shape: ...
@@ -73,37 +73,37 @@ class Rows(Protocol):
     def manner(self) -> Manner: ...
 
     def open(self) -> Opening:
-        """Takes the snapshot of a new walk."""
+        """Takes a new snapshot."""
 
     def page(self, plan: Mapping[str, Any], block: "BlockReader | None", position: Any, size: int) -> Page:
-        """Up to `size` rows after `position`; without `block`, the first of what was just opened."""
+        """Up to `size` rows after `position`. Without `block`, they come from the list that was just opened."""
 
 
 @runtime_checkable
 class Kept(Protocol):
-    """Rows that can be read whole again, behind a handle."""
+    """Stored rows that a result handle can read again in full."""
 
     def everything(self, plan: Mapping[str, Any], block: "BlockReader") -> Iterator[dict[str, Any]]:
-        """All rows of the walk's snapshot that are still there, in order, as upstream has them."""
+        """All rows of the snapshot that still exist, in order, as upstream sent them."""
 
 
 class BlockReader(Protocol):
     def __call__(self, numbers: Sequence[int], /) -> Sequence[bytes]:
-        """Those blocks, by one question to where they are kept."""
+        """Reads these blocks with one query to their store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     value: dict[str, Any]
     shape: Shape = ANY
-    follow_up: bool = False  # as of Manner
-    note: Mapping[str, Any] = field(default_factory=dict)  # what the first answer's `meta` says of it
+    follow_up: bool = False  # see Manner
+    note: Mapping[str, Any] = field(default_factory=dict)  # goes to the first answer's `meta`
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some whole lines of a text, or a part of one very long line: where they begin, the line counted from 1 and the
-    character from 0."""
+    """Some whole lines of a text, or a part of one very long line. `line` counts from 1, `start` (characters) from
+    0."""
 
     line: int
     start: int
@@ -111,8 +111,8 @@ class Piece:
 
 
 class Text(Protocol):
-    """A text of any length, read piece by piece. `version` changes with the content; a version's content never does.
-    Figures are those of `version`; an older one can be read for as long as cursors into it live."""
+    """A text of any length, read in pieces. New content has a new `version`; the content of a version never changes.
+    `chars` and `lines` describe `version`. An older version can be read for as long as cursors into it live."""
 
     @property
     def name(self) -> str: ...
@@ -132,43 +132,43 @@ class Text(Protocol):
 
     @property
     def encoding(self) -> str:
-        """What it was decoded from, by Python's name: utf-8."""
+        """The encoding of the original bytes, by Python's name, such as utf-8."""
 
     @property
     def facts(self) -> Mapping[str, Any] | None:
-        """What is answered instead of a text, where the file is none: its size, its kind."""
+        """The answer for a file that is not text: its size and kind. None for a text."""
 
     def at(self, version: str) -> "Text | None":
-        """The same text as it was in that version; None when it is gone."""
+        """The text in that version; None if it is gone."""
 
     def read(self, version: str, start: int, end: int) -> str | None:
-        """Characters `start` to `end` of that version; None when it is gone."""
+        """Characters `start` to `end` of that version; None if it is gone."""
 
     def line_start(self, version: str, line: int) -> int:
-        """The character with which this line begins, counted from 1; the text's length for one behind the last."""
+        """The offset of the first character of a line (lines count from 1). After the last line: the text's length."""
 
     def pieces(self, version: str, first_line: int = 1) -> Iterator[Piece]:
-        """All of it from that line on, a few pieces at a time in memory; nothing when it is gone."""
+        """All pieces from that line on, with few in memory at a time. No pieces if the version is gone."""
 
     def plan(self, version: str, cutting: Cutting) -> KeptPlan | Making:
-        """Where that version is cut, kept for all processes. Where it is not, it is made in the background, and the
-        answer says how far that is. Raises TextGone."""
+        """The stored chunk plan of that version, shared by all processes. If there is none yet, it is made in the
+        background, and `Making` tells the progress. Raises TextGone."""
 
 
 Payload = Rows | Record | Text
 
 
 class Hints(Protocol):
-    """How the door at hand says "call this to get more": endpoint and parameters, or tool and arguments."""
+    """The transport's form of "call this to get more": endpoint and parameters, or tool and arguments."""
 
     def __call__(self, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A call as protection sees it. `arguments` are the operation's own (filters, order, id): a walk is bound to
-    them. `walk` and `position` are what the caller's cursor pointed at. The rest says in which form, and how much
-    of it, the answer is wanted."""
+    """The request that protection sees. `arguments` are the operation's own (filters, order, id); a snapshot is bound
+    to them. `walk` and `position` come from the caller's cursor. The other fields choose the form and the size of the
+    answer."""
 
     operation: str
     caller: str
@@ -179,29 +179,29 @@ class Ask:
     limit: int | None = None
     fields: str | None = None
     format: str | None = None
-    pages: tuple[int, int] | None = None  # the first and the last of several pages at once, from 1
-    result_operation: str | None = None  # the operation that reads part of a stored result, where the door has one
-    record_operation: str | None = None  # the operation that opens one row of this list,
-    record_arguments: Mapping[str, Any] = field(default_factory=dict)  # and with what, beside the row's key
-    record_key: tuple[str, str] = ("id", "id")  # its argument that tells the row, and the row's field that has it
-    record_is_row: bool = True  # what it answers is all of the row
-    once: bool = False  # the call does something: to get more of its answer it is not made again
+    pages: tuple[int, int] | None = None  # the first and the last of several pages, counted from 1
+    result_operation: str | None = None  # reads a part of a stored result, if the transport has such an operation
+    record_operation: str | None = None  # the operation that returns one row of this list
+    record_arguments: Mapping[str, Any] = field(default_factory=dict)  # its arguments besides the row's key
+    record_key: tuple[str, str] = ("id", "id")  # its argument for the row's key, and the row's field with that key
+    record_is_row: bool = True  # it returns the whole row
+    once: bool = False  # an action: it must not be called again to get more of its answer
 
     @property
     def origin(self) -> Origin:
         return Origin(self.operation, self.caller, self.arguments)
 
     def again(self, **changes: Any) -> dict[str, Any]:
-        """The hint for this same call with `changes`."""
+        """The hint for this call with `changes` to its arguments."""
         return self.hints(self.operation, {**self.arguments, **changes})
 
     def open_row(self, key: Any) -> dict[str, Any]:
-        """The hint for the operation that opens the row with this key."""
+        """The hint for the operation that returns the row with this key."""
         assert self.record_operation is not None
         return self.hints(self.record_operation, {self.record_key[0]: key, **self.record_arguments})
 
     def more(self, handle: str, **changes: Any) -> dict[str, Any]:
-        """The hint for more of this answer: the same call again or, of one that is made once, what it has left."""
+        """The hint for more of this answer: the same call again or, for an action, its stored result."""
         if self.once and self.result_operation:
             return self.hints(self.result_operation, {"handle": handle, **changes})
         return self.again(**changes)
@@ -218,7 +218,7 @@ REST_NOT_KEPT = (
 
 
 def noting_loss(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """The `meta` of an answer that goes without the way to its rest: the one exception to law 2."""
+    """Adds to `meta` the note that the rest of the answer is unavailable: the one exception to law 2."""
     return {**meta, "notes": [*meta.get("notes", ()), REST_NOT_KEPT]}
 
 
@@ -231,11 +231,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What leaves: one body of compact JSON, and what telemetry wants to know of it.
+    """The finished answer: one body of compact JSON, and the figures for telemetry.
 
-    `original_tokens`: of the payload before protection. `baseline_tokens`: what an API without protection would have
-    sent for this call, None for just that payload; 0 for a follow-up of an answer that counted it all. `oversized`: as
-    it was asked it would have gone over its budget, beyond what pages and chunks hold anyway (FR-030)."""
+    `original_tokens`: those of the payload before protection. `baseline_tokens`: what an API without protection would
+    have sent for this call; None: the same as `original_tokens`; 0: an earlier answer has already counted it.
+    `oversized`: in its requested form the answer exceeded its budget, and paging or chunking did not already limit it
+    (FR-030)."""
 
     body: bytes
     outcome: str
@@ -248,9 +249,9 @@ class Envelope:
     summarized: bool = False
     chunked: bool = False
     oversized: bool = False
-    missing_fields: tuple[str, ...] = ()  # of the preview: upstream's record does not have them
-    is_complete: bool = True  # else the way to the rest could not be stored, and `meta.notes` says so
-    withheld: Counts = field(default_factory=lambda: NOTHING_WITHHELD)  # masks in what the answer was made of
+    missing_fields: tuple[str, ...] = ()  # fields of the preview that upstream's record does not have
+    is_complete: bool = True  # False: the rest could not be stored, and `meta.notes` says so
+    withheld: Counts = field(default_factory=lambda: NOTHING_WITHHELD)  # redaction masks in the data of this answer
 
     @property
     def baseline(self) -> int:

@@ -1,7 +1,7 @@
-"""The settings that apply to one call, frozen (law 6), and how their layers add up.
+"""The frozen settings of one call (law 6), and how they are resolved from layers.
 
-defaults < file < environment < admin (global) < admin (one operation): a value that is set in a layer covers
-everything below it, the built-in default of a type included.
+defaults < file < environment < admin (global) < admin (one operation): a value set in a layer overrides all layers
+below it, including the built-in default of a kind of operation.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Kind(StrEnum):
-    """What an operation answers with."""
+    """The kind of an operation, by its answer."""
 
     LIST = "list"
     RECORD = "record"
@@ -20,7 +20,7 @@ class Kind(StrEnum):
 
 
 class Ruler(StrEnum):
-    """What thresholds are measured with. The hard cap is always measured as Claude counts."""
+    """The token count that thresholds use. The hard cap always uses Claude's."""
 
     FORMULA = "formula"
     CLAUDE = "claude"
@@ -31,7 +31,7 @@ RULERS = tuple(ruler.value for ruler in Ruler)
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Sizes are tokens unless the name says otherwise."""
+    """The settings of one call. Sizes are tokens unless a comment says otherwise."""
 
     default_page_size: int = 50  # rows
     max_page_size: int = 200  # rows
@@ -45,16 +45,16 @@ class Policy:
     chunking: bool = True
     meta_on_small_lists: bool = False
     tables_when_smaller: bool = False
-    timeout_seconds: int = 60  # for a call from its beginning to its answer
-    cache_seconds: int = 60  # that an upstream's answer is given again without asking it; 0: never
-    summary_fields: str = ""  # names and paths separated by commas; empty: those that the type of record declares
+    timeout_seconds: int = 60  # for the whole call
+    cache_seconds: int = 60  # that an upstream's answer is reused from the cache; 0: never
+    summary_fields: str = ""  # names and paths, comma-separated; empty: those of the record's shape
 
 
 DEFAULTS = Policy()
-# A record of more than 2,000 tokens comes as a preview (US2-1), a list of more than 4,000 (FR-010).
+# A record of more than 2,000 tokens becomes a preview (US2-1), a list of more than 4,000 tokens too (FR-010).
 TYPE_DEFAULTS: Mapping[Kind, Mapping[str, Any]] = {Kind.RECORD: {"token_budget_threshold": 2000}}
 
-# The names that ops read and write (ruling 22), in files and on screens.
+# The names in settings files and on screens (ruling 22).
 CANONICAL_NAMES: Mapping[str, str] = {
     "default_page_size": "defaultPageSize",
     "max_page_size": "maxPageSize",
@@ -73,7 +73,8 @@ CANONICAL_NAMES: Mapping[str, str] = {
     "summary_fields": "summaryFields",
 }
 
-# Below, an envelope's own words would not fit; above, Claude's clients put results aside (50,000 characters).
+# The minimum leaves room for an envelope's own text. The maximum is set by Claude's clients, which put results of more
+# than 50,000 characters aside.
 RANGES: Mapping[str, tuple[int, int]] = {
     "default_page_size": (1, 1000),
     "max_page_size": (1, 1000),
@@ -88,14 +89,14 @@ RANGES: Mapping[str, tuple[int, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A setting that makes no sense: which one, and the sentence that says why."""
+    """An invalid setting: its name, and a sentence that says why."""
 
     name: str
     sentence: str
 
 
 def resolve(kind: Kind, layers: Iterable[Mapping[str, Any]]) -> Policy:
-    """The policy of an operation of `kind`; `layers` from the weakest to the strongest, None = not set."""
+    """The policy of an operation of `kind`. `layers` go from the weakest to the strongest; None means not set."""
     values = dict(TYPE_DEFAULTS.get(kind, {}))
     for layer in layers:
         values.update((name, value) for name, value in layer.items() if value is not None)
@@ -105,7 +106,7 @@ def resolve(kind: Kind, layers: Iterable[Mapping[str, Any]]) -> Policy:
 
 
 def problems(policy: Policy) -> list[Problem]:
-    """Everything that makes no sense in a resolved policy; an empty list when all is well."""
+    """All invalid settings of a resolved policy; an empty list if there are none."""
     found = [problem for name in RANGES if (problem := out_of_range(name, getattr(policy, name)))]
     if policy.ruler not in RULERS:
         found.append(Problem("ruler", f"ruler is {policy.ruler!r}; it must be one of: {', '.join(RULERS)}."))

@@ -1,18 +1,18 @@
-"""Parts of a record by path (FR-017): `status`, `price.basePrice`, `items.*.name`.
+"""Selects parts of a record by path (FR-017): `status`, `price.basePrice`, `items.*.name`.
 
-A projection keeps the structure: `items.*.name` of {"items":[{"name":"a","x":1}]} is {"items":[{"name":"a"}]}.
+A projection preserves the structure: `items.*.name` of {"items":[{"name":"a","x":1}]} is {"items":[{"name":"a"}]}.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-# What is wanted below a name: everything (True), or some names.
+# The wanted part of a value: everything (True), or some names.
 Wanted = bool | dict[str, "Wanted"]
 
 
 def wanted(paths: Iterable[str]) -> dict[str, Wanted]:
-    """Paths as one tree: ["a", "b.c", "b.d"] → {"a": True, "b": {"c": True, "d": True}}; a whole wins over
-    its parts."""
+    """Paths as one tree: ["a", "b.c", "b.d"] → {"a": True, "b": {"c": True, "d": True}}. A path covers all paths below
+    it."""
     root: dict[str, Wanted] = {}
     for path in paths:
         node = root
@@ -28,7 +28,7 @@ def wanted(paths: Iterable[str]) -> dict[str, Wanted]:
 
 
 def project(value: Any, tree: Wanted) -> Any:
-    """The wanted part of `value`, in its own order; names that it does not have are absent."""
+    """The wanted part of `value`, in the order of `value`. Names that it lacks are absent."""
     if tree is True:
         return value
     assert isinstance(tree, dict)
@@ -45,7 +45,7 @@ def _present(value: dict[str, Any], tree: dict[str, Wanted]) -> Iterator[tuple[s
 
 
 def resolves(value: Any, path: str) -> bool:
-    """Whether `path` leads anywhere in `value`; below an empty list or a null nothing can be denied."""
+    """Whether `path` exists in `value`. Any path below an empty list or a null counts as existing."""
     for index, step in enumerate(steps := path.split(".")):
         if value is None:
             return True
@@ -59,8 +59,8 @@ def resolves(value: Any, path: str) -> bool:
 
 
 def get(value: Any, path: str) -> Any:
-    """What stands at `path`, below a `*` a list of what stands there in each element; None where there is nothing."""
-    if "." not in path and path != "*":  # most paths, of every field of every row
+    """The value at `path`, or None. Below a `*` it is the list of the values of all elements."""
+    if "." not in path and path != "*":  # the common case, on the hot path
         return value.get(path) if isinstance(value, dict) else None
     steps = path.split(".")
     for index, step in enumerate(steps, start=1):

@@ -1,6 +1,6 @@
-"""protect(): the one way from a payload to an envelope, for every door.
+"""`protect` turns a payload into an envelope, for every transport.
 
-No I/O but the walk store and, for lists and long texts, the reads of the rows or characters that are sent.
+Its only I/O is the snapshot store and, for lists and long texts, the reads of the rows or characters that are sent.
 """
 
 from context_protection.core import lists, records, texts
@@ -13,10 +13,10 @@ from context_protection.core.shapes import Shape
 
 
 def protect(payload: Payload | None, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
-    """The envelope of `payload`: never over the policy's hard cap, always whole JSON, nothing lost.
+    """The envelope of `payload`: never over the policy's hard cap, always complete JSON, without loss.
 
-    `payload` is None for a walk that goes on by itself: it keeps what it walks over (`needs_no_fetch`).
-    Raises CallError for arguments that make no sense (limit, fields, cursor, lines).
+    `payload` is None if the snapshot (`Walk`) stores all that is needed (`needs_no_fetch`).
+    Raises CallError for invalid arguments (limit, fields, cursor, lines).
     """
     if payload is None:
         assert ask.walk is not None
@@ -29,12 +29,12 @@ def protect(payload: Payload | None, ask: Ask, policy: Policy, walks: Walks) -> 
 
 
 def needs_no_fetch(walk: Walk | None) -> bool:
-    """Whether the walk goes over the parts of one record, which it keeps."""
+    """Whether the snapshot stores a record that is sent in parts."""
     return walk is not None and bool(walk.plan.get("parts"))
 
 
 def kept_payload(walk: Walk | None, shape: Shape, walks: Walks) -> Payload | None:
-    """What a walk goes over that keeps all of it; None for any other. Raises InvalidCursor where it is gone."""
+    """The payload, if the snapshot stores all of it, else None. Raises InvalidCursor if it is gone."""
     if walk is None:
         return None
     if "rows" in walk.plan.get("source", {}):

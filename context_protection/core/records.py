@@ -1,4 +1,4 @@
-"""A record's answer: whole while it fits its budget, else a preview with a way to every part of it."""
+"""Answers a record: whole if it fits its budget, else as a preview that says how to get every part."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,9 +17,9 @@ from context_protection.core.policy import Policy
 from context_protection.core.shapes import NOTHING, Shape
 from context_protection.core.withheld import NOTHING_WITHHELD, Counts, withheld_in
 
-MOST_SECTIONS = 40  # that a preview names
+MOST_SECTIONS = 40  # sections; a preview that is too large names no more than these
 SMALLEST_META = frozenset({"kind", "totalFields", "originalTokens", "resultHandle"})
-FILL = 0.95  # of the cap is aimed at by a part's first try, since no part is quite as dense as the whole
+FILL = 0.95  # share of the hard cap that a part's first attempt aims at: parts differ in tokens per character
 
 
 def answer(record: Record, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
@@ -28,12 +28,12 @@ def answer(record: Record, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
 
 
 def kept(value: dict[str, Any], ask: Ask, policy: Policy, walks: Walks) -> Walk:
-    """A walk over a record that goes with this answer: its id is the record's handle."""
+    """A snapshot (`Walk`) of a record that accompanies this answer. Its id is the record's handle."""
     return _Answer(Record(value, follow_up=True), ask, policy, walks).whole_walk
 
 
 def next_part(walk: Walk, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
-    """The part that a cursor points at. Raises InvalidCursor for other `fields` than the walk's."""
+    """The part that a cursor points at. Raises InvalidCursor if `fields` differ from the snapshot's."""
     if ask.fields not in (None, walk.plan["fields"]):
         message = "The cursor was issued for other fields; fields cannot change in a walk."
         raise invalid_cursor("cursor_mismatch", "", message)
@@ -42,7 +42,7 @@ def next_part(walk: Walk, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
 
 
 def kept_value(walk: Walk, walks: Walks) -> dict[str, Any]:
-    """The value that a walk over a record keeps."""
+    """The record that the snapshot stores."""
     value: dict[str, Any] = orjson.loads(walks.block(walk, 0))
     return value
 
@@ -57,7 +57,7 @@ class _Answer:
         self.note = self.noted(self.withheld)
 
     def noted(self, found: Counts) -> dict[str, Any]:
-        """What `meta` says of the record: with what is withheld in it now, what was left out before."""
+        """The record's note for `meta`, with the redacted paths of `found` added to those that it already names."""
         note = self.record.note
         return {**note, **withheld.note([*note.get("withheld", ()), *withheld.paths(found)])}
 
@@ -69,16 +69,16 @@ class _Answer:
         names = field_selection.split(self.ask.fields) if self.ask.fields is not None else []
         if names and field_selection.ALL not in names:
             return self.selection(names)
-        unasked = not names and self.policy.summarization and not self.ask.cannot_be_detailed
-        if self.whole.fits(self.policy) and (not unasked or self.whole.within_threshold(self.policy)):
-            told_before = names or self.record.follow_up
-            baseline = self.baseline() if told_before else None
+        by_default = not names and self.policy.summarization and not self.ask.cannot_be_detailed
+        if self.whole.fits(self.policy) and (not by_default or self.whole.within_threshold(self.policy)):
+            is_follow_up = names or self.record.follow_up
+            baseline = self.baseline() if is_follow_up else None
             return _envelope(self.whole, self.original, baseline=baseline, found=self.withheld)
-        return self.preview() if unasked else self.first_part(self.value, self.note, self.whole)
+        return self.preview() if by_default else self.first_part(self.value, self.note, self.whole)
 
     @cached_property
     def shape(self) -> Shape:
-        """What a preview goes by."""
+        """The record's shape; parts that it does not declare are inferred from the record."""
         return proposals.completed(self.record.shape, [self.value])
 
     @cached_property
@@ -86,7 +86,7 @@ class _Answer:
         return _whole(self.value, {"kind": "full", **self.note}, self.policy)
 
     def selection(self, names: list[str]) -> Envelope:
-        """The asked fields; those among them that are withheld are named as such."""
+        """The requested fields. `meta.withheld` names the redacted ones among them."""
         shape = proposals.able_to_answer(self.record.shape, names, [self.value])
         field_selection.check(names, [self.value], shape)
         chosen = field_selection.selected(self.value, names, shape)
@@ -100,15 +100,15 @@ class _Answer:
         return self.first_part(chosen, note, whole)
 
     def baseline(self) -> int:
-        """What an unprotected API would have sent: nothing more, where this follows a preview of the same record,
-        which counted it all."""
-        told = self.record.follow_up or self.walks.has_begun(self.whole_snapshot())
-        return 0 if told else self.original
+        """The tokens that an unprotected API would have sent: 0 after a preview of the same record, which has counted
+        the whole record already."""
+        counted = self.record.follow_up or self.walks.has_begun(self.whole_snapshot())
+        return 0 if counted else self.original
 
     # -- Preview ------------------------------------------------------------------------------------
 
     def preview(self) -> Envelope:
-        """Identifying fields, and every section with its size: together the sections are the whole record."""
+        """Identifying fields, and every section with its size. The sections together are the whole record."""
         chosen = field_selection.names_in(self.policy.summary_fields)
         summary = (
             summaries.chosen(self.value, chosen, self.shape) if chosen else summaries.preview(self.value, self.shape)
@@ -124,8 +124,8 @@ class _Answer:
         sections = self.sections()
         body = self.preview_body(meta, summary, sections)
         if not (body.fits(self.policy) and body.within_threshold(self.policy)):
-            # So many fields that their names alone are too much: the sections' names and sizes stay, unless these are
-            # too many as well. Some of them would look like all of them.
+            # The field names alone are too large, so each section has only its size. If there are too many sections as
+            # well, none is named: an incomplete list would look complete.
             sizes = {name: {"estimatedTokens": each["estimatedTokens"]} for name, each in sections.items()}
             body = self.preview_body(meta, summary, sizes if len(sizes) <= MOST_SECTIONS else {})
         body = body if body.fits(self.policy) else self.smallest(meta)
@@ -142,7 +142,7 @@ class _Answer:
 
     @cached_property
     def whole_walk(self) -> Walk:
-        """Its id is the record's handle; it also tells follow-ups of this preview from calls of their own."""
+        """The snapshot of the whole record. Its id is the handle; its existence marks later calls as follow-ups."""
         return self.walks.begin(self.whole_snapshot())
 
     def preview_body(self, meta: dict[str, Any], summary: dict[str, Any], sections: dict[str, Any]) -> Body:
@@ -150,7 +150,7 @@ class _Answer:
         return render({"meta": meta, "summary": summary}, self.policy)
 
     def more(self) -> dict[str, Any]:
-        """The hint for all of the record; empty where only its walk could give it, and that is not kept."""
+        """The hint for the whole record. Empty if only the snapshot could provide it and could not be stored."""
         if self.ask.once and not self.whole_walk.is_kept:
             return {}
         return self.ask.more(self.whole_walk.id, fields=field_selection.ALL)
@@ -167,7 +167,7 @@ class _Answer:
         }
 
     def smallest(self, meta: Mapping[str, Any]) -> Body:
-        """What is left when even names are too long: what to call, which gives everything in parts."""
+        """The smallest preview, for names that are too long: only the hint that returns everything in parts."""
         kept = {name: meta[name] for name in meta if name in SMALLEST_META}
         more = {"projectedFields": [], "detailsAvailable": self.more()} if self.more() else noting_loss({})
         return render({"meta": {**kept, **more}, "summary": {}}, self.policy)
@@ -175,7 +175,7 @@ class _Answer:
     # -- Parts --------------------------------------------------------------------------------------
 
     def first_part(self, value: dict[str, Any], note: dict[str, Any], whole: Body) -> Envelope:
-        """Begins a walk over the value's parts; its snapshot keeps them parts of one thing."""
+        """Begins a snapshot of `value` and answers its first part. All parts come from that same value."""
         baseline = self.baseline()
         walk = self.walks.begin(self.snapshot(value, self.ask.fields or field_selection.ALL, note, whole))
         body = _part(value, walk, self.ask, self.policy, self.walks)
@@ -193,14 +193,14 @@ class _Answer:
         return self.snapshot(self.value, field_selection.ALL, self.note, self.whole)
 
     def snapshot(self, value: Any, fields: str, note: Mapping[str, Any], whole: Body) -> Snapshot:
-        """The parts of `value`, which would be `whole` in one piece."""
+        """The snapshot for the parts of `value`. `whole` is the body that `value` would have in one piece."""
         density = round(whole.fill(self.policy) * self.policy.hard_cap / whole.chars, 3)
         plan = {"parts": True, "note": note, "fields": fields, "original": self.original, "density": density}
         return Snapshot(self.ask.origin, plan, [dumps(value)])
 
 
 def _whole(value: Mapping[str, Any], meta: dict[str, Any], policy: Policy, **extra: Any) -> Body:
-    """Our `meta`, with more underscores than a `meta` of the object's own, and the object's fields."""
+    """Our `meta` and the object's fields. If the object has a `meta` of its own, ours gets one underscore more."""
     own = [name for name in value if name.endswith("meta") and not name[:-4].strip("_")]
     key = "_" * (max(map(len, own)) - 3) + "meta" if own else "meta"
     return render({key: meta, **extra, **value}, policy, meta_key=key)
@@ -233,7 +233,7 @@ def _envelope(
 
 
 def _part(value: dict[str, Any], walk: Walk, ask: Ask, policy: Policy, walks: Walks) -> Body:
-    """The largest part from the asked position on that the hard cap holds."""
+    """The largest part from the requested position on that fits the hard cap."""
     position = ask.position or []
     room = max(parts.SMALLEST_ROOM, int(policy.hard_cap * FILL / walk.plan["density"]))
     while True:
@@ -259,14 +259,14 @@ def _part_body(value: dict[str, Any], part: parts.Part, walk: Walk, ask: Ask, po
         return _whole(part.value, noting_loss(meta), policy)
     cursor = walks.cursor(walk, part.following) if part.following is not None else None
     if "nextCursor" in value:
-        meta["nextCursor"] = cursor  # the record has a field of that name: ours stands apart, null at the end
+        meta["nextCursor"] = cursor  # the record has a field of that name, so ours goes to `meta`; null at the end
     elif cursor is not None:
         extra["nextCursor"] = cursor
     return _whole(part.value, meta, policy, **extra)
 
 
 def _unsendable(policy: Policy) -> InvalidArgument:
-    """The names of fields cannot be divided: where they alone are over the cap, there is no valid answer."""
+    """Field names cannot be split. If they alone exceed the hard cap, no valid answer exists."""
     return InvalidArgument(
         "The names of this record's fields are longer than an answer may be.",
         reason="names_too_long",

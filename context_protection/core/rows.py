@@ -1,4 +1,4 @@
-"""A list that is in memory: what upstream answered, or what was computed. Its walk keeps the rows themselves."""
+"""A list in memory, from upstream or computed. Its snapshot (`Walk`) stores the rows themselves."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,12 +19,12 @@ from context_protection.core.query.conditions import Conditions
 from context_protection.core.shapes import ANY, Shape
 
 BLOCK_ROWS = 200
-SAMPLED = 100  # rows from which it is known what else can be asked
+SAMPLED = 100  # rows from which further columns for queries are inferred
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Rows, and what the first page's `meta` says of them; `beside` as of Opening."""
+    """Rows, and their note for the first page's `meta`. `beside`: see Opening."""
 
     rows: Sequence[dict[str, Any]]
     note: Mapping[str, Any] = field(default_factory=dict)
@@ -32,8 +32,8 @@ class Loaded:
 
 
 class MemoryRows:
-    """`rows`, or what gives them: it is called only by a walk's first page. `reveal`: names of secret fields that can
-    be asked here."""
+    """Rows in memory. If `rows` is a function, only a first page calls it. `reveal`: names of secret fields that may be
+    queried."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class MemoryRows:
         return MemoryRows(load, self.shape, self.manner, self.reveal)
 
     def changed(self, change: Callable[[Loaded], Loaded], reveal: frozenset[str]) -> "MemoryRows":
-        """The same list of other rows: what `change` makes of these, once."""
+        """The list with the rows that `change` returns. `change` is called once, at first use."""
         return MemoryRows(cache(lambda: change(self._load())), self.shape, self.manner, reveal)
 
     def grouped(self, asked: Aggregation) -> Groups:

@@ -1,7 +1,7 @@
-"""What is known of a type of record: what a preview keeps, which sections it has, what lists leave out.
+"""The shape of a type of record: the fields of its preview, its sections, and what lists leave out.
 
-A connector declares a `Shape` for each of its types. What a shape does not declare, as the empty one of an unknown
-type, is proposed from the records themselves (proposals.py).
+A connector declares a `Shape` for each of its types. Parts that a shape does not declare are inferred from the records
+themselves (proposals.py). The shape of an unknown type declares nothing.
 """
 
 import re
@@ -20,7 +20,7 @@ _PLAIN = re.compile(r"[^*?\[]*")
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a preview: its canonical name, and where upstream keeps it."""
+    """A field of a preview: its canonical name, and its path in upstream's record."""
 
     name: str
     path: str = ""
@@ -37,8 +37,8 @@ class Field:
 
 @dataclass(frozen=True)
 class Section:
-    """A named part of a record. `patterns` are names of top-level fields, `*` allowed; the first section that
-    matches a field has it."""
+    """A named part of a record. `patterns` are names of top-level fields; `*` is allowed. A field belongs to the first
+    section that matches it."""
 
     name: str
     patterns: tuple[str, ...]
@@ -55,25 +55,25 @@ class Section:
 class Shape:
     name: str = "record"
     identity: str = "id"
-    row: tuple[Field, ...] = ()  # what a row of a list is condensed to
-    preview: tuple[Field, ...] = ()  # what a record's preview adds to that
+    row: tuple[Field, ...] = ()  # the fields of a condensed row
+    preview: tuple[Field, ...] = ()  # further fields of a record's preview
     sections: tuple[Section, ...] = ()
-    withheld_in_lists: tuple[str, ...] = ()  # names (`*` allowed), at any depth, that only a record shows
-    known: frozenset[str] = field(default=frozenset())  # documented names, valid even where a record lacks them
-    hoists: bool = False  # a condensed list says once, in meta.constants, what all its rows have in common
-    tabular: bool = False  # condensed rows come as a table where that is smaller, unless the caller chooses
+    withheld_in_lists: tuple[str, ...] = ()  # names at any depth (`*` allowed) that lists omit and records show
+    known: frozenset[str] = field(default=frozenset())  # documented names, valid even if a record lacks them
+    hoists: bool = False  # in a condensed list, values common to all rows move to meta.constants
+    tabular: bool = False  # condensed rows become a table if that is smaller, unless the caller chose a format
 
     @cached_property
     def canonical(self) -> dict[str, Field]:
         return {each.name: each for each in (*self.row, *self.preview)}
 
     def source(self, name: str) -> str:
-        """Where upstream keeps what has this canonical name; any other name is upstream's own."""
+        """Upstream's path for a canonical name. Any other name is already upstream's own."""
         return self.canonical[name].source if name in self.canonical else name
 
     @cached_property
     def names(self) -> list[str]:
-        """Every name that `fields` may hold, as far as it is known without a record."""
+        """The names that are valid in `fields`, as far as they are known without a record."""
         return sorted({*self.canonical, *self.known})
 
     @cached_property
@@ -90,18 +90,18 @@ class Shape:
         return {}
 
     def in_sections(self, record: Mapping[str, Any]) -> dict[str, list[str]]:
-        """The record's top-level names by section: together they are all of them. A section that is one field may have
-        its name, as both are the same; any other is set apart from a field that the record calls so."""
+        """All top-level names of the record, by section. If a field of the record has a section's name, the section is
+        renamed, unless that field is all that the section holds."""
         groups: dict[str, list[str]] = {}
         for name in record:
             groups.setdefault(self.section_of(name), []).append(name)
         sections: dict[str, list[str]] = {}
         for section, names in groups.items():
-            sections[section if names == [section] else _unlike_a_field(section, record, sections)] = names
+            sections[section if names == [section] else _distinct_name(section, record, sections)] = names
         return sections
 
     def as_row(self, record: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-        """The record as a list may show it, and the paths of what was taken out."""
+        """The record without the fields that lists omit, and the paths of those fields."""
         if not self.withheld_in_lists:
             return record, []
         removed: list[str] = []
@@ -109,7 +109,7 @@ class Shape:
         return kept, list(dict.fromkeys(removed))
 
     def asked_of(self, withheld: Iterable[str], names: Sequence[str]) -> list[str]:
-        """Those paths of what was taken out that `names` asked for: themselves, or all of what they stand in."""
+        """The omitted paths that `names` request, by the path itself, a path above it, or its section."""
         return [path for path in withheld if any(self._covers(name, path) for name in names)]
 
     def _covers(self, name: str, path: str) -> bool:
@@ -130,8 +130,8 @@ def _first_match(name: str, sections: Iterable[Section]) -> str:
     return REST_OF_THE_RECORD
 
 
-def _unlike_a_field(section: str, record: Mapping[str, Any], others: Mapping[str, Any]) -> str:
-    """The section's name, set apart from a field that the record calls the same, and from the other sections."""
+def _distinct_name(section: str, record: Mapping[str, Any], others: Mapping[str, Any]) -> str:
+    """The section's name with leading underscores until no field of the record and no other section has it."""
     while section in record or section in others:
         section = f"_{section}"
     return section
@@ -139,11 +139,11 @@ def _unlike_a_field(section: str, record: Mapping[str, Any], others: Mapping[str
 
 @lru_cache(maxsize=65536)
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:
-    """In upper or lower case."""
+    """Ignores case."""
     return any(fnmatchcase(name.lower(), pattern.lower()) for pattern in patterns)
 
 
-# Nothing that could be withheld: it stays, so that a field without a value is seen to have none.
+# Empty values are never omitted from lists, so that an empty field is visibly empty.
 NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 

@@ -1,4 +1,4 @@
-"""Previews: the fields that identify a record and what is most asked for (FR-015, FR-016, FR-018)."""
+"""Previews: the fields that identify a record and its most important others (FR-015, FR-016, FR-018)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -8,13 +8,13 @@ from context_protection.core.budget import dumps, length
 from context_protection.core.shapes import Field, Shape
 from context_protection.core.splitting import sentences
 
-TEXT_CHARS = 240  # a text in a preview: its first sentences up to this length
+TEXT_CHARS = 240  # characters of a text in a preview, cut at the end of a sentence
 NEVER_CUT = frozenset({int, float, bool, type(None)})
-NESTED_CHARS = 1000  # an object or array in a preview that is longer gives way to its size
+NESTED_CHARS = 1000  # characters of JSON; a longer object or array in a preview is replaced by its size
 
 
 def rows(records: Sequence[Mapping[str, Any]], shape: Shape) -> list[dict[str, Any]]:
-    """The records as rows of a condensed list; column by column, since a page has hundreds of cells."""
+    """The records as rows of a condensed list. Built column by column for speed: a page has hundreds of cells."""
     names = [each.name for each in shape.row]
     columns = [_column(each, records) for each in shape.row]
     return (
@@ -35,21 +35,21 @@ def _column(field: Field, records: Sequence[Mapping[str, Any]]) -> list[Any]:
 
 
 def preview(record: Mapping[str, Any], shape: Shape) -> dict[str, Any]:
-    """The record's preview; long texts are cut at a sentence and say how long they are and how to get the rest."""
+    """The record's preview. Long texts are cut at a sentence, and state their length and how to get the rest."""
     found = _read(record, shape.canonical.values())
     summary = {name: value for name, value in found.items() if value not in (None, "")}
     return {name: shortened(value, shape.canonical[name].source) for name, value in summary.items()}
 
 
 def chosen(record: Mapping[str, Any], names: Sequence[str], shape: Shape) -> dict[str, Any]:
-    """The preview that ops have chosen: what identifies the record, and the fields of these names and paths."""
-    kept = [name for name in shape.canonical if _identifies(name)]
-    values = field_selection.selected(record, list(dict.fromkeys([*kept, *names])), shape)
+    """The preview by the policy's `names` and paths, with the identifying fields."""
+    identifying = [name for name in shape.canonical if _identifies(name)]
+    values = field_selection.selected(record, list(dict.fromkeys([*identifying, *names])), shape)
     return {name: shortened(value, shape.source(name)) for name, value in values.items() if value not in (None, "")}
 
 
 def missing(record: Mapping[str, Any], shape: Shape, names: Sequence[str] = ()) -> list[str]:
-    """Those of a preview's fields, declared or chosen, that upstream's record does not have: not empty, but unknown."""
+    """The paths of preview fields, declared or chosen, that upstream's record lacks. Empty fields do exist."""
     sources = [shape.source(name) for name in names if name not in shape.section_names]
     sources = sources or [each.source for each in (*shape.row, *shape.preview)]
     return [source for source in sources if not projection.resolves(record, source)]
@@ -69,7 +69,7 @@ def _is_nested(value: Any) -> bool:
 
 
 def shortened(value: Any, path: str) -> Any:
-    """A value as a preview shows it: a long text is clipped, a large object or array gives way to its size."""
+    """A value as a preview shows it: a long text is clipped, a large object or array is replaced by its size."""
     if not _is_nested(value):
         return clipped(value, path)
     size = length(dumps(value))
@@ -79,7 +79,7 @@ def shortened(value: Any, path: str) -> Any:
 
 
 def clipped(value: Any, path: str, limit: int = TEXT_CHARS) -> Any:
-    """A text longer than `limit` characters as its first sentences, visibly cut; anything else as it is."""
+    """A text longer than `limit` characters as its first sentences with a visible mark; any other value unchanged."""
     if not isinstance(value, str) or len(value) <= limit:
         return value
     start = sentences.head(value, limit)

@@ -1,9 +1,9 @@
-"""Rows as columns: a lossless, smaller form of a list (design: `table`).
+"""Tables: a lossless, smaller form of a list.
 
     {"columns": ["id", "status"], "constants": {"currency": "EUR", "note": null}, "rows": [[1, "new"], …]}
 
-A column whose value is the same in every row stands once under `constants`. Where some rows lack a name that
-others have, `absent` names it with the indexes of those rows.
+A column with the same value in every row is listed once under `constants`. If some rows lack a name, `absent` maps the
+name to the indexes of those rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ _NOTHING = object()
 
 
 def constants(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What two or more rows have in common, all of them."""
+    """The names and values that all rows share; empty for fewer than two rows."""
     if len(rows) < 2:
         return {}
     return {name: value for name, value in rows[0].items() if _is_constant(rows, name)}
@@ -33,7 +33,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _is_constant(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
-    """Equal as JSON: 1, 1.0 and true are three things."""
+    """Whether all rows have the name with values equal as JSON: 1, 1.0 and true differ."""
     first = rows[0].get(name, _NOTHING)
     if first is _NOTHING:
         return False
@@ -46,7 +46,7 @@ def _is_constant(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
 
 
 def rows(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rows of a table again; the reverse of `table`."""
+    """The rows of a table: the inverse of `table`."""
     absent = {(name, index) for name, indexes in document.get("absent", {}).items() for index in indexes}
     return [
         {

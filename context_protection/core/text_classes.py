@@ -1,7 +1,8 @@
-"""What kind of text dominates an answer: token counts err by class, so audits are told apart by it (FR-014).
+"""Classifies the dominant kind of text in an answer. Audits are grouped by class, because token
+estimates err by class (FR-014).
 
-Cheap rules, the most telling first; they look at the content that an answer mostly consists of, and at most at the
-first 20,000 characters of it.
+The rules are cheap, and the most reliable come first. They examine the content that makes up most of an answer, and at
+most its first 20,000 characters.
 """
 
 import re
@@ -31,12 +32,12 @@ class TextClass(StrEnum):
     PROSE = "prose"
 
 
-LOOKED_AT = 20_000  # characters
-SENTENCE = 40  # characters: from here on a string with blanks is something to read
+LOOKED_AT = 20_000  # characters that are examined
+SENTENCE = 40  # characters from which on a string with blanks counts as readable text
 
 
 def classify(body: str) -> TextClass:
-    """The class of an answer's body, or of any text. The same text always has the same class."""
+    """The class of an answer's body or of any text. Equal texts have equal classes."""
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -66,7 +67,7 @@ def _of_document(document: Any, body: str) -> TextClass:
 
 
 def _leaves(document: Any) -> tuple[list[str], list[str]]:
-    """The strings and the numbers of a document, as they are written."""
+    """The strings and the numbers (as text) of a document."""
     strings: list[str] = []
     numbers: list[str] = []
     open_values = [document]
@@ -92,7 +93,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.,]+(Z|[+-][\d:]+)?)?")
 
 
 def _opaque(strings: list[str]) -> list[str]:
-    """Ids, hashes and base64: long, no blank, with digits; times and addresses of pages can be read."""
+    """Ids, hashes and base64: long strings with digits and without blanks, but not times or URLs."""
     return [text for text in strings if _OPAQUE.fullmatch(text) and not _TIME.fullmatch(text) and "://" not in text]
 
 
@@ -108,13 +109,13 @@ _EMOJI = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]")
 
 
 def _script(text: str, least: float) -> TextClass | None:
-    """The script that makes up `least` characters; of emoji, which cost most, a fourth of that will do."""
-    for kind, pattern, enough in (
+    """The script that more than `least` characters belong to. For emoji, which cost most, a quarter is enough."""
+    for kind, pattern, minimum in (
         (TextClass.CJK, _CJK, least),
         (TextClass.ARABIC_INDIC_THAI, _ARABIC_INDIC_THAI, least),
         (TextClass.EMOJI, _EMOJI, least / 4),
     ):
-        if len(pattern.findall(text)) > enough:
+        if len(pattern.findall(text)) > minimum:
             return kind
     return None
 
@@ -146,7 +147,7 @@ def _of_text(text: str) -> TextClass:
 
 
 def _of_lines(text: str, lines: list[str]) -> Iterator[TextClass]:
-    """Every class that the lines speak for, the most certain first."""
+    """All classes that match the lines, the most certain first."""
 
     def share(pattern: re.Pattern[str]) -> float:
         return sum(1 for line in lines if pattern.match(line)) / len(lines)
@@ -169,7 +170,7 @@ def _of_lines(text: str, lines: list[str]) -> Iterator[TextClass]:
 
 
 def _is_csv(lines: list[str]) -> bool:
-    """Nearly all lines have as many separators as the first; a comma before a blank is one of prose."""
+    """Whether nearly all lines have as many separators as the first. A comma before a blank is prose."""
     for separator in (r",(?! )", ";", "\t"):
         found = [len(re.findall(separator, line)) for line in lines]
         if len(lines) >= 3 and found[0] >= 2:

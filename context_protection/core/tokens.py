@@ -1,16 +1,16 @@
-"""How many tokens a text costs: the seeds' formula, and Claude's own count.
+"""Counts the tokens of a text: by the formula of FR-013, and as Claude counts them.
 
-`formula` is the figure that answers carry (FR-013). `claude` is the ruler that guards the hard cap (law 1)
-and gives telemetry the actual beside the estimate (FR-014). Claude's vocabulary comes from the package ctok;
-of its versions we take "4.8", the newest, which on 98 % of texts is also the dearest.
+Answers carry the figure of `formula` (FR-013). `claude` guards the hard cap (law 1) and gives telemetry the actual
+count for each estimate (FR-014). Claude's vocabulary comes from the package ctok. We use its version "4.8", the
+newest, which gives the highest count on 98 % of texts.
 
-A text need not go through ctok as a whole, which takes 200 ms per 100 KB. Claude's tokens never cross from
-letters to digits to punctuation, so a text is cut into runs, each run is priced by ctok once and remembered,
-and the sum of the prices is the count: 3 to 7 ms per 100 KB, and within 1 % of ctok on 99 % of texts.
+ctok takes 200 ms per 100 KB for a whole text. This module is faster: Claude's tokens never cross from letters to
+digits to punctuation, so it cuts a text into runs, prices each run by ctok once, caches the price, and adds the
+prices up. That takes 3 to 7 ms per 100 KB, and is within 1 % of ctok on 99 % of texts.
 
-    claude.count(text)       every run                        before something is sent
-    claude.estimate(text)    some slices of a long text       to choose a path: whole, page or store
-    exact(text)              ctok itself                      to audit the others, off the hot path
+    claude.count(text)       reads every run                      before an answer is sent
+    claude.estimate(text)    reads some slices of a long text     to choose a path: whole, page or store
+    exact(text)              runs ctok itself                     to audit the other two, off the hot path
 """
 
 import functools
@@ -25,16 +25,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-# ---- the seeds' formula ---------------------------------------------------------------------------
+# ---- formula --------------------------------------------------------------------------------------
 
 
 def formula(text: str) -> int:
-    """Tokens by FR-013: a quarter of the characters, and 20 % on top."""
+    """Tokens by FR-013: a quarter of the characters, plus 20 %."""
     return formula_of_length(len(text))
 
 
 def formula_of_length(chars: int) -> int:
-    """`formula` of any text of so many characters, for callers that know only its length."""
+    """`formula` of a text with `chars` characters, for callers that know only the length."""
     quarter = chars // 4
     return quarter + int(quarter * 0.2)
 
@@ -43,25 +43,25 @@ def formula_of_length(chars: int) -> int:
 
 
 class Ruler(Protocol):
-    """Measures texts in tokens. The same text always measures the same, in every process."""
+    """Measures texts in tokens. A text has the same measure in every process."""
 
     @property
     def degraded(self) -> str:
-        """One sentence on why this ruler measures worse than it should; empty while it is well."""
+        """One sentence on why this ruler is less accurate than it should be; empty if it works normally."""
 
     def count(self, text: str) -> int:
-        """Tokens of the text, from reading all of it."""
+        """Tokens of the text. Reads all of it."""
 
     def estimate(self, text: str) -> int:
-        """Tokens of the text, from reading as little of it as will do."""
+        """Approximate tokens of the text. Reads as little of it as possible."""
 
 
 class ClaudeRuler:
-    """Tokens as today's Claude counts them, without the fixed frame of a message.
+    """Tokens as today's Claude counts them, without the fixed overhead of a message.
 
-    `count` was within 2 % of ctok, and `estimate` within 8 %, on each of 3,536 real and made texts. The
-    vocabulary is loaded at the first use, once (0.2 s). Where ctok is missing, or is no longer what it was,
-    `degraded` says so and both answer with `guarded`, which errs upwards.
+    On each of 3,536 real and synthetic texts, `count` was within 2 % of ctok and `estimate` within 8 %. The
+    vocabulary is loaded once, at first use (0.2 s). If ctok is missing or has changed, `degraded` says so and both
+    methods return `guarded`, which errs upwards.
     """
 
     def __init__(self) -> None:
@@ -93,33 +93,33 @@ class ClaudeRuler:
     def _load(self) -> None:
         try:
             self._counter = load_counter()
-        except Exception as error:  # whatever is wrong with ctok, requests must be answered (law 5)
+        except Exception as error:  # any fault of ctok; the request must still be answered (law 5)
             self._degraded = f"Claude tokens are guessed from bytes, because ctok does not load: {error}."
         self._loaded = True
 
     def _safely(self, measure: Callable[[str], int], text: str) -> int:
         try:
             return measure(text)
-        except Exception as error:  # law 5 again: ctok may meet a run that nobody has tried
+        except Exception as error:  # law 5: ctok may fail on a run that was never tested
             self._degraded = f"A text's Claude tokens were guessed from bytes, as ctok failed: {error!r}."
             return guarded(text)
 
 
 # ---- counting: runs and their prices --------------------------------------------------------------
 
-# How many characters are cut into runs at once. Bounds the memory; the cut itself costs a token or two.
+# Characters that are cut into runs at once, to bound memory. Each segment boundary may add a token or two.
 SEGMENT: Final = 1 << 16
-# A segment of more different runs than this, all but noise, is counted from so many of its runs: 0.5 % off on
-# base64, 3 % at worst. A run takes 2 to 10 µs to price, so that new texts take no more than 60 ms per 100 KB.
+# A segment with more than PRICED_RUNS distinct runs is close to noise. It is counted from SAMPLED_RUNS of its runs:
+# 0.5 % off on base64, 3 % at worst. Pricing a run takes 2 to 10 µs, so a new text takes at most 60 ms per 100 KB.
 PRICED_RUNS: Final = 7_000
 SAMPLED_RUNS: Final = 4_096
-# In each of two generations. A run has at most 100 characters: both take 10 MB together, and 25 MB at worst.
+# Cached prices in each of two generations. A run has at most 100 characters: both take 10 MB, at worst 25 MB.
 REMEMBERED_RUNS: Final = 1 << 15
 
 
 class Prices(dict[str, int]):
-    """The prices of the runs met lately. A full generation is kept until the next is full as well, so that a
-    flood of random ids does not wash out the words. Threads may lose each other's entries; no price is wrong.
+    """A cache of run prices in two generations. The older one stays until the newer is full as well, so that many
+    random ids do not evict common words. Threads may lose each other's entries, but no price is ever wrong.
     """
 
     def __init__(self, price: Callable[[str], int]) -> None:
@@ -146,8 +146,8 @@ class Prices(dict[str, int]):
 
 
 class RunCounter:
-    """Counts a text as the sum of its runs' prices. `pattern` cuts a text into runs and leaves no character
-    out; `price` gives the tokens of a run, always the same.
+    """Counts a text as the sum of its runs' prices. `pattern` cuts a text into runs without omitting a character.
+    `price` returns the tokens of a run, always the same for equal runs.
     """
 
     def __init__(self, pattern: re.Pattern[str], price: Callable[[str], int]) -> None:
@@ -155,14 +155,14 @@ class RunCounter:
         self._prices = Prices(price)
 
     def count(self, text: str) -> int:
-        text, total = text.replace("\r", ""), 0  # ctok drops it: what stands on its sides joins
+        text, total = text.replace("\r", ""), 0  # ctok drops it and joins its neighbours
         for start in range(0, len(text), SEGMENT):
             total += self._tokens(text, start, start + SEGMENT)
         return total
 
     def estimate(self, text: str) -> int:
-        """From few slices, and twice as many while they disagree; from all where that is cheap, or where they
-        would be half of the text (so always below 6,144 characters).
+        """Counts few slices, and doubles their number while they disagree. Counts the whole text if that is cheap or
+        if the slices would cover half of it, so always below 6,144 characters.
         """
         text = text.replace("\r", "")
         weight, sample = weigh(text, TYPICAL), Sample((), ())
@@ -185,14 +185,16 @@ class RunCounter:
         return sum(map(self._prices.__getitem__, runs))
 
     def _sum_sampled(self, runs: Sequence[str]) -> int:
-        """A new run costs a hundred times a remembered one. Where nearly all are new (base64, noise), some of
-        them say it as well. The text decides, never the memory: a count must not depend on who came before.
+        """Extrapolates from a sample, because pricing a new run takes a hundred times as long as a cached one and
+        nearly all runs here are new (base64, noise). The sample depends on the text alone, never on the cache: a
+        count must not depend on earlier texts.
         """
         chosen = random.Random(len(runs)).sample(runs, SAMPLED_RUNS)  # noqa: S311
         return round(self._sum(chosen) * sum(map(len, runs)) / sum(map(len, chosen)))
 
     def _sample(self, text: str, slices: int, seed: int) -> "Sample":
-        """Slices at random places of equal strata: even steps fall in with records of one length."""
+        """Takes a slice at a random place in each of `slices` equal strata. Regular steps could fall into step with
+        records of equal length."""
         place = random.Random(seed).random  # noqa: S311
         stride = len(text) / slices
         starts = (int(i * stride + place() * (stride - SLICE)) for i in range(slices))
@@ -207,19 +209,19 @@ class RunCounter:
 SLICE: Final = 128
 FIRST_SLICES: Final = 24
 MOST_SLICES: Final = 192
-# The relative standard error at which slices agree well enough.
+# Slices agree well enough at this relative standard error.
 TOLERANCE: Final = 0.03
-# What a slice counts too much, for it cuts a run at either end.
+# Tokens that a slice counts too many, because it cuts a run at each end.
 CUT_RUNS: Final = 0.5
-# Tokens per character below which a text is long rules and blanks: quick to count, and most of its tokens
-# may sit in few spots that no slice meets.
+# A text with fewer tokens per character is mostly blanks and repeated signs. It is counted in full, which is quick:
+# most of its tokens may be in a few places that no slice hits.
 THIN: Final = 0.15
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Tokens and weights of some slices of a text. Tokens per weight vary far less between the parts of a
-    document than tokens per character do.
+    """Tokens and weights of slices of a text. Tokens per weight vary far less between parts of a document than
+    tokens per character.
     """
 
     tokens: tuple[float, ...]
@@ -249,12 +251,13 @@ class Sample:
         return sum(self.tokens) < THIN * SLICE * self.slices
 
 
-# Tokens per byte of UTF-8 by the kind of byte: typical, and at most. A lead byte stands for its script.
-# Fitted on ctok's counts of 1,431 texts of 20 classes (JSON, logs, CSV, ids, code, prose, translations into
-# 60 languages), 300 mixtures made of them and, for the second column, 80 extremes (noise, rare scripts). The
-# first: least squares of the relative error, within 20 % on 94 %. The second: the cheapest linear bound that
-# none of them exceeds, rounded up; it does not hold for a flood of the commonest letters ("aaaa", "onesto"), and
-# was 8 % short at worst on 3,536 further texts. Welsh, 12 % short once, made "bfgkvwy" dearer.
+# Tokens per UTF-8 byte, by kind of byte: typical, and at most. A lead byte stands for its script.
+# Both columns were fitted to ctok's counts of 1,431 texts in 20 classes (JSON, logs, CSV, ids, code, prose,
+# translations into 60 languages) and 300 mixtures of them; the second also to 80 extremes (noise, rare scripts).
+# Typical: least squares of the relative error; within 20 % on 94 % of the texts.
+# At most: the lowest linear bound that none of the texts exceeds, rounded up. It does not hold for long repeats of
+# the commonest letters ("aaaa", "onesto"), and was at worst 8 % too low on 3,536 further texts. The figure of
+# "bfgkvwy" was raised because a Welsh text was 12 % above the bound.
 _BYTES: Final = (
     (b"aeinorst", 0.05, 0.35),
     (b"cdhlmpu", 0.7, 0.6),
@@ -266,7 +269,7 @@ _BYTES: Final = (
     (b"\n\t", 1.2, 1.0),
     (b"\"'*-=_#~<>|.", 0.45, 0.6),
     (b"!$%&()+,/:;?@[]^`{}\\", 1.1, 1.6),
-    (range(0x80, 0xC0), 0.4, 0.5),  # every byte of a character but its first
+    (range(0x80, 0xC0), 0.4, 0.5),  # continuation bytes
     (range(0xC2, 0xC4), 1.55, 1.25),  # é ß
     (range(0xC4, 0xCC), 1.15, 1.95),  # ł ş
     (range(0xCC, 0xD2), 0.1, 0.3),  # Greek, Cyrillic
@@ -280,9 +283,9 @@ _BYTES: Final = (
     (range(0xEE, 0xF0), 0.05, 2.6),  # full width
     (range(0xF0, 0x100), 1.75, 2.8),  # emoji
 )
-# A weight is so many twentieths of a token, and no byte weighs nothing.
+# Weights are multiples of this many tokens. Every byte weighs at least one unit.
 _UNIT: Final = 0.05
-# adler32 sums bytes at the speed of C: its lower half is their sum modulo 65,521. So few stay below that.
+# adler32 sums bytes at the speed of C: its lower half is their sum modulo 65,521. Blocks of this size stay below.
 _BLOCK: Final = 1_024
 
 
@@ -299,7 +302,7 @@ AT_MOST: Final = _weights((kind, at_most) for kind, _, at_most in _BYTES)
 
 
 def weigh(text: str, weights: bytes) -> int:
-    """The text's UTF-8 bytes by their `weights`, in twentieths of a token; 0.1 ms per 100 KB."""
+    """The sum of the `weights` of the text's UTF-8 bytes, in twentieths of a token. Takes 0.1 ms per 100 KB."""
     total = 0
     for start in range(0, len(text), SEGMENT):
         weighed = text[start : start + SEGMENT].encode("utf-8", "surrogatepass").translate(weights)
@@ -309,8 +312,8 @@ def weigh(text: str, weights: bytes) -> int:
 
 
 def guarded(text: str) -> int:
-    """Claude tokens of a text without ctok: the formula, raised to the most that such bytes were seen to
-    cost. At median 1.4 times the true count; up to 2 times on CJK and logs, 4 times on rare scripts.
+    """Claude tokens without ctok: the formula or the upper bound by bytes, whichever is larger. The result is 1.4
+    times the true count at the median, up to 2 times on CJK and logs, and 4 times on rare scripts.
     """
     return max(formula(text), math.ceil(weigh(text, AT_MOST) * _UNIT))
 
@@ -319,19 +322,19 @@ def guarded(text: str) -> int:
 
 
 class Ctok:
-    """All that Sluice relies on in ctok 1.3, nearly all of it private:
+    """Everything that Sluice uses of ctok 1.3, most of it private:
 
-    - `tile(text, model)`, whose first result is a text's count without the frame of its message;
-    - the model's reverse trie: dicts from a piece's last character to its first, a key `None` at its end;
-    - the pieces of a character that has none of its own: the bytes of its UTF-8, some of them joined;
-    - how a word is spelled: between two marks, and a capitalised one lowered (`mark_case`) behind a third;
-      how punctuation is: with those marks where it borders a space;
-    - `classify` and `_hard_kind`, the classes of characters that pieces do not cross; `nfc`, the clean-up;
-    - `token_count`, the public count of a whole message, to check the rest against.
+    - `tile(text, model)`: its first result is a text's count without the overhead of a message;
+    - the model's reverse trie: nested dicts from a piece's last character to its first, with a key `None` at the end;
+    - the byte pieces of a character that has no piece of its own: its UTF-8 bytes, some of them joined;
+    - the spelling of words: between two marks; a capitalised word is lowercased (`mark_case`) after a third mark;
+      the spelling of punctuation: with those marks where it is next to a space;
+    - `classify` and `_hard_kind`: the character classes that pieces do not cross; `nfc`: the normalization;
+    - `token_count`: the public count of a whole message, to check the others against.
     """
 
     VERSION: Final = "4.8"
-    FRAME: Final = 6  # tokens of a message beside its text
+    FRAME: Final = 6  # tokens of a message besides its text
 
     def __init__(self) -> None:
         from ctok import token_count
@@ -350,7 +353,7 @@ class Ctok:
         self._capital: str = SHIFT_G
         self._mark_case: Callable[[str, None], str] = mark_case
         self._clean: Callable[[str], str] = functools.partial(nfc, fold_quotes=self._model.fold_quotes)
-        self._class: Callable[[str], str] = inspect.unwrap(classify)  # or its cache keeps 40,000 answers
+        self._class: Callable[[str], str] = inspect.unwrap(classify)  # without its cache of 40,000 entries
         self._hard_kind: Callable[[str], str] = _hard_kind
         self._message_count: Callable[[str, str], int] = token_count
         self.letters, self.ideographs, signs = self._characters_by_kind()
@@ -360,20 +363,20 @@ class Ctok:
         self._blanks_and_signs = re.compile(rf"[ \t\n]*(?:{sign}+(?:\ {sign}+)*(?:\ ?[0-9]+)?\ ?)?")
 
     def count(self, text: str) -> int:
-        """The exact count, at 200 ms per 100 KB."""
+        """The exact count. Takes 200 ms per 100 KB."""
         return self._message_count(text, self.VERSION) - self.FRAME
 
     def price(self, run: str) -> int:
-        """Tokens of a run where `run_pattern` cuts it out."""
+        """Tokens of a run that `run_pattern` has cut out of a text."""
         if not run:
-            return 1  # a space that costs
+            return 1  # a space that counts as a token, see run_pattern
         spelled = self._spelled(run)
         if spelled is None:
             spelled = self._spelled(self._clean(run))
         return self.price_between_neighbours(run) if spelled is None else self._fewest_pieces(spelled)
 
     def _spelled(self, run: str) -> str | None:
-        """How a plain run is spelled, as nearly all are: a word, a number, an ideograph, signs or blanks."""
+        """ctok's spelling of a word, a number, an ideograph, signs or blanks. None for the few other runs."""
         core = run.strip(" ")
         if not unicodedata.is_normalized("NFC", run):
             return None
@@ -392,7 +395,7 @@ class Ctok:
         return self._open + marked + self._close
 
     def _spelled_signs(self, run: str) -> str:
-        """A space beside a sign goes into the sign's mark; beside anything else it stays."""
+        """A space next to a sign becomes part of the sign's mark; any other space stays."""
         core = run.lstrip(" \t\n")
         blanks = run[: len(run) - len(core)]
         if not core:
@@ -404,9 +407,8 @@ class Ctok:
         return before + signs.replace(" ", self._close + self._open) + after
 
     def price_between_neighbours(self, run: str) -> int:
-        """The price of any run, plain or not, by ctok's own tiling: a run's spelling depends on what stands beside
-        it. So it is counted between two characters of another class that cost a token each: "a" across a space or
-        beside digits, else "1".
+        """The price of any run, by ctok's own tiling. A run's spelling depends on its neighbours, so it is counted
+        between two characters of another class that cost one token each: "a" next to a space or a digit, else "1".
         """
         run = self._clean(run)
         if not run:
@@ -416,7 +418,7 @@ class Ctok:
         return self._tile(before + run + after, self._model)[0] - 2
 
     def _fewest_pieces(self, spelling: str) -> int:
-        """As ctok's own tiling, but without the clean-up and the list of the pieces: in a tenth of the time."""
+        """Does what ctok's tiling does, without normalization and the list of pieces, in a tenth of the time."""
         fewest = [0]
         for end, last in enumerate(spelling):
             start, node = end, self._trie.get(last)
@@ -438,8 +440,8 @@ class Ctok:
         return fewest[-1]
 
     def _characters_by_kind(self) -> tuple[str, str, str]:
-        """What is beyond ASCII, as insides of regular expression sets: characters that form words, those that
-        stand alone (Han, Hangul, emoji), and signs. The rest needs the clean-up, or has rules of its own.
+        """Non-ASCII characters as contents of regular expression sets: letters, characters that stand alone (Han,
+        Hangul, emoji), and signs. All others need normalization or have rules of their own.
         """
         kinds: dict[str, list[int]] = {"letter": [], "ideograph": [], "sign": [], "other": []}
         for code in (*range(0xA0, 0x300), *range(0x370, 0xD800), *range(0xF900, 0x10000)):
@@ -465,21 +467,22 @@ def _ranges(codes: Sequence[int]) -> str:
 
 _ACCENTS: Final = r"\u0300-\u036f"
 _SURROGATES: Final = r"\ud800-\udfff"
-# A quote that opens a word behind a space costs a token more than its run says.
+# A quote between a space and a word costs one token more than the price of its run.
 _OPENING_QUOTE: Final = re.compile(r"\ '(?=[A-Za-z\u00c0-\u1fff])(?<=[^0-9\s\u3400-\ud7ff\U00010000-\U0010ffff]..)")
 
 
 def run_pattern(letters: str, ideographs: str) -> re.Pattern[str]:
-    """Cuts any text into runs whose prices add up, every character in one of them, in linear time: nothing
-    repeats without bound, so a run without end comes in windows. The commonest runs are tried first.
+    """A pattern that cuts any text into runs whose prices add up. Each character is in exactly one run. Matching takes
+    linear time: all repetitions are bounded, so a very long run is cut into windows. The commonest runs come first.
 
-    Punctuation is spelled otherwise beside a space, so it keeps the spaces around it, and a number behind them. A
-    single space is free between words and punctuation, and costs a token beside a digit or an ideograph: these
-    keep a space in front of a word, and an empty run stands for one that went with punctuation.
+    Punctuation is spelled differently next to a space, so its run includes the spaces around it and a number after
+    them. A single space is free between words and punctuation, but costs a token next to a digit or an ideograph.
+    A number or an ideograph therefore includes the space between it and a word, and an empty run stands for a space
+    that is already in the run of the punctuation.
 
-    Everything behind a repetition is optional, so no repetition backtracks. The pattern has no possessive quantifiers:
-    `re` gets them wrong before Python 3.11.5 (gh-106052). What is optional is spelled `(?:…|)`, which `re` matches
-    faster than `(?:…)?` and `{0,3}`: 10 % of the time of a count.
+    Everything after a repetition is optional, so no repetition backtracks. The pattern has no possessive quantifiers,
+    because `re` gets them wrong before Python 3.11.5 (gh-106052). Optional groups are written `(?:…|)`, which `re`
+    matches faster than `(?:…)?` and `{0,3}`: this saves 10 % of the time of a count.
     """
     letter, ideograph = rf"[A-Za-z{letters}{_ACCENTS}]", rf"[{ideographs}{_SURROGATES}]"
     sign = rf"[^A-Za-z{letters}{_ACCENTS}{ideographs}{_SURROGATES}0-9\s]"
@@ -504,8 +507,8 @@ def run_pattern(letters: str, ideographs: str) -> re.Pattern[str]:
     )
 
 
-# Something of every class, and what ctok 1.3.0 counts for it. If ctok no longer does, or if the runs add up
-# to something else, then its insides have changed and no price can be trusted.
+# A text with characters of every class, and the count of ctok 1.3.0. If ctok or the sum of the runs gives another
+# count, ctok's internals have changed and no price can be trusted.
 KNOWN_TEXT: Final = (
     '{"id":43000003,"guestName":"Müller, Ana","total":1234.50,"notes":"It\'s late: 22:15 → 你好 😀"}\n'
     "    - return self.price_of(run)  # Привет, สวัสดี\n2026-11-20T10:00:01Z WARN aGVsbG8gd29ybGQ= 7f3a"
@@ -514,8 +517,8 @@ KNOWN_COUNT: Final = 115
 
 
 def load_counter() -> RunCounter:
-    """A counter by ctok's vocabulary. Raises ImportError without ctok, and ValueError, or whatever else its
-    insides raise, where it is not the ctok that this module was written for.
+    """A counter with ctok's vocabulary. Raises ImportError if ctok is missing, and ValueError or any error of ctok's
+    internals if it is not the version that this module was written for.
     """
     ctok = Ctok()
     counter = RunCounter(run_pattern(ctok.letters, ctok.ideographs), ctok.price)
@@ -534,8 +537,7 @@ def _ctok() -> Ctok:
 
 
 def exact(text: str) -> int:
-    """ctok's own count of the whole text, without the frame of a message, at 200 ms per 100 KB: for audits (FR-014).
-
-    Raises ImportError without ctok, and whatever its insides raise.
+    """ctok's own count of the whole text, without the overhead of a message, for audits (FR-014). Takes 200 ms per
+    100 KB. Raises ImportError if ctok is missing, and any error of ctok's internals.
     """
     return _ctok().count(text)

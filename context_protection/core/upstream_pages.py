@@ -1,8 +1,8 @@
-"""A list that upstream gives in pages of its own, read as far as callers go.
+"""A list that upstream serves in pages of its own. It is read only as far as callers page.
 
-The walk keeps every page that was read, once: whoever comes by the same cursor again gets the same rows, from any
-process, without a question to upstream. A row that moves onto the next page while a walk is on its way, since another
-was put before it, is not told twice.
+The snapshot (`Walk`) stores every page once, when it is read. The same cursor therefore returns the same rows again, in
+any process, without a call to upstream. If an insertion upstream moves a row onto the next page during paging, the row
+is not sent twice.
 """
 
 import math
@@ -26,17 +26,17 @@ from context_protection.core.query.conditions import Conditions
 from context_protection.core.rows import Loaded, MemoryPage, MemoryRows
 from context_protection.core.shapes import ANY, Shape
 
-MOST_ROWS = 10_000  # that are read to answer one question about all of them
-MOST_EMPTY = 20  # pages in a row without a row, after which upstream is taken to turn in a circle
+MOST_ROWS = 10_000  # rows that are read for one query over all rows
+MOST_EMPTY = 20  # consecutive pages without rows, after which upstream is assumed to loop
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class SourcePage:
-    """Rows as upstream has them. `next`, JSON: where it goes on; None after the last page. `certain`: rows do follow
-    where there is a next; else the next page may turn out empty. `total`: of all rows, where upstream says so. `as_of`:
-    when it was read, Unix seconds; `fresh_until`: time.monotonic() until which it is as good as new. `note`: what the
-    first answer's `meta` says; `beside` as of Opening."""
+    """Rows as upstream sent them. `next` (JSON): the token of the next page; None on the last one. `certain`: a next
+    page, if any, has rows; else it may be empty. `total`: the number of all rows, if upstream gives it. `as_of`: when
+    the page was read, Unix seconds. `fresh_until`: the time.monotonic() until which the page is fresh. `note`:
+    goes to the first answer's `meta`. `beside`: see Opening."""
 
     rows: Sequence[dict[str, Any]]
     next: Any = None
@@ -58,8 +58,8 @@ class SourcePage:
 
 class PageSource(Protocol):
     async def page(self, token: Any, size: int) -> SourcePage:
-        """The page at `token`, which is another page's `next`, or the first for None; of about `size` rows where
-        upstream lets that be chosen. Raises CallError."""
+        """The page at `token`, the `next` of another page; None: the first page. It has about `size` rows if upstream
+        lets the caller choose. Raises CallError."""
 
 
 class OnThread(Protocol):
@@ -67,7 +67,7 @@ class OnThread(Protocol):
 
 
 class PagedRows:
-    """Before anything else of it is used, `gather` reads what the call at hand needs."""
+    """Rows of an upstream's paged list. Call `gather` first: it reads the pages that the call needs."""
 
     def __init__(
         self,
@@ -78,13 +78,13 @@ class PagedRows:
     ) -> None:
         self.source, self.shape, self.manner, self.reveal = source, shape, manner, reveal
         self._pages: list[SourcePage] = []
-        self._first = 0  # the number of the first of these pages
-        self._whole = MemoryRows((), shape, manner)  # of a list that was read to its end at once
+        self._first = 0  # the number of the first page in `_pages`
+        self._whole = MemoryRows((), shape, manner)  # the rows of a list that `open` found read to its end
 
-    # -- Reading, on the loop -----------------------------------------------------------------------
+    # -- Reading, on the event loop -----------------------------------------------------------------
 
     async def gather(self, ask: Ask, policy: Policy, on_thread: OnThread, walks: Walks) -> None:
-        """Reads the pages that a call needs: stored ones from its walk, then upstream's. Raises CallError."""
+        """Reads the pages that a call needs: first the stored ones, then upstream's. Raises CallError."""
         if ask.walk is None:
             await self._open(ask, policy)
         elif is_growing(ask.walk):
@@ -94,7 +94,7 @@ class PagedRows:
             await self._read_on(size, partial(_added, ask.walk, walks), on_thread)
 
     async def gather_rest(self, known: Sequence[SourcePage]) -> None:
-        """Reads all that follows the pages that are known. Raises InvalidArgument where it is too much."""
+        """Reads all pages after the known ones. Raises InvalidArgument if there are too many rows."""
         self._pages = list(known)
         while self._pages[-1].next is not None:
             self._check_bounded("handle", None)
@@ -102,13 +102,13 @@ class PagedRows:
             self._check_rows_come()
 
     async def _open(self, ask: Ask, policy: Policy) -> None:
-        question = next((name for name in ("where", "aggregate") if name in ask.arguments), None)
+        parameter = next((name for name in ("where", "aggregate") if name in ask.arguments), None)
         size = lists.page_size(ask.limit, policy) if policy.pagination else lists.UNPAGED_ROWS
-        wanted = math.inf if question else size * (ask.pages[1] if ask.pages else 1)
+        wanted = math.inf if parameter else size * (ask.pages[1] if ask.pages else 1)
         self._pages = [await self.source.page(None, size)]
         while self._lacks(wanted):
-            if question:
-                self._check_bounded(question, ask.arguments[question])
+            if parameter:
+                self._check_bounded(parameter, ask.arguments[parameter])
             self._pages.append(await self._following())
             self._check_rows_come()
 
@@ -119,7 +119,7 @@ class PagedRows:
             self._check_rows_come()
 
     async def _following(self) -> SourcePage:
-        """The page after the last one. One that repeats just what that had is no page: upstream turns in a circle."""
+        """The page after the last one. A page that repeats the last page's rows ends the list: upstream loops."""
         last = self._pages[-1]
         page = await self.source.page(last.next, len(last.rows))
         if page.rows and page.rows == last.rows:
@@ -164,7 +164,7 @@ class PagedRows:
         if self._pages[-1].next is None:
             self._whole = self._complete
             return self._whole.open()
-        plan = {"growing": True, "asOf": first.as_of}  # a list that was read anew is another walk
+        plan = {"growing": True, "asOf": first.as_of}  # asOf: a list that was read again is another snapshot
         return Opening(first.total, plan, lambda: [page.pack() for page in self._pages], first.note, first.beside)
 
     def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> MemoryPage:
@@ -181,12 +181,12 @@ class PagedRows:
 
     @cached_property
     def _complete(self) -> MemoryRows:
-        """Of a list that was read to its end."""
+        """All rows, of a list that was read to its end."""
         rows = [row for page in self._pages for row in page.rows]
         loaded = Loaded(rows, self._pages[0].note, self._pages[0].beside)
         return MemoryRows(lambda: loaded, self.shape, self.manner, self.reveal)
 
-    # -- Questions ----------------------------------------------------------------------------------
+    # -- Queries ------------------------------------------------------------------------------------
 
     def note(self) -> Mapping[str, Any]:
         return self._pages[0].note
@@ -202,25 +202,25 @@ class PagedRows:
         return self._complete.grouped(asked)
 
     def everything(self, plan: Mapping[str, Any], block: BlockReader) -> Iterator[dict[str, Any]]:
-        """After `gather_rest`, or of a walk that keeps all."""
+        """Needs `gather_rest` first, unless the snapshot stores all rows."""
         if plan.get("growing"):
             return (row for page in self._pages for row in page.rows)
         return self._whole.everything(plan, block)
 
-    # -- What the walk keeps, on a thread -----------------------------------------------------------
+    # -- Stored pages, on a thread ------------------------------------------------------------------
 
     def _stored(self, walk: Walk, walks: Walks, size: float) -> list[SourcePage]:
         return stored_pages(walk, walks, self._first, size)
 
 
 def is_growing(walk: Walk) -> bool:
-    """Whether the walk keeps only the pages that were read so far."""
+    """Whether the snapshot stores only the pages that were read so far."""
     return bool(walk.plan.get("source", {}).get("growing"))
 
 
 def stored_pages(walk: Walk, walks: Walks, first: int = 0, size: float = math.inf) -> list[SourcePage]:
-    """The stored pages from the first-th on, until they have more rows than that. Raises InvalidCursor where that is
-    gone."""
+    """The stored pages from number `first` on, until they have more than `size` rows. Raises InvalidCursor if page
+    `first` is gone."""
     pages: list[SourcePage] = []
     for block in walks.blocks_from(walk, first):
         pages.append(SourcePage.unpack(block))
@@ -231,14 +231,14 @@ def stored_pages(walk: Walk, walks: Walks, first: int = 0, size: float = math.in
 
 
 def _added(walk: Walk, walks: Walks, number: int, page: SourcePage) -> SourcePage:
-    """The page as the walk keeps it: where another call was faster, that one's."""
+    """Stores the page and returns the stored one, which is that of another call if it was faster."""
     return SourcePage.unpack(walks.add_block(walk, number, page.pack()))
 
 
 def _unseen(
     rows: Sequence[dict[str, Any]], before: Sequence[dict[str, Any]], identity: str
 ) -> Sequence[dict[str, Any]]:
-    """Rows that the page before does not have, by an identity that no two rows of a page share."""
+    """Rows that the page before does not have. Returns all rows if identities are missing or repeated in a page."""
     seen, own = _identities(before, identity), _identities(rows, identity)
     if len(seen) < len(before) or len(own) < len(rows):
         return rows

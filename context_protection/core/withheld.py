@@ -1,7 +1,7 @@
-"""What redaction has left in an answer: by its masks the answer says what it withholds, and telemetry counts it.
+"""Finds redaction masks in an answer: `meta.withheld` names the redacted fields, and telemetry counts them.
 
-The masks themselves are the record of what was withheld: they stay with the data in the database, in snapshots and in
-stored results, so that nothing has to travel beside it.
+The masks themselves record what was redacted. They stay with the data in the database, in snapshots and in stored
+results, so no separate record is needed.
 """
 
 import re
@@ -23,7 +23,7 @@ How = Literal["field", "pair", "text"]
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """One field whose value was masked, or in whose text something was. `path` has `*` for any element of a list."""
+    """A field whose value, or a part of whose text, was masked. `path` has `*` for the elements of a list."""
 
     path: str
     kind: str
@@ -35,7 +35,7 @@ NOTHING_WITHHELD: Counts = {}
 
 
 def withheld_in(value: Any) -> Counts:
-    """The masks in a JSON value, in its order, with how often each occurs."""
+    """The masks in a JSON value, in order, with their number of occurrences."""
     found: Counter[Withheld] = Counter()
     waiting: list[tuple[str, Any]] = [("", value)]
     while waiting:
@@ -53,7 +53,7 @@ def withheld_in(value: Any) -> Counts:
 
 
 def withheld_in_rows(rows: Iterable[Mapping[str, Any]]) -> Counts:
-    """The same of a list's rows, by the paths in a row."""
+    """The masks in the rows of a list. Paths are relative to a row."""
     found: Counter[Withheld] = Counter()
     for row in rows:
         found.update(withheld_in(row))
@@ -75,7 +75,7 @@ def _how(text: str, path: str) -> How:
 
 
 def is_withheld(path: str, reveal: Collection[str]) -> bool:
-    """Whether a name, or any step of a dotted path, is that of a secret which is not revealed (as of `redact`)."""
+    """Whether a name or any step of a dotted path is a secret's and not revealed, by the rules of `redact`."""
     steps = path.split(".")
     secret = [number for number, kind in enumerate(kinds_of_path(path), start=1) if kind is not None]
     if not secret:
@@ -95,7 +95,7 @@ def _folded(reveal: frozenset[str]) -> frozenset[str]:
 
 
 def note(paths: Iterable[str]) -> dict[str, list[str]]:
-    """`meta.withheld`: what was kept back, by path; of very many or very long ones, the first and how many more."""
+    """`meta.withheld`: the redacted paths. Long paths are cut, and beyond NAMED_PATHS only the number is given."""
     every = list(dict.fromkeys(paths))
     if not every:
         return {}
@@ -109,10 +109,10 @@ def paths(found: Counts) -> list[str]:
 
 
 def advice(names: Sequence[str], found: Counts) -> list[str]:
-    """What `meta.notes` says where a withheld field was asked for by name."""
+    """The lines for `meta.notes` if `names` contains a redacted field."""
     wholly = {each.path for each in found if each.how != "text"}
-    asked = [name for name in names if name in wholly]
-    return [f"{', '.join(asked)[:NAMED_CHARS]}: {HOW_TO_REVEAL}"] if asked else []
+    requested = [name for name in names if name in wholly]
+    return [f"{', '.join(requested)[:NAMED_CHARS]}: {HOW_TO_REVEAL}"] if requested else []
 
 
 HOW_TO_REVEAL = 'withheld from this API key; an operator can allow a field under "Revealed fields" of the key.'
