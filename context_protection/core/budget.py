@@ -68,25 +68,25 @@ def render(document: Mapping[str, Any], policy: Policy, *, meta_key: str = "meta
     head = dumps({meta_key: meta})[:-2] + (b"," if meta else b"")
     rest = dumps({name: value for name, value in document.items() if name != meta_key})
     tail = (b"," if len(rest) > 2 else b"") + rest[1:]
-    around = length(head) + length(tail)
-    figures, estimated = _figures(around, policy.token_budget_threshold)
+    other_chars = length(head) + length(tail)
+    figures, estimated = _figures(other_chars, policy.token_budget_threshold)
     data = head + figures + tail
-    return Body(data, around + len(figures), estimated, claude_tokens(data, policy.hard_cap))
+    return Body(data, other_chars + len(figures), estimated, claude_tokens(data, policy.hard_cap))
 
 
-def _figures(around: int, threshold: int) -> tuple[bytes, int]:
-    """The JSON of the figures, for a body with `around` characters besides them, and the tokens that they state."""
+def _figures(other_chars: int, threshold: int) -> tuple[bytes, int]:
+    """The JSON of the figures, for a body with `other_chars` characters besides them, and the tokens they state."""
     shown = 0
     for _ in range(4):  # the figure counts its own digits; it settles at the second or third turn
         figures = _figures_json(shown, threshold)
-        estimated = tokens.formula_of_length(around + len(figures))
+        estimated = tokens.formula_of_length(other_chars + len(figures))
         if estimated == shown:
             return figures, shown
         shown = estimated
     # The figure alternates between two values. Take the larger one, and pad with a blank or two to make it true.
-    shown = max(shown, tokens.formula_of_length(around + len(_figures_json(shown, threshold))))
+    shown = max(shown, tokens.formula_of_length(other_chars + len(_figures_json(shown, threshold))))
     figures = _figures_json(shown, threshold)
-    while tokens.formula_of_length(around + len(figures)) < shown:
+    while tokens.formula_of_length(other_chars + len(figures)) < shown:
         figures = figures[:-1] + b" }"
     return figures, shown
 

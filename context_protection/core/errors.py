@@ -53,7 +53,7 @@ class CallError(Exception):
         data: dict[str, Any] = {}
         if self.parameter:
             data["parameter"] = shown(self.parameter)
-            data["value"] = _echoed(self.parameter, self.value)
+            data["value"] = _redacted_value(self.parameter, self.value)
         for name in ("expected", "suggestion", "retry_after"):
             if getattr(self, name):
                 data[name] = _short(getattr(self, name))
@@ -63,7 +63,7 @@ class CallError(Exception):
         return self.message
 
 
-def _echoed(parameter: str, value: Any) -> Any:
+def _redacted_value(parameter: str, value: Any) -> Any:
     """The value for an error message, with secrets redacted: clients log errors and show them in transcripts."""
     kind = path_kind(parameter)
     if kind is not None and value is not None:
@@ -71,17 +71,17 @@ def _echoed(parameter: str, value: Any) -> Any:
     return shown(redact(value)[0] if isinstance(value, (dict, list)) else value)
 
 
-def _short(words: Any) -> Any:
+def _short(value: Any) -> Any:
     """Cuts long texts. An error may repeat names that others chose, and must stay small."""
-    return words if not isinstance(words, str) or len(words) <= SAID_CHARS else f"{words[:SAID_CHARS]}…"
+    return value if not isinstance(value, str) or len(value) <= SAID_CHARS else f"{value[:SAID_CHARS]}…"
 
 
 def _fitted(error: dict[str, Any]) -> dict[str, Any]:
     """The error within every possible hard cap (law 1): its longest text is halved until the error fits."""
     document = {"error": error}
     while claude.count(json.dumps(document, ensure_ascii=False, default=str)) > MOST_TOKENS:
-        said = {"message": error["message"], **error["data"]}
-        longest = max((name for name in said if isinstance(said[name], str)), key=lambda name: len(said[name]))
+        texts = {"message": error["message"], **error["data"]}
+        longest = max((name for name in texts if isinstance(texts[name], str)), key=lambda name: len(texts[name]))
         holder = error if longest == "message" else error["data"]
         holder[longest] = f"{holder[longest][: len(holder[longest]) // 2]}…"
     return document

@@ -169,15 +169,16 @@ def _forms(place: _Place, rows: Rows, ask: Ask, policy: Policy) -> list[_Form]:
         return _in_format(_projected(place, [field_selection.ALL], shape, policy), place, policy)
     if not rows.manner.condensable:
         return _in_format(_whole(place, shape, policy), place, policy)
-    as_tables = replace(policy, tables_when_smaller=policy.tables_when_smaller or shape.tabular)
-    condensed = _in_format(_condensed(place, shape, ask, policy), place, as_tables)
+    table_policy = replace(policy, tables_when_smaller=policy.tables_when_smaller or shape.tabular)
+    condensed = _in_format(_condensed(place, shape, ask, policy), place, table_policy)
     if tokens.formula_of_length(sum(place.page.chars)) > place.budget:
         return condensed
     return [*_in_format(_whole(place, shape, policy), place, policy)[:1], *condensed]
 
 
 def _in_format(form: _Form, place: _Place, policy: Policy) -> list[_Form]:
-    """Items, then a table. Only one of them if the caller chose a format, or if the policy prefers smaller tables."""
+    """Items, then a table. Only one of them if the caller chose it; only a table if it is smaller and the policy
+    prefers smaller tables."""
     chosen = place.form["format"]
     as_table = replace(form, table=True)
     if chosen is None and policy.tables_when_smaller and len(dumps(table(form.rows))) < len(dumps(form.rows)):
@@ -193,15 +194,15 @@ def _whole(place: _Place, shape: Shape, policy: Policy) -> _Form:
 def _projected(place: _Place, names: Sequence[str], shape: Shape, policy: Policy) -> _Form:
     """Whole rows or their requested fields, without the fields that the shape hides in lists."""
     everything = field_selection.ALL in names
-    count = _worth_reading(place.page.chars, policy.hard_cap) if everything else len(place.page.chars)
+    count = _rows_to_read(place.page.chars, policy.hard_cap) if everything else len(place.page.chars)
     stripped = [shape.as_row(row) for row in place.page.whole(count)]
     records = [record for record, _ in stripped]
-    left_out = list(dict.fromkeys(path for _, paths in stripped for path in paths))
+    omitted = list(dict.fromkeys(path for _, paths in stripped for path in paths))
     shape = proposals.able_to_answer(shape, names, records)
-    field_selection.check([name for name in names if name not in left_out], records, shape)
+    field_selection.check([name for name in names if name not in omitted], records, shape)
     rows = [field_selection.selected(record, names, shape) for record in records]
     found = withheld_in_rows(rows)
-    named = [*(left_out if everything else shape.asked_of(left_out, names)), *withheld.paths(found)]
+    named = [*(omitted if everything else shape.asked_of(omitted, names)), *withheld.paths(found)]
     advice = withheld.advice(names, found)
     return _Form(
         rows=rows,
@@ -210,9 +211,9 @@ def _projected(place: _Place, names: Sequence[str], shape: Shape, policy: Policy
     )
 
 
-def _worth_reading(chars: Sequence[int], tokens_in_all: int) -> int:
-    """How many rows to read for an answer of `tokens_in_all` tokens: one row more than could fit."""
-    room = tokens_in_all * 4
+def _rows_to_read(chars: Sequence[int], most_tokens: int) -> int:
+    """How many rows to read for an answer of `most_tokens` tokens: one row more than could fit."""
+    room = most_tokens * 4
     for count, size in enumerate(chars, start=1):
         room -= size
         if room <= 0:
@@ -275,24 +276,24 @@ class _Pager:
         return self.envelope(form, count, body, oversized=True)
 
     def acceptable(self, body: Body, form: _Form) -> bool:
-        to_threshold = form.budget <= self.policy.token_budget_threshold
+        uses_threshold = form.budget <= self.policy.token_budget_threshold
         return body.fits(self.policy) and (
-            body.within_threshold(self.policy) if to_threshold else body.estimated_tokens <= form.budget
+            body.within_threshold(self.policy) if uses_threshold else body.estimated_tokens <= form.budget
         )
 
     def share(self, body: Body, form: _Form) -> float:
         """The share of the rows that is likely to fit, a little below what the sizes suggest. It is rounded to coarse
         steps: hints differ by a few characters between transports, but pages must not (law 4)."""
-        ruled = body.claude_tokens if self.policy.ruler is Ruler.CLAUDE else body.estimated_tokens
-        mantissa, exponent = math.frexp(0.98 / max(ruled / form.budget, body.fill(self.policy)))
+        measured = body.claude_tokens if self.policy.ruler is Ruler.CLAUDE else body.estimated_tokens
+        mantissa, exponent = math.frexp(0.98 / max(measured / form.budget, body.fill(self.policy)))
         return math.ldexp(int(mantissa * SHARES) / SHARES, exponent)
 
     def first_row_preview(self, form: _Form) -> _Form:
         """Only the first row, condensed, with the call that returns it whole."""
         row = dict(self.page.condensed()[0])
         key = row.get(self.ask.record_key[1]) if self.ask.record_operation else None
-        is_there = self.ask.record_is_row or not self.ask.result_operation
-        if key is not None and is_there and self.place.manner.condensable:  # groups are not records
+        prefers_record = self.ask.record_is_row or not self.ask.result_operation
+        if key is not None and prefers_record and self.place.manner.condensable:  # groups are not records
             row["detailsAvailable"] = self.ask.open_row(key)
         elif self.ask.result_operation and self.walk.is_kept:
             arguments = {"handle": self.walk.id, "rows": str(self.page.positions[0] - 1), "fields": field_selection.ALL}

@@ -168,9 +168,9 @@ class _Answer:
 
     def smallest(self, meta: Mapping[str, Any]) -> Body:
         """The smallest preview, for names that are too long: only the hint that returns everything in parts."""
-        kept = {name: meta[name] for name in meta if name in SMALLEST_META}
+        smallest = {name: meta[name] for name in meta if name in SMALLEST_META}
         more = {"projectedFields": [], "detailsAvailable": self.more()} if self.more() else noting_loss({})
-        return render({"meta": {**kept, **more}, "summary": {}}, self.policy)
+        return render({"meta": {**smallest, **more}, "summary": {}}, self.policy)
 
     # -- Parts --------------------------------------------------------------------------------------
 

@@ -105,8 +105,8 @@ class Shape:
         if not self.withheld_in_lists:
             return record, []
         removed: list[str] = []
-        kept: dict[str, Any] = _strip(record, self.withheld_in_lists, "", removed)
-        return kept, list(dict.fromkeys(removed))
+        remaining: dict[str, Any] = _strip(record, self.withheld_in_lists, "", removed)
+        return remaining, list(dict.fromkeys(removed))
 
     def asked_of(self, withheld: Iterable[str], names: Sequence[str]) -> list[str]:
         """The omitted paths that `names` request, by the path itself, a path above it, or its section."""
@@ -149,14 +149,16 @@ NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 def _strip(value: Any, patterns: tuple[str, ...], path: str, removed: list[str]) -> Any:
     if isinstance(value, dict):
-        kept = {}
+        remaining = {}
         for name, below in value.items():
             where = f"{path}{name}"
             if below not in NOTHING and _matches(name, patterns):
                 removed.append(where)
             else:
-                kept[name] = _strip(below, patterns, f"{where}.", removed) if isinstance(below, (dict, list)) else below
-        return kept
+                remaining[name] = (
+                    _strip(below, patterns, f"{where}.", removed) if isinstance(below, (dict, list)) else below
+                )
+        return remaining
     if isinstance(value, list):
         return [
             _strip(element, patterns, f"{path}*.", removed) if isinstance(element, (dict, list)) else element

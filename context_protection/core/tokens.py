@@ -256,8 +256,8 @@ class Sample:
 # translations into 60 languages) and 300 mixtures of them; the second also to 80 extremes (noise, rare scripts).
 # Typical: least squares of the relative error; within 20 % on 94 % of the texts.
 # At most: the lowest linear bound that none of the texts exceeds, rounded up. It does not hold for long repeats of
-# the commonest letters ("aaaa", "onesto"), and was at worst 8 % too low on 3,536 further texts. The figure of
-# "bfgkvwy" was raised because a Welsh text was 12 % above the bound.
+# the commonest letters ("aaaa", "onesto"), and was at worst 8 % too low on 3,536 further texts. The bound
+# of "bfgkvwy" was raised because the sum was 12 % too low on a Welsh text.
 _BYTES: Final = (
     (b"aeinorst", 0.05, 0.35),
     (b"cdhlmpu", 0.7, 0.6),
@@ -348,11 +348,11 @@ class Ctok:
         self._trie: dict[str | None, Any] = self._model.trie.root
         self._joined_bytes = {bytes.fromhex(piece) for piece in self._model.bytes.tokens}
         self._byte_prices = Prices(self._price_by_bytes)
-        self._open: str = BOW_G
-        self._close: str = EOW_G
-        self._capital: str = SHIFT_G
+        self._open_mark: str = BOW_G
+        self._close_mark: str = EOW_G
+        self._capital_mark: str = SHIFT_G
         self._mark_case: Callable[[str, None], str] = mark_case
-        self._clean: Callable[[str], str] = functools.partial(nfc, fold_quotes=self._model.fold_quotes)
+        self._normalized: Callable[[str], str] = functools.partial(nfc, fold_quotes=self._model.fold_quotes)
         self._class: Callable[[str], str] = inspect.unwrap(classify)  # without its cache of 40,000 entries
         self._hard_kind: Callable[[str], str] = _hard_kind
         self._message_count: Callable[[str, str], int] = token_count
@@ -372,7 +372,7 @@ class Ctok:
             return 1  # a space that counts as a token, see run_pattern
         spelled = self._spelled(run)
         if spelled is None:
-            spelled = self._spelled(self._clean(run))
+            spelled = self._spelled(self._normalized(run))
         return self.price_between_neighbours(run) if spelled is None else self._fewest_pieces(spelled)
 
     def _spelled(self, run: str) -> str | None:
@@ -388,11 +388,11 @@ class Ctok:
 
     def _spelled_word(self, word: str) -> str:
         if word[0].islower() or (word.isascii() and not word.istitle()):
-            return self._open + word + self._close
+            return self._open_mark + word + self._close_mark
         marked = self._mark_case(word, None)
-        if marked.startswith(self._capital):
-            return self._capital + self._open + marked.removeprefix(self._capital) + self._close
-        return self._open + marked + self._close
+        if marked.startswith(self._capital_mark):
+            return self._capital_mark + self._open_mark + marked.removeprefix(self._capital_mark) + self._close_mark
+        return self._open_mark + marked + self._close_mark
 
     def _spelled_signs(self, run: str) -> str:
         """A space next to a sign becomes part of the sign's mark; any other space stays."""
@@ -402,15 +402,15 @@ class Ctok:
             return blanks
         signs = core.rstrip(" 0123456789")
         number = core[len(signs) :]
-        before = ("" if blanks == " " else blanks) + (self._open if blanks.endswith(" ") else "")
-        after = (self._close if number.startswith(" ") else "") + ("" if number == " " else number)
-        return before + signs.replace(" ", self._close + self._open) + after
+        before = ("" if blanks == " " else blanks) + (self._open_mark if blanks.endswith(" ") else "")
+        after = (self._close_mark if number.startswith(" ") else "") + ("" if number == " " else number)
+        return before + signs.replace(" ", self._close_mark + self._open_mark) + after
 
     def price_between_neighbours(self, run: str) -> int:
         """The price of any run, by ctok's own tiling. A run's spelling depends on its neighbours, so it is counted
         between two characters of another class that cost one token each: "a" next to a space or a digit, else "1".
         """
-        run = self._clean(run)
+        run = self._normalized(run)
         if not run:
             return 0
         before = "a" if (run[0] == " " and run.strip(" ")) or run[0].isdecimal() else "1"
