@@ -99,7 +99,7 @@ def _dereferenced(text: "ref[Text]") -> Text:
     return found
 
 
-# -- How a text is presented ------------------------------------------------------------------------
+# -- Traits of a text -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
