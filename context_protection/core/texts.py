@@ -367,7 +367,7 @@ def _cursor(walk: Walk, chunk: Chunk, walks: Walks) -> dict[str, Any]:
 
 
 def _meta(text: Text, walk: Walk, ask: Ask) -> Mapping[str, Any]:
-    """The `meta` of a first chunk: the notes, and the handle to the whole text."""
+    """The `meta` of a first chunk: the text's note, and the handle to the whole text."""
     if not walk.is_kept:
         return noting_loss(_note(text))
     return {**_note(text), **({"resultHandle": walk.id} if ask.result_operation and ask.walk is None else {})}

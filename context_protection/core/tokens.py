@@ -193,7 +193,7 @@ class RunCounter:
         return round(self._sum(chosen) * sum(map(len, runs)) / sum(map(len, chosen)))
 
     def _sample(self, text: str, slices: int, seed: int) -> "Sample":
-        """Takes a slice at a random place in each of `slices` equal strata. Regular steps could fall into step with
+        """Takes a slice at a random place in each of `slices` equal strata. Regular steps could coincide with
         records of equal length."""
         place = random.Random(seed).random  # noqa: S311
         stride = len(text) / slices
