@@ -1,7 +1,8 @@
-"""A column's values in SQL: out of the database's own columns, or out of the JSON text that holds upstream's object.
+"""SQL expressions for a column's values, read from a database column or from the JSON text of the upstream object.
 
-Both databases give the same for the same row, and the same as memory does: what is not of the asked type is null, and
-nothing raises. Names and values are parameters, never SQL. On SQLite the functions are those of memory (sqlite.py).
+SQLite, Postgres and the in-memory code return the same value for the same row: a value that is not of the requested
+type is null, and nothing raises. Names and values are passed as parameters, never as SQL. SQLite calls the in-memory
+functions themselves (sqlite.py).
 """
 
 from collections.abc import Sequence
@@ -21,18 +22,18 @@ Compiled = tuple[str, tuple[Any, ...]]
 
 
 def value(column: AskedColumn, as_type: Type) -> Func:
-    """The column's value, read as the type (columns.Type): numbers exact, dates and moments as texts, ANY as JSON."""
+    """The column's value, read as the type (columns.Type): exact numbers, dates and moments as text, ANY as JSON."""
     if column.column:
-        return _Stored(column.column, column.type, as_type)
+        return _DatabaseColumn(column.column, column.type, as_type)
     if column.convert:
         raise TypeError(
             f"{column.name} is converted: in a database it needs a column that holds what it is converted to"
         )
-    return _Upstream(column.source, as_type)
+    return _UpstreamValue(column.source, as_type)
 
 
-class _Plain(Func):
-    """An expression whose values come as the driver gives them: no conversion by Django, which would round."""
+class _Unconverted(Func):
+    """An expression whose values are used as the driver returns them: Django's conversion would round them."""
 
     output_field: Any = Field()
 
@@ -44,8 +45,8 @@ class _Plain(Func):
 # -- Reading ----------------------------------------------------------------------------------------
 
 
-class _Stored(_Plain):
-    """A database column. Floats become exact numbers by way of their shortest text, as memory reads them."""
+class _DatabaseColumn(_Unconverted):
+    """A database column. Floats are cast to exact numbers through their shortest text, as the in-memory code does."""
 
     def __init__(self, column: str, column_type: Type, as_type: Type) -> None:
         super().__init__(F(column))
@@ -71,12 +72,13 @@ class _Stored(_Plain):
                 return column, parameters
 
 
-# jsonb cannot hold a NUL: it is read as U+FFFD. An escaped backslash before u0000 is none.
+# jsonb cannot hold a NUL, so \u0000 is replaced by U+FFFD. After an escaped backslash, "u0000" is ordinary text.
 _JSON = (
     r"(CASE WHEN strpos({0}, '\u0000') = 0 THEN {0}::jsonb"
     r" ELSE regexp_replace({0}, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\ufffd', 'g')::jsonb END)"
 )
-# Each names the JSON once, because parsing it is what costs; OFFSET keeps Postgres from copying it to each use.
+# Each expression mentions the JSON once, because parsing dominates the cost. OFFSET 0 stops Postgres from inlining
+# the subquery into each use.
 _TEXT = "(jsonb_path_query_first({0}, 'strict $ ? (@.type() == \"string\")') #>> '{{}}')"
 _READ = {
     Type.TEXT: _TEXT,
@@ -91,8 +93,8 @@ _READ = {
 }
 
 
-class _Upstream(_Plain):
-    """What upstream's object has under a name or a dotted path."""
+class _UpstreamValue(_Unconverted):
+    """The value in the upstream object under a name or a dotted path."""
 
     def __init__(self, name: str, as_type: Type) -> None:
         super().__init__(F(WHOLE))
@@ -104,11 +106,11 @@ class _Upstream(_Plain):
 
     def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> Compiled:
         ((data, _none),) = self._compiled(compiler)
-        found, names = self._at(_JSON.format(data))
+        found, names = self._lookup(_JSON.format(data))
         return _READ[self.as_type].format(found, f"'{MOMENT_PATTERN}'"), names
 
-    def _at(self, json: str) -> Compiled:
-        """`->` finds names of objects alone, where `#>` would find places in lists too."""
+    def _lookup(self, json: str) -> Compiled:
+        """Uses `->` with a text key, which matches object keys only; `#>` would match list indexes as well."""
         steps = self.name.split(".")
         if len(steps) == 1:
             return f"({json} -> %s::text)", (self.name,)
@@ -116,8 +118,8 @@ class _Upstream(_Plain):
         return f"COALESCE({json} -> %s::text, {json} -> {path})", (self.name, *steps)
 
 
-class Bucketed(_Plain):
-    """The span that a date or moment, as `value` gives it, is in."""
+class Bucketed(_Unconverted):
+    """The bucket (hour, day, week …) of a date or moment as `value` returns it."""
 
     def __init__(self, moment: Func, bucket: Bucket) -> None:
         super().__init__(moment)
@@ -129,10 +131,10 @@ class Bucketed(_Plain):
 
     def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> Compiled:
         ((moment, parameters),) = self._compiled(compiler)
-        return _SPANS[self.bucket].format(moment), parameters
+        return _BUCKETS[self.bucket].format(moment), parameters
 
 
-_SPANS = {
+_BUCKETS = {
     Bucket.HOUR: "replace(left({0}, 13), ' ', 'T')",
     Bucket.DAY: "left({0}, 10)",
     Bucket.WEEK: "to_char(left({0}, 10)::date, 'IYYY-\"W\"IW')",
@@ -142,8 +144,8 @@ _SPANS = {
 }
 
 
-class InCodePoints(_Plain):
-    """A text that sorts by its code points, whatever the database's collation is."""
+class InCodePoints(_Unconverted):
+    """A text that sorts by code point, whatever the database's collation."""
 
     template = "%(expressions)s"
 
@@ -156,55 +158,55 @@ class InCodePoints(_Plain):
 
 
 def comparison(condition: Condition) -> "_Comparison":
-    """The condition in SQL: true for the rows of which it holds."""
+    """The condition as SQL."""
     if condition.op is Op.ISNULL:
         template = "{0} IS NULL" if condition.value else "{0} IS NOT NULL"
-        return _Comparison(_compared(condition), sqlite=template, postgresql=template)
+        return _Comparison(_left(condition), sqlite=template, postgresql=template)
     values = condition.value if isinstance(condition.value, tuple) else (condition.value,)
-    sqlite, postgresql = _COMPARED[condition.op]
-    wanted = [_wanted(condition, each) for each in values]
-    return _Comparison(_compared(condition), *wanted, sqlite=sqlite, postgresql=postgresql)
+    sqlite, postgresql = _TEMPLATES[condition.op]
+    operands = [_operand(condition, each) for each in values]
+    return _Comparison(_left(condition), *operands, sqlite=sqlite, postgresql=postgresql)
 
 
 _SIGNS = {Op.EQ: "=", Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<="}
-# For SQLite and for Postgres. ICU's letters are those of Python, whatever the database's collation is.
-_COMPARED = {op: (f"{{0}} {sign} {{1}}",) * 2 for op, sign in _SIGNS.items()} | {
+# Templates for SQLite and Postgres. The ICU collation changes case as Python does, whatever the database's collation.
+_TEMPLATES = {op: (f"{{0}} {sign} {{1}}",) * 2 for op, sign in _SIGNS.items()} | {
     Op.NE: ("{0} IS NOT {1}", "{0} IS DISTINCT FROM {1}"),
     Op.IN: ("{0} IN ({1})", "{0} IN ({1})"),
     Op.CONTAINS: ("asked_contains({0}, {1})", 'strpos(upper(lower({0} COLLATE "und-x-icu")), {1}) > 0'),
 }
 
 
-class _Comparison(_Plain):
+class _Comparison(_Unconverted):
     output_field = BooleanField()
     conditional = True
 
-    def __init__(self, compared: Any, *wanted: Value, sqlite: str, postgresql: str) -> None:
-        super().__init__(compared, *wanted)
+    def __init__(self, left: Any, *operands: Value, sqlite: str, postgresql: str) -> None:
+        super().__init__(left, *operands)
         self.templates = {"sqlite": sqlite, "postgresql": postgresql}
 
     def as_sql(self, compiler: Any, connection: Any, *_: Any, **__: Any) -> Compiled:
-        (compared, first), *wanted = self._compiled(compiler)
-        sql = self.templates[connection.vendor].format(compared, ", ".join(each for each, _ in wanted))
-        return f"({sql})", (*first, *(value for _, values in wanted for value in values))
+        (left, parameters), *operands = self._compiled(compiler)
+        sql = self.templates[connection.vendor].format(left, ", ".join(each for each, _ in operands))
+        return f"({sql})", (*parameters, *(value for _, values in operands for value in values))
 
 
 class _Number(Value):
-    """An exact number; SQLite, which has none, gets the nearest of its own."""
+    """An exact number. SQLite has no exact type, so it gets the nearest number that it can hold."""
 
     def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Compiled:
         return "%s", (as_json(self.value),)
 
 
-def _compared(condition: Condition) -> Any:
+def _left(condition: Condition) -> Any:
     column = condition.column
-    # A bare column where it compares as it is, so that its index serves.
+    # The bare column where it can be compared directly, so that the database can use its index.
     found = F(column.column) if column.column and column.type is not Type.MOMENT else value(column, condition.type)
     by_order = condition.op in (Op.GT, Op.GTE, Op.LT, Op.LTE)
     return InCodePoints(found) if by_order and condition.type is Type.TEXT else found
 
 
-def _wanted(condition: Condition, each: Any) -> Value:
+def _operand(condition: Condition, each: Any) -> Value:
     if condition.op is Op.CONTAINS:
         return Value(fold(each), output_field=Field())
     if isinstance(each, Decimal):
@@ -218,7 +220,7 @@ def _wanted(condition: Condition, each: Any) -> Value:
 
 
 def reduced(metric: Metric, values: Sequence[str], vendor: str) -> list[Compiled]:
-    """What the database reckons for a metric out of columns that hold its values, one for each of its types."""
+    """The SQL aggregates of a metric. `values` names the columns that hold its values, one for each of its types."""
     if not values:
         return [("count(*)", ())]
     name, sum_ = values[0], "asked_sum" if vendor == "sqlite" else "sum"
@@ -243,11 +245,11 @@ def _by_code_point(name: str, as_type: Type, vendor: str) -> str:
 
 
 def _percentile(name: str, fraction: Decimal, vendor: str) -> Compiled:
-    """Postgres' own percentile_cont knows only floats."""
+    """An exact percentile: Postgres' own percentile_cont works on floats only."""
     if vendor == "sqlite":
         return f"asked_percentile({name}, %s)", (str(fraction),)
     rank = f"(%s::numeric * (count({name}) - 1))"
-    ranked = f"(array_agg({name} ORDER BY {name}))"  # nulls are last, behind every rank
+    ranked = f"(array_agg({name} ORDER BY {name}))"  # nulls sort last, beyond every rank
     low, high = f"{ranked}[floor({rank})::int + 1]", f"{ranked}[ceil({rank})::int + 1]"
     sql = f"({low} + ({high} - {low}) * ({rank} - floor({rank})))"
     return sql, (fraction,) * sql.count("%s")

@@ -1,6 +1,6 @@
-"""`where` and `aggregate` of a database list, answered by the database: no row is read.
+"""`where` and `aggregate` of a database list, computed by the database without reading rows into Python.
 
-The same answers as conditions.py and aggregates.py give in memory, on SQLite and on Postgres.
+SQLite and Postgres give the same results as conditions.py and aggregates.py do in memory.
 """
 
 import operator
@@ -45,17 +45,18 @@ sqlite.teach_all()
 
 
 def known_from(model: type[Model], columns: AskedColumns) -> AskedColumns:
-    """The columns, for one call, with upstream's names known from the oldest and the newest rows of the model.
+    """The columns for one call; names that are not declared are looked up in the oldest and newest rows of the model.
 
-    Upstream gives every object of a kind the same names but for a few of its age, and to look through all rows for a
-    name would cost more than the answer. It is done once, and only when a name is asked that is not declared.
+    Objects of one kind have nearly the same names, apart from a few that depend on their age. Searching all rows for a
+    name would cost more than the query itself. The sample is read at most once, and only when a requested name is not
+    declared.
     """
     return replace(columns, sample=cache(lambda: _sample(model)))
 
 
 def filtered(queryset: QuerySet[Any], conditions: Conditions) -> QuerySet[Any]:
-    """The rows that match (conditions.Conditions.match), as a queryset that is not read yet. Raises InvalidArgument
-    where too many rows' JSON would have to be read for it."""
+    """The rows that match (conditions.Conditions.match), as a queryset that is not evaluated yet. Raises
+    InvalidArgument where the query would have to read the JSON of too many rows."""
     by_columns = Conditions(tuple(each for each in conditions.every if each.column.column))
     check_reading(queryset.filter(_predicate(by_columns)), [each.column for each in conditions], "where")
     return queryset.filter(_predicate(conditions))
@@ -69,14 +70,14 @@ def aggregated(queryset: QuerySet[Any], spec: Aggregation) -> Groups:
         spec, notes = with_units(spec, lambda unit: _units_of(rows, unit))
         with closing(_groups(rows, spec)) as groups:
             return answer(spec, groups, notes)
-    except EmptyResultSet:  # Django knows without asking that there are none
+    except EmptyResultSet:  # Django knows without a query that no row matches
         return aggregate([], spec)
 
 
-def check_reading(rows: QuerySet[Any], asked: Sequence[AskedColumn], parameter: str) -> None:
-    """Upstream's own names stand in the JSON of each row, a tenth of a millisecond to read: not for any number of rows
-    while somebody waits."""
-    in_json = [column.name for column in asked if not column.column]
+def check_reading(rows: QuerySet[Any], columns: Sequence[AskedColumn], parameter: str) -> None:
+    """Raises InvalidArgument if a query for `columns` would read the JSON of more than MOST_READ rows. A value without
+    a database column is read from the row's JSON, at about a tenth of a millisecond a row."""
+    in_json = [column.name for column in columns if not column.column]
     if in_json and rows.order_by()[: MOST_READ + 1].count() > MOST_READ:
         names = ", ".join(str(shown(name)) for name in dict.fromkeys(in_json))
         raise InvalidArgument(
@@ -110,7 +111,7 @@ def _groups(rows: QuerySet[Any], spec: Aggregation) -> Generator[Group]:
             yield [
                 *(_scalar(next(found), Type.TEXT if key.bucket else key.type) for key in spec.keys),
                 *(
-                    _figure(metric, list(islice(found, width)))
+                    _metric_value(metric, list(islice(found, width)))
                     for metric, width in zip(spec.metrics, widths, strict=True)
                 ),
             ]
@@ -121,8 +122,8 @@ def _statement(
 ) -> tuple[str, list[Any], list[int]]:
     """The query, its parameters, and how many columns each metric has.
 
-    The values are read first, each once for each row, and then reduced: were they read where they are used, Postgres
-    would parse upstream's JSON several times for each, and SQLite would sort whole rows.
+    A materialized CTE reads each value once per row; the outer query aggregates them. Without it, Postgres would parse
+    the JSON several times for each row, and SQLite would sort whole rows.
     """
     keys = {f"key_{index}": _key(key) for index, key in enumerate(spec.keys)}
     values = [
@@ -134,7 +135,7 @@ def _statement(
     reductions = [reduced(metric, list(of), connection.vendor) for metric, of in zip(spec.metrics, values, strict=True)]
     columns = [*keys, *(sql for each in reductions for sql, _ in each)]
     grouped = f" GROUP BY {', '.join(keys)}" if keys else ""
-    # All of it is ours: callers' names and values are among the parameters.
+    # The statement is built from our own strings only; callers' names and values are parameters.
     sql = f"WITH asked AS MATERIALIZED ({inner}) SELECT {', '.join(columns)} FROM asked{grouped}"  # noqa: S608
     more = [parameter for each in reductions for _, of in each for parameter in of]
     return sql, [*parameters, *more], [len(each) for each in reductions]
@@ -145,7 +146,7 @@ def _key(key: Key) -> Any:
     return Bucketed(found, key.bucket) if key.bucket else found
 
 
-def _figure(metric: Metric, parts: Sequence[Any]) -> Scalar | None:
+def _metric_value(metric: Metric, parts: Sequence[Any]) -> Scalar | None:
     match metric.reduction:
         case Reduction.MIN | Reduction.MAX:
             found = zip(parts, metric.types, strict=True)
@@ -159,7 +160,7 @@ def _figure(metric: Metric, parts: Sequence[Any]) -> Scalar | None:
 
 
 def _scalar(found: Any, as_type: Type) -> Scalar | None:
-    """A value as it came from the database, as memory has it."""
+    """Converts a value from the database into the type that the in-memory code uses."""
     if found is None:
         return None
     match as_type:
@@ -178,7 +179,7 @@ def _decimal(number: Any) -> Decimal | None:
 
 
 def _units_of(rows: QuerySet[Any], unit: Unit) -> list[Scalar | None]:
-    """Two of the units at most: whether there is more than one is all that counts."""
+    """At most two of the units: callers only need to know whether there is more than one."""
     columns = [metric.column for metric in unit.metrics if metric.column]
     measured = (Q(comparison(Condition(column, Op.ISNULL, Type.NUMBER, False))) for column in columns)
     found = rows.filter(reduce(operator.or_, measured)).annotate(unit=value(unit.column, unit.column.type))

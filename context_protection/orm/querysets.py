@@ -1,8 +1,8 @@
-"""A database list as the rows of a walk.
+"""Database lists as the rows of a snapshot (`Walk`).
 
-Up to SNAPSHOT_ROWS rows, and in any order that can change meanwhile, the walk keeps the rows' keys: whatever is
-written later, each is returned once, in order. A larger list in the order of its creation is walked by key below a
-watermark, at the same cost on page 10,000 as on page 2.
+A snapshot stores the rows' primary keys if the list has at most SNAPSHOT_ROWS rows, or if its order can change between
+pages. Each row is then returned once and in order, whatever is written later. A larger unfiltered list in creation
+order uses keyset paging below a watermark instead: page 10,000 costs the same as page 2.
 """
 
 from abc import ABC, abstractmethod
@@ -32,8 +32,8 @@ SNAPSHOT_ROWS = 2000  # keys in one block of a snapshot
 
 
 class QuerySetRows(ABC):
-    """`order`: column names, `-` for descending, the last of them unique. `created` names the column that never
-    changes: in its descending order a large set is walked by key; None: never."""
+    """`order`: column names, `-` for descending; the last one is unique. `created` names a column that never changes:
+    a large list in descending order of it is paged by key. None: never paged by key."""
 
     created: str | None = None
     manner: Manner = AS_ITEMS
@@ -43,7 +43,7 @@ class QuerySetRows(ABC):
         self._opened = array("q")
 
     def note(self) -> Mapping[str, Any]:
-        """What the first answer's `meta` says of all rows."""
+        """Entries for the `meta` of the first page that concern all rows."""
         return {}
 
     def open(self) -> Opening:
@@ -60,16 +60,16 @@ class QuerySetRows(ABC):
         if "watermark" in plan:
             return self._page_by_key(plan["watermark"], position, size)
         start, end, total = position or 0, 0, plan["keys"]
-        kept: list[tuple[int, tuple[Any, ...]]] = []
-        while not kept and end < total:
+        found: list[tuple[int, tuple[Any, ...]]] = []
+        while not found and end < total:
             end = min(start + size, total)
-            kept = self._kept(_keys(block, start, end) if block else self._opened[start:end], start)
-            start = end  # rows that were removed since the snapshot are simply absent
-        if kept:
-            kept[-1] = (end, kept[-1][1])
-        return self._page([after for after, _ in kept], [row for _, row in kept], end < total)
+            found = self._existing(_keys(block, start, end) if block else self._opened[start:end], start)
+            start = end  # rows that were deleted since the snapshot was taken are left out
+        if found:
+            found[-1] = (end, found[-1][1])
+        return self._page([after for after, _ in found], [row for _, row in found], end < total)
 
-    def _kept(self, keys: Sequence[int], start: int) -> list[tuple[int, tuple[Any, ...]]]:
+    def _existing(self, keys: Sequence[int], start: int) -> list[tuple[int, tuple[Any, ...]]]:
         """The rows that still exist, each with the position after it."""
         rows = {row[0]: row for row in self._by_key(keys)}
         return [(after, rows[key]) for after, key in enumerate(keys, start=start + 1) if key in rows]
@@ -84,20 +84,20 @@ class QuerySetRows(ABC):
         return self._page(positions, found[:size], len(found) > size)
 
     def _manager(self) -> Any:
-        """All rows of the model: those of a snapshot were chosen when it was taken."""
+        """All rows of the model: the snapshot's filters were applied when it was taken."""
         return self.queryset.model._default_manager
 
     def _by_key(self, keys: Sequence[int]) -> Iterable[tuple[Any, ...]]:
-        """The rows of these keys, in any order, each as `_read` gives it."""
+        """The rows with these keys, in any order, each in the form that `_read` returns."""
         return self._read(self._manager().filter(pk__in=keys))
 
     @abstractmethod
     def _read(self, rows: QuerySet[Any], *extra: str) -> Iterable[tuple[Any, ...]]:
-        """The rows, each as its key, what the page is made of, and the values of `extra`."""
+        """The rows, each as a tuple: its key, the values that the page needs, and the values of the `extra` columns."""
 
     @abstractmethod
     def _page(self, positions: Sequence[Any], rows: Sequence[tuple[Any, ...]], more: bool) -> Page:
-        """A page of what `_read` gave."""
+        """A page made of rows as `_read` returns them."""
 
 
 # -- Rows with columns of their own -----------------------------------------------------------------
@@ -105,7 +105,7 @@ class QuerySetRows(ABC):
 
 @dataclass(frozen=True)
 class Whole:
-    """The columns that a whole row is made of, and what makes it of their values."""
+    """The columns that hold a whole row, and the function that builds the row from their values."""
 
     columns: tuple[str, ...] = ("data",)
     read: Callable[..., dict[str, Any]] = orjson.loads
@@ -113,7 +113,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Columns:
-    """Where a model keeps what a list needs. `row` are the condensed row's canonical names with their columns."""
+    """Where a model stores what a list needs. `row` maps a condensed row's canonical names to columns."""
 
     row: Mapping[str, str]
     whole: Whole = Whole()
@@ -123,12 +123,12 @@ class Columns:
 
     @cached_property
     def read(self) -> tuple[str, ...]:
-        """What a page is made of."""
+        """The columns that a page reads."""
         return ("pk", self.chars, self.field_count, *self.row.values())
 
 
 class ColumnRows(QuerySetRows):
-    """Rows of a model that has a column for every condensed field, and the whole object as JSON in one."""
+    """Rows of a model with a column for every condensed field, and one that holds the whole object as JSON."""
 
     created = "inserted_on"
 
@@ -160,12 +160,12 @@ class ColumnRows(QuerySetRows):
 
     def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> Page:
         if "rows" in plan:
-            return self._kept_rows.page(plan, block, position, size)
+            return self._stored_rows.page(plan, block, position, size)
         return super().page(plan, block, position, size)
 
-    def _in_memory(self, asked: Sequence[AskedColumn], parameter: str) -> MemoryRows:
-        """The rows with what is revealed of them: in the database it is sealed, and cannot be compared."""
-        query.check_reading(self.queryset, asked, parameter)
+    def _in_memory(self, columns: Sequence[AskedColumn], parameter: str) -> MemoryRows:
+        """The rows in memory, for secret fields: the database holds those sealed, and cannot compare them."""
+        query.check_reading(self.queryset, columns, parameter)
 
         def load() -> Loaded:
             whole = self.columns.whole
@@ -175,8 +175,8 @@ class ColumnRows(QuerySetRows):
         return MemoryRows(load, self.shape, self.manner, self.askable.reveal)
 
     @property
-    def _kept_rows(self) -> MemoryRows:
-        """For a snapshot that stores the rows themselves."""
+    def _stored_rows(self) -> MemoryRows:
+        """Reads a snapshot that stores the rows themselves."""
         return MemoryRows((), self.shape, self.manner)
 
     def _read(self, rows: QuerySet[Any], *extra: str) -> Iterable[tuple[Any, ...]]:
@@ -188,7 +188,7 @@ class ColumnRows(QuerySetRows):
 
     def everything(self, plan: Mapping[str, Any], block: BlockReader) -> Iterator[dict[str, Any]]:
         if "rows" in plan:
-            yield from self._kept_rows.everything(plan, block)
+            yield from self._stored_rows.everything(plan, block)
             return
         for keys in self._every_key(plan, block):
             found = _whole_rows(self._manager(), self.columns.whole, keys)
@@ -210,7 +210,7 @@ class ColumnRows(QuerySetRows):
 
 @dataclass
 class ColumnPage:
-    """Rows as (key, chars, field count, condensed columns …)."""
+    """`rows` are tuples: (key, chars, field count, condensed columns …)."""
 
     manager: Any
     columns: Columns
@@ -241,7 +241,7 @@ class ColumnPage:
         keys = [row[0] for row in self.rows[:count]]
         found = _whole_rows(self.manager, self.columns.whole, keys)
         for index in reversed([index for index, key in enumerate(keys) if key not in found]):
-            if len(self.positions) > 1:  # removed while the page is written; the last position still ends the page
+            if len(self.positions) > 1:  # deleted while the page is being built; the last position still ends the page
                 del self.rows[index], self.positions[index]
         return [found[key] for key in keys if key in found]
 
@@ -255,7 +255,7 @@ def _whole_rows(manager: Any, whole: Whole, keys: Sequence[int]) -> dict[int, di
 
 
 class _Before(Func):
-    """`(a, b) < (x, y)`: rows after a position in a descending order, found by one step into the index."""
+    """`(a, b) < (x, y)`: the rows after a position in descending order, found by one index lookup."""
 
     template = "(%(expressions)s)"
     output_field = BooleanField()

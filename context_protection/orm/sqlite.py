@@ -1,4 +1,4 @@
-"""What SQLite is taught for `where` and `aggregate`: the very functions that answer in memory."""
+"""SQL functions that SQLite needs for `where` and `aggregate`. They call the in-memory implementation."""
 
 import sqlite3
 from collections.abc import Callable
@@ -14,12 +14,12 @@ from django.db.backends.signals import connection_created
 from context_protection.core.query.aggregates import Bucket, bucketed, percentile, total
 from context_protection.core.query.columns import Type, as_json, fold, read_as, upstream
 
-# Several columns of a row are read one after another: its JSON is parsed once.
+# A row's columns are read one after another, so a cache of one entry parses its JSON once.
 _parsed = lru_cache(maxsize=1)(orjson.loads)
 
 
 def _value(data: str, name: str, as_type: str) -> str | int | float | None:
-    """What a row's JSON has under the name, as the type; ANY as JSON, in which equal values are equal texts."""
+    """The value under `name` in a row's JSON, read as the type; ANY as JSON in which equal values are equal texts."""
     value = read_as(upstream(_parsed(data), name), Type(as_type))
     if as_type == Type.ANY and value is not None:
         return orjson.dumps(as_json(value)).decode()
@@ -35,35 +35,35 @@ def _bucketed(text: str | None, bucket: str) -> str | None:
 
 
 class _Numbers:
-    """An aggregate over the numbers of a group."""
+    """Base of the aggregates: collects the numbers of a group."""
 
     def __init__(self) -> None:
         self.numbers: list[Decimal] = []
 
-    def _keep(self, number: float | None) -> None:
+    def _collect(self, number: float | None) -> None:
         if number is not None:
             self.numbers.append(Decimal(str(number)))
 
 
 class _Sum(_Numbers):
     def step(self, number: float | None) -> None:
-        self._keep(number)
+        self._collect(number)
 
     def finalize(self) -> str | None:
-        return _written(total(self.numbers))
+        return _as_text(total(self.numbers))
 
 
 class _Percentile(_Numbers):
     def step(self, number: float | None, fraction: str) -> None:
-        self._keep(number)
+        self._collect(number)
         self.fraction = Decimal(fraction)
 
     def finalize(self) -> str | None:
-        return _written(percentile(self.numbers, self.fraction)) if self.numbers else None
+        return _as_text(percentile(self.numbers, self.fraction)) if self.numbers else None
 
 
-def _written(number: Decimal | None) -> str | None:
-    """As a text, because SQLite has no exact numbers."""
+def _as_text(number: Decimal | None) -> str | None:
+    """SQLite has no exact numbers, so results are returned as text."""
     return None if number is None else str(number)
 
 
@@ -83,13 +83,13 @@ def _register(connection: sqlite3.Connection) -> None:
 
 
 def teach(connection: BaseDatabaseWrapper, **_: Any) -> None:
-    """Registers the functions on a connection to SQLite; any other is left alone."""
+    """Registers the functions on a SQLite connection; does nothing for other databases."""
     if connection.vendor == "sqlite" and connection.connection is not None:
         _register(connection.connection)
 
 
 def teach_all() -> None:
-    """Every connection: those that are open, and each that will be opened."""
+    """Registers the functions on all open connections and on each new one."""
     connection_created.connect(teach)
     for connection in connections.all(initialized_only=True):
         teach(connection)

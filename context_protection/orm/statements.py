@@ -1,5 +1,5 @@
-"""Rows by their keys, which every page of a list reads: compiled by Django once, and not for every page, where that
-takes longer than the database does."""
+"""SELECTs of rows by primary key. Every page of a list runs one, and compiling it with the ORM takes longer than
+running it, so compiled statements are cached."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from django.db.models import Model
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A SELECT by so many keys. `converters`: what Django does with values as the database gives them, by column."""
+    """A SELECT for a fixed number of keys. `converters`: Django's value converters and expression, by column index."""
 
     database: str
     sql: str
@@ -32,7 +32,7 @@ class Statement:
 
 @lru_cache(maxsize=4096)
 def statement(model: type[Model], columns: tuple[str, ...], count: int) -> Statement:
-    """For `count` keys of the model's rows, at least one."""
+    """The statement that selects `columns` of the model's rows for `count` keys (at least one)."""
     keys = tuple(range(1, count + 1))
     rows = model._default_manager.filter(pk__in=keys).order_by().values_list(*columns)
     compiler: Any = rows.query.get_compiler(rows.db)

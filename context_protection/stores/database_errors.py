@@ -14,14 +14,14 @@ _SQLITE = frozenset(
         sqlite3.SQLITE_CANTOPEN,
     )
 )
-# Of Postgres: the connection, its resources, an operator's doing, its disk; and single ones.
+# SQLSTATE classes: connection, insufficient resources, operator intervention, system error; then single codes.
 _POSTGRES_CLASSES = ("08", "53", "57", "58")
 _LOCKED, _READ_ONLY, _STOPPED_BY_US = "55P03", "25006", "57014"
 
 
 def is_away(error: BaseException) -> bool:
-    """Whether the same statement is worth trying a little later: the database is away, locked, read-only or full. Not
-    so of a query that was stopped for its time, or is wrong."""
+    """Whether the same statement may succeed a little later: the database is down, locked, read-only or full. False for
+    a statement that is wrong or that was cancelled for taking too long."""
     cause = error.__cause__ or error
     code = getattr(cause, "sqlite_errorcode", None)
     if code is not None:

@@ -1,4 +1,4 @@
-"""A circuit breaker around a store: while the store is down, callers fail at once instead of waiting for it."""
+"""A circuit breaker around a store: while the store is down, calls fail at once instead of waiting for it."""
 
 import logging
 import threading
@@ -16,9 +16,9 @@ FIRST_REST, LONGEST_REST = 1.0, 5.0  # seconds
 
 
 class Guard:
-    """`is_away` says whether an exception of the driver means that the store is down. The first such exception opens
-    the breaker. After a pause one caller tries again, and closes it on success. Where there is a `probe`, callers do
-    not wait for that: a thread of its own asks it, and they are refused until it has been answered."""
+    """`is_away` tells whether a driver exception means that the store is down. The first such exception opens the
+    breaker. After a cooldown one call tries again, and closes the breaker on success. If a `probe` is given, a separate
+    thread runs it instead, and calls are rejected until the probe succeeds."""
 
     def __init__(
         self,
@@ -36,21 +36,21 @@ class Guard:
         return not self._is_away
 
     def ask(self, command: Callable[[], T], refusals: tuple[type[Exception], ...] = ()) -> T:
-        """What `command` gives. Raises StoreUnavailable, at once while the store is known to be away; and `refusals`,
-        by which a store that works says no."""
+        """Returns the result of `command`. Raises StoreUnavailable, at once while the store is known to be down.
+        Exceptions of the types in `refusals` are raised as they are: they come from a store that works."""
         seconds = self._breaker.enter()
         if seconds > 0:
             raise store_unavailable(seconds)
         if self._is_away and self._probe is not None:
-            threading.Thread(target=self._try, args=(self._probe,), name="store probe", daemon=True).start()
+            threading.Thread(target=self._run_probe, args=(self._probe,), name="store probe", daemon=True).start()
             raise store_unavailable(FIRST_REST)
-        return self._asked(command, refusals)
+        return self._run(command, refusals)
 
-    def _try(self, probe: Callable[[], Any]) -> None:
+    def _run_probe(self, probe: Callable[[], Any]) -> None:
         with suppress(StoreUnavailable):
-            self._asked(probe, ())
+            self._run(probe, ())
 
-    def _asked(self, command: Callable[[], T], refusals: tuple[type[Exception], ...]) -> T:
+    def _run(self, command: Callable[[], T], refusals: tuple[type[Exception], ...]) -> T:
         try:
             answer = command()
         except refusals:
@@ -73,6 +73,6 @@ class Guard:
 
     def _works_again(self) -> None:
         if self._is_away:
-            self._is_away = False  # before the breaker lets callers in
+            self._is_away = False  # before the breaker closes
             logger.warning("a store is back", extra={"store": self._store})
         self._breaker.succeeded()

@@ -1,5 +1,5 @@
-"""Connections to Redis that fail soon, and that are ready soon: the driver's own defaults try ten times, for a minute
-in all, and ask several questions of a new connection, one after the other, before its first command."""
+"""Redis connections that fail fast and open fast. The driver's defaults retry ten times, for a minute in all, and spend
+several sequential round trips on a new connection before its first command."""
 
 from functools import cache
 from typing import Any
@@ -11,8 +11,8 @@ from redis.retry import Retry
 
 
 def connect(url: str, seconds: float) -> redis.Redis:
-    """`seconds`: for one answer. Only a connection that was cut is made again, once: Redis may have been restarted. A
-    new one costs no round trip but that of TCP."""
+    """A client; `seconds` is the timeout of one reply. It retries once, and only if the connection was cut, because
+    Redis may have been restarted. A new connection costs only the TCP round trip."""
     return redis.Redis.from_url(
         url,
         connection_class=_prompt(parse_url(url).get("connection_class", Connection)),  # type: ignore[no-untyped-call]
@@ -25,11 +25,11 @@ def connect(url: str, seconds: float) -> redis.Redis:
 
 
 class _Prompt(AbstractConnection):
-    """A connection that sends AUTH and SELECT with its first command, and reads their answers before that command's:
-    the driver would wait for each of them."""
+    """A connection that pipelines AUTH and SELECT with its first command, and reads their replies before the command's
+    own. The driver would wait for each reply."""
 
     _is_greeting = False
-    _unread = 0  # answers to what was sent ahead
+    _unread = 0  # replies to the pipelined commands that are not read yet
 
     def on_connect_check_health(self, check_health: bool = True) -> None:
         self._is_greeting, self._unread = True, 0
@@ -47,7 +47,7 @@ class _Prompt(AbstractConnection):
         return super().read_response(*args, **options)
 
     def can_read(self, timeout: float = 0) -> bool:
-        """Whether there is more than the answers to what was sent ahead."""
+        """Whether anything can be read besides the replies to the pipelined commands."""
         while self._unread and super().can_read(timeout):
             self._read_ahead()
         return not self._unread and bool(super().can_read(timeout))
@@ -57,11 +57,11 @@ class _Prompt(AbstractConnection):
         try:
             super().read_response(disable_decoding=True)
         except redis.RedisError:
-            self.disconnect()  # type: ignore[no-untyped-call]  # the command's own answer follows, and nobody reads it
+            self.disconnect()  # type: ignore[no-untyped-call]  # otherwise the command's own reply would stay unread
             raise
 
 
 @cache
 def _prompt(kind: type[Any]) -> type[Any]:
-    """Of TCP, TLS or a Unix socket, as the URL says."""
+    """A subclass of `kind` (TCP, TLS or Unix socket, chosen by the URL)."""
     return type(f"Prompt{kind.__name__}", (_Prompt, kind), {})

@@ -1,4 +1,4 @@
-"""Where walks are kept: Redis, or a table that beat purges. Both are shared by all processes."""
+"""Stores for snapshots (`Walk`): Redis, or a table that Celery beat purges. All processes share either one."""
 
 import threading
 import time
@@ -18,9 +18,9 @@ from context_protection.stores.guard import Guard
 from context_protection.stores.redis_client import connect
 
 T = TypeVar("T")
-MOST_AT_ONCE = 4  # threads of this process at the table
+MOST_AT_ONCE = 4  # threads of this process that may use the table at a time
 TURN_SECONDS = 0.25
-REDIS_SECONDS = 1.0  # for one answer of Redis
+REDIS_SECONDS = 1.0  # timeout of one Redis reply
 READ = "SELECT id, data FROM context_protection_storedwalk WHERE id IN ({}) AND expires_at > %s"
 WRITE = (
     "INSERT INTO context_protection_storedwalk (id, data, expires_at) VALUES {} "
@@ -33,29 +33,29 @@ ADD = (
 )
 COUNT = "SELECT count(*) FROM context_protection_storedwalk WHERE id IN ({}) AND expires_at > %s"
 ROOM_KEY, ROOM_BYTES = "room", 64 * 1024
-PREFIX = "walk:2:"  # of Redis' keys; the number changes with what is packed
-Entry = tuple[str, bytes, float]  # a key, what it holds, and until when, in Unix seconds
+PREFIX = "walk:2:"  # of Redis keys; raise the number when the packed format changes
+Entry = tuple[str, bytes, float]  # key, value, expiry in Unix seconds
 
 
 def _entries(walk: Walk, blocks: Sequence[bytes]) -> list[Entry]:
-    """What is kept of a walk. The walk itself comes last: where it is, all of it is."""
-    further = [(_block_key(walk.id, number), data, walk.expires_at) for number, data in enumerate(blocks, start=1)]
+    """The entries that store a snapshot. The snapshot itself is written last: if it exists, all its blocks do."""
+    stored = [(_block_key(walk.id, number), data, walk.expires_at) for number, data in enumerate(blocks, start=1)]
     origin = (_origin_key(walk.id), walk.origin.pack(), walk.expires_at + REMEMBERED)
-    return [*further, origin, (walk.id, walk.pack(), walk.expires_at)]
+    return [*stored, origin, (walk.id, walk.pack(), walk.expires_at)]
 
 
 class TableWalks:
-    """A table of the database."""
+    """Snapshots in a database table."""
 
     def __init__(self) -> None:
-        # SQLite has no locks on tables, and its writers wait for each other as it is.
+        # SQLite has no table locks, and it already serializes its writers.
         self._turns = threading.Semaphore(MOST_AT_ONCE) if connection.vendor == "postgresql" else None
         self._reads = Guard("the table of walks", is_away)
-        self._writes = Guard("the table of walks, for writing", is_away)  # on a full disk it is read
+        self._writes = Guard("the table of walks, for writing", is_away)  # a full disk still allows reads
 
     @property
     def works(self) -> bool:
-        """Whether what was asked of it last was done."""
+        """Whether the last read and the last write succeeded."""
         return self._reads.works and self._writes.works
 
     def put(self, walk: Walk, blocks: Sequence[bytes] = ()) -> Walk:
@@ -87,46 +87,46 @@ class TableWalks:
 
     def has_blocks(self, walk: Walk, count: int) -> bool:
         keys = _block_keys(walk, range(1, count + 1))
-        return self._run(COUNT.format(_places(keys)), [*keys, time.time()]) == [(count,)]
+        return self._run(COUNT.format(_placeholders(keys)), [*keys, time.time()]) == [(count,)]
 
     def try_room(self) -> None:
-        """Writes as much as a page of a list may need, whether or not the table is known to be away. Raises
+        """Writes as many bytes as a page of a list may need, even while the table is known to be unavailable. Raises
         DatabaseError."""
         with connection.cursor() as cursor:
             cursor.execute(WRITE.format("(%s, %s, %s)"), [ROOM_KEY, b"\0" * ROOM_BYTES, 0.0])
 
     def purge(self) -> int:
-        """Removes what has expired; returns how many rows."""
+        """Deletes expired rows; returns how many."""
         from context_protection.models import StoredWalk
 
         return StoredWalk.objects.filter(expires_at__lte=time.time()).delete()[0]
 
-    # Each list reads here once, and a new walk writes: statements of one's own take half of what the ORM's take.
+    # Every list call reads here once, and every new snapshot writes. Plain SQL takes half as long as the ORM.
 
     def _read(self, key: str) -> bytes | None:
         return self._read_all([key]).get(key)
 
     def _read_all(self, keys: Sequence[str]) -> dict[str, bytes]:
-        rows = self._run(READ.format(_places(keys)), [*keys, time.time()])
+        rows = self._run(READ.format(_placeholders(keys)), [*keys, time.time()])
         return {key: bytes(data) for key, data in rows}
 
     def _write(self, statement: str, values: Sequence[Any]) -> None:
-        """Where not even reading goes, writing is not tried. Raises StoreUnavailable."""
+        """Does not try to write while reads fail. Raises StoreUnavailable."""
         self._in_turn(lambda: self._reads.ask(lambda: self._writes.ask(lambda: _rows(statement, values))))
 
     def _run(self, statement: str, values: Sequence[Any]) -> list[Any]:
-        """The rows that it gives. Raises StoreUnavailable."""
+        """The rows that the statement returns. Raises StoreUnavailable."""
         return self._in_turn(lambda: self._reads.ask(lambda: _rows(statement, values)))
 
-    def _in_turn(self, ask: Callable[[], list[Any]]) -> list[Any]:
-        """Refused are those, too, who would wait behind others that wait: a table that is locked holds up no more than
+    def _in_turn(self, command: Callable[[], list[Any]]) -> list[Any]:
+        """Raises StoreUnavailable if no slot is free within TURN_SECONDS: a locked table then blocks at most
         MOST_AT_ONCE of the threads that all calls share."""
         if self._turns is None:
-            return ask()
+            return command()
         if not self._turns.acquire(timeout=TURN_SECONDS):
             raise store_unavailable(TURN_SECONDS)
         try:
-            return ask()
+            return command()
         finally:
             self._turns.release()
 
@@ -137,26 +137,26 @@ def _rows(statement: str, values: Sequence[Any]) -> list[Any]:
         return cursor.fetchall() if cursor.description else []
 
 
-def _places(keys: Sequence[str]) -> str:
+def _placeholders(keys: Sequence[str]) -> str:
     return ", ".join(["%s"] * len(keys))
 
 
 class RedisWalks:
-    """Redis, which forgets by itself. While it is away or full, new walks go to the table (law 5) and stay there; those
-    that it holds cannot be reached while it is away, which is not the same as expired. A page costs it one question for
-    the walk, and one more where its rows are kept apart."""
+    """Snapshots in Redis, which expires them itself. While Redis is down or full, new snapshots go to the table (law 5)
+    and stay there. While it is down, the snapshots in it are reported as unavailable, not as expired. A page takes one
+    round trip for the snapshot, and a second one if its rows are stored in blocks."""
 
     def __init__(self, redis_url: str, table: WalkStore) -> None:
         self.redis = connect(redis_url, REDIS_SECONDS)
         self.table = table
         self._reach = Guard("Redis", lambda error: isinstance(error, redis.RedisError | OSError), probe=self.redis.ping)
-        # Full, it refuses writes and goes on reading.
+        # When it is full, Redis rejects writes but still serves reads.
         self._room = Guard("Redis, for writing", lambda error: isinstance(error, redis.ResponseError))
 
     def put(self, walk: Walk, blocks: Sequence[bytes] = ()) -> Walk:
         if not walk.in_table:
             with suppress(StoreUnavailable):
-                self._written(lambda: self._put(_entries(walk, blocks)))
+                self._write(lambda: self._put(_entries(walk, blocks)))
                 return walk
         return self.table.put(walk, blocks)
 
@@ -173,7 +173,7 @@ class RedisWalks:
         if walk.in_table:
             return self.table.add_block(walk, number, data)
         try:
-            return self._written(lambda: self._added(_block_key(walk.id, number), data, walk.expires_at))
+            return self._write(lambda: self._add(_block_key(walk.id, number), data, walk.expires_at))
         except StoreUnavailable:
             return self.table.add_block(self._moved(walk, number), number, data)
 
@@ -189,7 +189,8 @@ class RedisWalks:
         return self._reach.ask(lambda: self.redis.exists(*keys) == count)
 
     def _moved(self, walk: Walk, next_block: int) -> Walk:
-        """All of a walk to the table, where Redis has no room for more of it. Raises StoreUnavailable."""
+        """Moves the whole snapshot to the table, because Redis has no room for its next block. Raises
+        StoreUnavailable."""
         numbers = range(1, next_block)
         blocks = [block for block in self.blocks(walk, numbers) if block is not None] if numbers else []
         moved = self.table.put(walk, blocks)
@@ -198,8 +199,8 @@ class RedisWalks:
         return moved
 
     def _found(self, key: str, unpack: Callable[[bytes], T], in_table: Callable[[str], T | None]) -> T | None:
-        """What Redis has, or else the table: it may have been put there while Redis was away. Raises StoreUnavailable
-        where it may be in Redis, which does not answer."""
+        """Reads Redis, then the table: the entry may have been stored there while Redis was down. Raises
+        StoreUnavailable if Redis does not respond and the table has no such entry."""
         try:
             data: Any = self._reach.ask(lambda: self.redis.get(PREFIX + key))
         except StoreUnavailable:
@@ -209,7 +210,7 @@ class RedisWalks:
             return found
         return unpack(data) if data is not None else in_table(key)
 
-    # -- What Redis is asked ------------------------------------------------------------------------
+    # -- Redis commands -----------------------------------------------------------------------------
 
     def _put(self, entries: Sequence[Entry]) -> None:
         with self.redis.pipeline(transaction=False) as pipeline:
@@ -217,18 +218,18 @@ class RedisWalks:
                 pipeline.set(PREFIX + key, data, ex=_seconds_until(expires_at))
             pipeline.execute()
 
-    def _added(self, key: str, data: bytes, expires_at: float) -> bytes:
+    def _add(self, key: str, data: bytes, expires_at: float) -> bytes:
         with self.redis.pipeline(transaction=False) as pipeline:
             pipeline.set(PREFIX + key, data, ex=_seconds_until(expires_at), nx=True)
             pipeline.get(PREFIX + key)
-            there: bytes | None = pipeline.execute()[1]
-        return data if there is None else there
+            stored: bytes | None = pipeline.execute()[1]
+        return data if stored is None else stored
 
     def _blocks(self, keys: Sequence[str]) -> list[bytes | None]:
         found: Any = self.redis.mget(_redis_keys(keys))
         return list(found)
 
-    def _written(self, command: Callable[[], T]) -> T:
+    def _write(self, command: Callable[[], T]) -> T:
         return self._room.ask(lambda: self._reach.ask(command, refusals=(redis.ResponseError,)))
 
 
