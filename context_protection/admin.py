@@ -1,4 +1,4 @@
-"""Token budgets in the admin: what is set, what applies, and where it comes from."""
+"""Token budgets in the admin: the saved values, the effective values, and where each of them comes from."""
 
 from functools import partial
 from typing import Any
@@ -30,22 +30,22 @@ class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.instance.pk:
-            del self.fields["operation"]  # what a saved budget is for does not change
+            del self.fields["operation"]  # a saved budget keeps its operation
         else:
             known = [(name, name) for name in budgets.kinds]
             self.fields["operation"].choices = [("", "All operations"), *known]  # type: ignore[attr-defined]
         self._show_inherited()
 
     def _show_inherited(self) -> None:
-        """Each empty field says what applies without it."""
+        """Shows the inherited value in each empty field."""
         inherited = (
             TokenBudget.objects.budgets().with_layer(self.instance.operation, {}).resolve(self.instance.operation)
         )
-        for name in self.fields.keys() & setting_names():  # whoever may only look has none of them
+        for name in self.fields.keys() & setting_names():  # users with view permission only have none of these fields
             field, value = self.fields[name], getattr(inherited, name)
             if isinstance(field, forms.IntegerField):
                 low, high = RANGES[name]
-                field.validators = [partial(_within_range, name)]  # the policy's rule alone, not the column's as well
+                field.validators = [partial(_within_range, name)]  # only the policy's rule, not the column's
                 field.widget.attrs.update(placeholder=f"{value:,}", min=low, max=high)
             elif name == "summary_fields":
                 field.widget = forms.Textarea({"rows": 2, "cols": 80, "placeholder": value or "declared by the type"})
@@ -97,7 +97,7 @@ class TokenBudgetAdmin(HistoryAdmin):
     )
 
     def get_fieldsets(self, request: HttpRequest, obj: TokenBudget | None = None) -> Any:
-        """What a saved budget is for cannot be changed."""
+        """Shows the operation of a saved budget as text, because it cannot be changed."""
         fieldsets = super().get_fieldsets(request, obj)
         return [(None, {"fields": ("budget_for",)}), *fieldsets[1:]] if obj else fieldsets
 

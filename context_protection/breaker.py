@@ -1,4 +1,4 @@
-"""A breaker: an upstream or a store that fails again and again is left alone for a while, then asked once."""
+"""A circuit breaker: after repeated failures an upstream or store gets a cooldown, and then a single trial call."""
 
 import threading
 import time
@@ -13,8 +13,8 @@ State = Literal["closed", "open", "half-open"]
 
 
 class Breaker:
-    """Each exchange enters, and then succeeds, fails, or is abandoned (it was not seen how it ended). Threads may share
-    one."""
+    """Each call enters, and then succeeds, fails, or is abandoned (its outcome is unknown). Safe to share between
+    threads."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class Breaker:
         self._opens_after, self._first_rest, self._longest_rest = opens_after, first_rest, longest_rest
         self._lock = threading.Lock()
         self._failures = 0
-        self._rest = first_rest
+        self._cooldown = first_rest
         self._open_until: float | None = None
         self._probing = False
 
@@ -40,7 +40,7 @@ class Breaker:
         return "open" if self._clock() < open_until else "half-open"
 
     def enter(self) -> float:
-        """0.0: go on. Else the seconds until it is worth asking again."""
+        """0.0 if the call may proceed, else the seconds until a retry makes sense."""
         if self._open_until is None:
             return 0.0
         with self._lock:
@@ -58,16 +58,16 @@ class Breaker:
         if self._failures == 0 and self._open_until is None:
             return
         with self._lock:
-            self._failures, self._rest = 0, self._first_rest
+            self._failures, self._cooldown = 0, self._first_rest
             self._open_until, self._probing = None, False
 
     def failed(self) -> None:
         with self._lock:
             self._failures += 1
             if self._probing:
-                self._rest = min(self._longest_rest, 2 * self._rest)
+                self._cooldown = min(self._longest_rest, 2 * self._cooldown)
             if self._probing or (self._open_until is None and self._failures >= self._opens_after):
-                self._open_until, self._probing = self._clock() + self._rest, False
+                self._open_until, self._probing = self._clock() + self._cooldown, False
 
     def abandoned(self) -> None:
         self._probing = False

@@ -1,4 +1,4 @@
-"""Checks at the start: a policy from the environment that makes no sense is refused before anything is served."""
+"""System checks: an invalid policy in the environment stops the start, before any request is served."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Histories in the admin: every version can be looked at; whoever may change the object can go back to one."""
+"""Object histories in the admin. Every version can be viewed; users who may change the object can revert to one."""
 
 from typing import Any
 
@@ -11,9 +11,9 @@ from simple_history.admin import SimpleHistoryAdmin
 class HistoryAdmin(SimpleHistoryAdmin):
     """The base of every admin class whose model has a history.
 
-    SimpleHistoryAdmin saves a version for whoever may look at it, with every field that the version has. Here a revert
-    is an ordinary change: the change page's own permissions and validation decide. It sets what the form can edit, and
-    leaves the rest of the object as it is now, so that a revoked key stays revoked."""
+    SimpleHistoryAdmin lets users with the view permission revert, and restores every field of the version. Here a
+    revert is an ordinary change, with the change page's permissions and validation. It sets the fields of the form and
+    leaves the others as they are now, so that a revoked key stays revoked."""
 
     def history_form_view(
         self, request: HttpRequest, object_id: str, version_id: str, extra_context: dict[str, Any] | None = None
@@ -25,14 +25,14 @@ class HistoryAdmin(SimpleHistoryAdmin):
         return shown
 
     def revert_disabled(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Also where the object has been deleted: there is nothing left to change."""
+        """Also disabled for a deleted object, which cannot be changed any more."""
         is_deleted = obj is not None and not self.get_queryset(request).filter(pk=obj.pk).exists()
         return is_deleted or bool(super().revert_disabled(request, obj))
 
     def render_history_view(
         self, request: HttpRequest, template: str, context: dict[str, Any], **kwargs: Any
     ) -> HttpResponse:
-        """Without a button there are no inputs either."""
+        """Renders the fields as read-only text where reverting is disabled."""
         shown = context.get("adminform")
         if shown is not None and context["revert_disabled"]:
             fields = flatten_fieldsets(shown.fieldsets)

@@ -1,12 +1,13 @@
-"""The middleware that keeps the answers of an existing project small, whatever its views are made of.
+"""Middleware that limits the size of JSON responses in an existing Django project, for any kind of view.
 
     MIDDLEWARE = [..., "context_protection.middleware.ProtectionMiddleware"]  # last: next to the views
 
-It takes one policy for each GET, which WalkPagination and ProtectedJSONRenderer go by as well. What they protected it
-leaves alone; any other JSON answer it protects itself: lists become walks, objects previews and parts. Streams, other
-media types and other statuses than 200 pass untouched.
+Each GET has one policy, which WalkPagination and ProtectedJSONRenderer apply too. The middleware leaves responses that
+they protected alone and protects every other JSON response itself: lists are paged, objects become previews with
+sections. Streams, other media types and statuses other than 200 pass unchanged.
 
-CONTEXT_PROTECTION_RECORDER names a callable that is told of every protected answer, by keywords (see `_report`).
+CONTEXT_PROTECTION_RECORDER names a callable that is called for every protected response, with the keyword arguments
+of `_report`.
 """
 
 import logging
@@ -36,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 
 class ProtectionMiddleware:
-    """For WSGI and ASGI alike. Raises ImportError at the start for a recorder that does not exist."""
+    """Works under WSGI and ASGI. Raises ImportError at the start if the recorder does not exist."""
 
     sync_capable = True
     async_capable = True
@@ -54,19 +55,19 @@ class ProtectionMiddleware:
             return self._answer_on_the_loop(request)
         started = time.perf_counter()
         response: HttpResponseBase = self.get_response(request)
-        if _concerns(request, response):
+        if _is_json_of_a_view(request, response):
             self._finish(request, response, started)
         return response
 
     async def _answer_on_the_loop(self, request: HttpRequest) -> HttpResponseBase:
         started = time.perf_counter()
         response: HttpResponseBase = await self.get_response(request)
-        if _concerns(request, response):
+        if _is_json_of_a_view(request, response):
             await sync_to_async(self._finish)(request, response, started)
         return response
 
     def process_view(self, request: HttpRequest, *_: Any) -> None:
-        """The policy is taken before the view runs (law 6). A view with cursors of its own is not shown ours."""
+        """Fixes the policy before the view runs (law 6), and hides our cursor from views with cursors of their own."""
         if request.method == "GET":
             query = protection_of(request).query
             if is_sealed(query.get("cursor")):
@@ -85,8 +86,8 @@ class ProtectionMiddleware:
                 logger.exception("an answer was not recorded")
 
 
-def _concerns(request: HttpRequest, response: Any) -> bool:
-    """Whether it is the answer of a view to a GET, in JSON, that can be read here."""
+def _is_json_of_a_view(request: HttpRequest, response: Any) -> bool:
+    """Whether the response is a view's JSON for a GET, neither streamed nor compressed."""
     return (
         request.method == "GET"
         and request.resolver_match is not None
@@ -97,10 +98,10 @@ def _concerns(request: HttpRequest, response: Any) -> bool:
 
 
 def _protect(request: HttpRequest, response: Any, protection: Protection) -> None:
-    """Writes the protected body into `response`, or an error with its status."""
+    """Replaces the response's body by the protected one, or by an error and its status."""
     body = response.text.encode() if response.charset.lower() not in {"utf-8", "utf8"} else response.content
     if protection.envelope is not None:
-        # Another renderer wrote what WalkPagination protected: it may have added to it.
+        # WalkPagination protected it, but another renderer wrote it and may have made it larger.
         if body != protection.envelope.body and not _fits(body, protection.policy):
             _write(response, protection.envelope.body)
         return
@@ -110,7 +111,7 @@ def _protect(request: HttpRequest, response: Any, protection: Protection) -> Non
             _write(response, protect_value(request, value).body)
     except CallError as error:
         _write(response, dumps(error.document()), error.status)
-    except (ValueError, RecursionError):  # not JSON, whatever it is called, or nested beyond reading
+    except (ValueError, RecursionError):  # not JSON despite its media type, or nested too deeply
         _send_if_small(response, body, protection)
     except Exception:
         logger.exception("an answer could not be protected", extra={"view": protection.operation})
@@ -118,7 +119,7 @@ def _protect(request: HttpRequest, response: Any, protection: Protection) -> Non
 
 
 def _send_if_small(response: Any, body: bytes, protection: Protection) -> None:
-    """What cannot be protected leaves as it is (law 5), unless it is over the hard cap (law 1)."""
+    """Sends a body that cannot be protected unchanged (law 5), unless it exceeds the hard cap (law 1)."""
     if _fits(body, protection.policy):
         return
     protection.error = InternalError(
@@ -148,7 +149,7 @@ def _write(response: Any, body: bytes, status: int = 200) -> None:
 
 
 def _report(request: HttpRequest, protection: Protection, started: float) -> dict[str, Any]:
-    """What a recorder is told of one answer: the names and kinds of telemetry.calls.Call."""
+    """The recorder's keyword arguments for one response: names and types are those of telemetry.calls.Call."""
     user = getattr(request, "user", None)
     report = {
         "request_id": uuid4().hex,

@@ -1,4 +1,4 @@
-"""What ops set (TokenBudget), and the state of walks for a deployment without Redis."""
+"""The settings that ops save (TokenBudget), revisions, and snapshots for deployments without Redis (StoredWalk)."""
 
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -101,7 +101,7 @@ class TokenBudget(models.Model):
         return self.operation or "All operations"
 
     def clean(self) -> None:
-        """Refuses a value that makes no sense together with everything else that applies."""
+        """Rejects values that are invalid in combination with everything else that applies."""
         self.ruler = self.ruler or None
         self.summary_fields = (self.summary_fields or "").strip() or None
         if self.summary_fields and not self.operation:
@@ -129,7 +129,7 @@ class RevisionManager(models.Manager["Revision"]):
 
 
 class Revision(models.Model):
-    """How often something has changed: a row each for configuration (1) and for stored contents (2)."""
+    """Change counters: one row for configuration (1) and one for stored contents (2)."""
 
     number = models.PositiveBigIntegerField(default=0)
     objects = RevisionManager()

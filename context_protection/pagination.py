@@ -1,12 +1,13 @@
-"""The paginator of Django REST framework that protects a view's list as it is, by settings alone:
+"""A paginator for Django REST framework that protects the lists of existing views through settings alone:
 
     REST_FRAMEWORK = {
         "DEFAULT_PAGINATION_CLASS": "context_protection.pagination.WalkPagination",
         "DEFAULT_RENDERER_CLASSES": ["context_protection.renderers.ProtectedJSONRenderer"],
     }
 
-Views, their permissions, filters and serializers stay as they are. The walk keeps the keys of the rows that the view
-had chosen at the first page; the view serializes each page's objects itself, as with any paginator.
+Views, their permissions, filters and serializers stay as they are. The snapshot (`Walk`) stores the keys of the rows
+that the view's queryset selected for the first page. The view serializes each page's objects itself, as with any
+paginator.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,33 +30,34 @@ from context_protection.values import protect_rows, protect_value
 
 
 class WalkPagination(BasePagination):
-    """`limit`, `cursor`, `fields` and `format` in the query; whatever else is there is what a walk is bound to."""
+    """Reads `limit`, `cursor`, `fields` and `format` from the query. A snapshot is bound to all other parameters."""
 
     request: Request
     rows: "_ViewRows | None" = None
     envelope: Envelope | None = None
 
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
-        """The page's objects, for the view to serialize. Of rows that no walk can find again, all of them."""
+        """The page's objects, for the view to serialize; all objects if a snapshot cannot find the rows again."""
         self.request = request
         if not _can_be_walked(queryset):
             return list(queryset)
         rows = self.rows = _ViewRows(queryset, _everything(queryset, view))
         try:
-            self.envelope = _or_refused(lambda: protect_rows(request, rows))  # of a walk that keeps its rows itself
-        except _Chosen as chosen:
+            # Returns only for a snapshot that stores its rows itself; any other raises _PageChosen.
+            self.envelope = _or_rejected(lambda: protect_rows(request, rows))
+        except _PageChosen as chosen:
             return rows.keep(chosen)
         return []
 
     def get_paginated_response(self, data: Any) -> Response:
-        """What the view made of the page's objects, protected."""
+        """The page as the view serialized it, protected."""
         if self.envelope is not None:
             return Response(Written(self.envelope))
         written, rows = plain(data), self.rows
         if rows is None or not isinstance(written, list):
-            return Response(Written(_or_refused(lambda: protect_value(self.request, written, any_cursor=True))))
+            return Response(Written(_or_rejected(lambda: protect_value(self.request, written, any_cursor=True))))
         rows.fill(written)
-        return Response(Written(_or_refused(lambda: protect_rows(self.request, rows))))
+        return Response(Written(_or_rejected(lambda: protect_rows(self.request, rows))))
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -72,16 +74,16 @@ class WalkPagination(BasePagination):
         ]
 
 
-def _or_refused(protected: Callable[[], Envelope]) -> Envelope:
-    """The envelope, or the framework's own kind of error."""
+def _or_rejected(protect: Callable[[], Envelope]) -> Envelope:
+    """Runs `protect`; converts a CallError into an exception that the framework handles."""
     try:
-        return protected()
+        return protect()
     except CallError as error:
         raise Refused(error) from None
 
 
-class _Chosen(Exception):
-    """The way back to the view, once it is known which objects a page has."""
+class _PageChosen(Exception):
+    """Interrupts protection to return the page's objects to the view, which has to serialize them first."""
 
     def __init__(self, objects: list[Any], positions: Sequence[Any], more: bool) -> None:
         super().__init__()
@@ -89,19 +91,20 @@ class _Chosen(Exception):
 
 
 class _ViewRows(QuerySetRows):
-    """Rows that the view serializes: their first page is left by `_Chosen`, and is there once it is filled.
+    """Rows that the view serializes. The first run of `protect_rows` ends with `_PageChosen`; the second one finds the
+    page that `fill` stored.
 
-    Later pages find their rows among `everything` that the view may show, whatever filters are sent along.
+    Later pages look up their rows in `everything` that the view may show, whatever filters the request has.
     """
 
     def __init__(self, queryset: QuerySet[Any], everything: QuerySet[Any]) -> None:
         super().__init__(queryset, shape=ANY, order=_order(queryset))
         self._everything = everything
         self._opening: Opening | None = None
-        self._chosen: _Chosen | None = None
+        self._chosen: _PageChosen | None = None
         self._filled: Page | None = None
 
-    def keep(self, chosen: _Chosen) -> list[Any]:
+    def keep(self, chosen: _PageChosen) -> list[Any]:
         self._chosen = chosen
         return chosen.objects
 
@@ -126,12 +129,12 @@ class _ViewRows(QuerySetRows):
         return ((row.pk, row, *(getattr(row, name) for name in extra)) for row in rows)
 
     def _page(self, positions: Sequence[Any], rows: Sequence[tuple[Any, ...]], more: bool) -> Page:
-        raise _Chosen([row[1] for row in rows], positions, more)
+        raise _PageChosen([row[1] for row in rows], positions, more)
 
 
 def _spread(positions: Sequence[Any], count: int) -> Sequence[Any]:
-    """A position for each of `count` rows, where the view has left some out or added some: rather an early one, so that
-    a row may come again but none is skipped."""
+    """Fits the positions to `count` rows, for a view that left out or added some. Prefers early positions: a row may
+    then be repeated, but none is skipped."""
     more = count - len(positions)
     if not positions or not count or not more:
         return positions
@@ -139,7 +142,7 @@ def _spread(positions: Sequence[Any], count: int) -> Sequence[Any]:
 
 
 def _can_be_walked(queryset: Any) -> bool:
-    """Whether its rows can be found again by whole numbers: not values, slices, unions, nor keys of other types."""
+    """Whether a snapshot can find the rows again by integer key. False for values(), slices, unions and other keys."""
     return (
         isinstance(queryset, QuerySet)
         and isinstance(queryset.model._meta.pk, IntegerField)
@@ -150,13 +153,13 @@ def _can_be_walked(queryset: Any) -> bool:
 
 
 def _everything(queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
-    """All that the view may show. Of a further list of the view's, of another model or with values of its own, only
-    what was chosen for it."""
+    """All rows that the view may show. If the view pages another queryset than its own (another model, or further
+    annotations), only the rows of that queryset."""
     shown: QuerySet[Any] = view.get_queryset() if hasattr(view, "get_queryset") else queryset
     same = shown.model is queryset.model and queryset.query.annotations.keys() <= shown.query.annotations.keys()
     return shown if same else queryset
 
 
 def _order(queryset: QuerySet[Any]) -> Sequence[Any]:
-    """The view's own order, made unique; without one, the newest key first."""
+    """The view's own order, made unique by the key; without an order, the highest key first."""
     return (*(queryset.query.order_by or queryset.model._meta.ordering), "-pk")

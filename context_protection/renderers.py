@@ -1,8 +1,8 @@
-"""The JSON renderer of Django REST framework that keeps answers small.
+"""A JSON renderer for Django REST framework that limits the size of responses.
 
-What was protected already (a list by WalkPagination, an answer of the gateway's corridor) is written as it is: its body
-was rendered once. A single object that a view gives for a GET is protected here: above its budget it leaves as a
-preview with sections, and `fields` chooses parts of it.
+Responses that are already protected (a list by WalkPagination, a result of the gateway's dispatcher) are written
+unchanged, because their body is already rendered. The single object that a view returns for a GET is protected here:
+above its budget it becomes a preview with sections, and `fields` selects parts of it.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from context_protection.values import protect_value
 
 
 class Written(dict[str, Any]):
-    """A protected answer as renderers of any kind can write it; ours writes the very body that was measured."""
+    """A protected response that any renderer can write. Our renderer writes exactly the body that was measured."""
 
     def __init__(self, envelope: Envelope) -> None:
         super().__init__(orjson.loads(envelope.body))
@@ -39,8 +39,8 @@ class ProtectedJSONRenderer(BaseRenderer):
             return b""
         context = renderer_context or {}
         response, request = context.get("response"), context.get("request")
-        answers = request is not None and request.method == "GET" and response is not None
-        if isinstance(data, dict) and answers and response.status_code == 200:  # type: ignore[union-attr]
+        is_get = request is not None and request.method == "GET" and response is not None
+        if isinstance(data, dict) and is_get and response.status_code == 200:  # type: ignore[union-attr]
             return self._protected(data, request, response)
         return written(data)
 

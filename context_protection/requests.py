@@ -1,6 +1,6 @@
-"""A request to a view that knows nothing of protection, as protection sees it.
+"""The state of protection for one request to an ordinary Django view.
 
-What is known of one request is kept with it, so that paginator, renderer and middleware go by one policy (law 6).
+The state is stored on the request, so that paginator, renderer and middleware apply the same policy (law 6).
 """
 
 import logging
@@ -20,21 +20,22 @@ from context_protection.core.payloads import Ask, Envelope
 from context_protection.core.policy import DEFAULTS, Kind, Policy
 from context_protection.stores.snapshots import walks
 
-# The names that are protection's own. A record is not paged or laid out: there, limit and format are the view's.
+# Query parameters that protection reads. Records are not paged and have no format, so there `limit` and `format`
+# belong to the view.
 LIST_FORM = ("limit", "cursor", "pages", "fields", "format")
 RECORD_FORM = ("cursor", "fields")
 
-SEALED = "gAAAA"  # how each of our cursors begins: the version of the seal, and a time before 2106
-LONGEST_VALUE = 200  # characters of a query's value that a hint repeats
-LONGEST_HINT = 2000  # characters of an address with all its values
+SEALED = "gAAAA"  # prefix of all our cursors: Fernet's version byte and a timestamp before 2106
+LONGEST_VALUE = 200  # characters of a query value that a hint repeats
+LONGEST_HINT = 2000  # characters of a path with all its query values
 
-_KEPT_AS = "_context_protection"
+_ATTRIBUTE = "_context_protection"  # of the request, where its Protection is stored
 
 logger = logging.getLogger(__name__)
 
 
 class Refused(APIException):
-    """A CallError in the framework's own form, so that its handler answers it as it stands."""
+    """A CallError as an exception of REST framework, whose handler sends its status and document unchanged."""
 
     def __init__(self, error: CallError) -> None:
         super().__init__()
@@ -43,29 +44,29 @@ class Refused(APIException):
 
 @dataclass
 class Protection:
-    """What protection knows of one request, and what came of it."""
+    """What protection knows about one request, and its result."""
 
-    operation: str  # the view's name: what budgets are set for
+    operation: str  # the view's name, for which budgets are set
     policy: Policy
-    query: QueryDict  # as it was sent; the view may be shown less of it
+    query: QueryDict  # as it was sent; a sealed cursor is hidden from the view
     kind: Kind | None = None
     envelope: Envelope | None = None
     error: CallError | None = None
 
 
 def protection_of(request: Any) -> Protection:
-    """The protection of a request of Django's, or of its framework's: made at the first need."""
+    """The Protection of a Django or REST framework request; created at the first call."""
     plain: HttpRequest = getattr(request, "_request", request)
-    if not hasattr(plain, _KEPT_AS):
+    if not hasattr(plain, _ATTRIBUTE):
         match = plain.resolver_match
         operation = match.view_name if match else ""
-        setattr(plain, _KEPT_AS, Protection(operation, _policy(operation), plain.GET))
-    protection: Protection = getattr(plain, _KEPT_AS)
+        setattr(plain, _ATTRIBUTE, Protection(operation, _policy(operation), plain.GET))
+    protection: Protection = getattr(plain, _ATTRIBUTE)
     return protection
 
 
 def _policy(operation: str) -> Policy:
-    """What ops have set; the defaults where that cannot be read, for requests must be answered (law 5)."""
+    """The policy that ops have set; the defaults if it cannot be read, because requests must be answered (law 5)."""
     try:
         return policy_for(operation)
     except DatabaseError as error:
@@ -74,13 +75,13 @@ def _policy(operation: str) -> Policy:
 
 
 def is_sealed(cursor: str | None) -> bool:
-    """Whether it looks like a cursor of ours; views may have others."""
+    """Whether it looks like one of our cursors; views may have cursors of their own."""
     return cursor is not None and cursor.startswith(SEALED)
 
 
 def ask_of(request: Any, form: tuple[str, ...], *, any_cursor: bool = False) -> Ask:
-    """What the query asks for. A cursor that is not ours is one of the view's own arguments, unless `any_cursor` has to
-    be ours. Raises CallError (cursor, limit)."""
+    """Parses the query into an Ask. A cursor that is not ours counts as an argument of the view; with `any_cursor`,
+    every cursor is taken for ours. Raises CallError (cursor, limit)."""
     query = protection_of(request).query
     cursor = query.get("cursor")
     resumes = cursor is not None and (any_cursor or is_sealed(cursor))
@@ -89,7 +90,7 @@ def ask_of(request: Any, form: tuple[str, ...], *, any_cursor: bool = False) -> 
     caller = _caller(request)
     walk, position = walks.resume(cursor, request.path, caller, own) if cursor is not None and resumes else (None, None)
     return Ask(
-        operation=request.path,  # one view may serve many addresses; a walk is of one
+        operation=request.path,  # one view may serve many paths; a snapshot belongs to one
         caller=caller,
         hints=lambda name, more: _hint(request.path, more),
         arguments=dict(walk.arguments) if walk else own,
@@ -116,8 +117,8 @@ def _hint(path: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_hints(ask: Ask) -> None:
-    """Raises InvalidArgument (value_too_long) where a hint would repeat more than an answer should hold. For answers
-    that have hints: one that came whole, or in pages, may be asked for with values of any length."""
+    """Raises InvalidArgument (value_too_long) if the hints would repeat too long a query. Call it only for responses
+    that have hints: whole or paged responses may be requested with values of any length."""
     texts = {name: _texts(value) for name, value in ask.arguments.items()}
     sizes = {name: len(name) + sum(map(len, each)) for name, each in texts.items()}
     too_long = any(len(text) > LONGEST_VALUE for each in texts.values() for text in each)

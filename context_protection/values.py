@@ -1,4 +1,4 @@
-"""protect() for what a view gives: rows of a list, or any JSON value; the request is told what came of it."""
+"""protect() for the response of a view: rows of a list, or any JSON value. The result is recorded on the request."""
 
 from typing import Any
 
@@ -13,13 +13,13 @@ from context_protection.stores.snapshots import walks
 
 
 def protect_rows(request: Any, rows: Rows) -> Envelope:
-    """A page of a list that pages by walks alone: every cursor has to be ours. Raises CallError."""
+    """A page of a list that is paged by snapshots only: a cursor of any other kind is rejected. Raises CallError."""
     return _protected(request, Kind.LIST, rows, any_cursor=True)
 
 
 def protect_value(request: Any, value: Any, *, any_cursor: bool = False) -> Envelope:
-    """A list of objects as a walk over them, an object as a record; another value as a record with `items` (a list) or
-    `value`. Raises CallError."""
+    """Pages a list of objects, and treats an object as a record. Any other value becomes a record with `items` (for a
+    list) or `value`. Raises CallError."""
     if isinstance(value, list) and all(isinstance(row, dict) for row in value):
         return _protected(request, Kind.LIST, MemoryRows(value), any_cursor=any_cursor)
     if not isinstance(value, dict):
@@ -32,7 +32,7 @@ def _protected(request: Any, kind: Kind, payload: Payload, *, any_cursor: bool) 
     protection.kind = kind
     try:
         ask = ask_of(request, LIST_FORM if kind is Kind.LIST else RECORD_FORM, any_cursor=any_cursor)
-        envelope = protect(_of_walk(ask.walk, payload), ask, protection.policy, walks)
+        envelope = protect(_payload_for(ask.walk, payload), ask, protection.policy, walks)
         if envelope.summarized:
             check_hints(ask)
     except CallError as error:
@@ -42,9 +42,9 @@ def _protected(request: Any, kind: Kind, payload: Payload, *, any_cursor: bool) 
     return envelope
 
 
-def _of_walk(walk: Walk | None, payload: Payload) -> Payload | None:
-    """What the walk goes over: parts and rows that it keeps itself, whatever the view gives by now. Raises
-    InvalidCursor where it goes over rows of the database, and the view gives none."""
+def _payload_for(walk: Walk | None, payload: Payload) -> Payload | None:
+    """The payload to continue the snapshot with. A snapshot that stores its own parts or rows ignores what the view
+    returns now. Raises InvalidCursor if the snapshot needs database rows and the view returns none."""
     if walk is None:
         return payload
     if needs_no_fetch(walk):

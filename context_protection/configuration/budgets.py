@@ -1,6 +1,7 @@
-"""What ops have set, and what it comes to for each operation.
+"""The budgets that ops have saved, and the effective policy of each operation.
 
-defaults < the operation's own < `settings.CONTEXT_PROTECTION` (the environment) < the budget for all < for one
+Precedence, lowest first: defaults, the operation's own settings, `settings.CONTEXT_PROTECTION` (the environment), the
+budget for all operations, the budget for one.
 """
 
 from collections.abc import Mapping
@@ -13,9 +14,9 @@ from context_protection.core.policy import Kind, Policy, Problem, problems, reso
 
 ALL_OPERATIONS = ""
 
-# Every operation and its kind, declared by whoever offers them: what a budget can be set for.
+# The kind of every declared operation; budgets can be set for these.
 kinds: dict[str, Kind] = {}
-# What some operations have of their own where nobody has set anything.
+# Settings that an operation declares for itself; ops can override them.
 built_in: dict[str, Mapping[str, Any]] = {}
 
 
@@ -31,13 +32,13 @@ def withdraw(operation: str) -> None:
 
 @dataclass(frozen=True)
 class Budgets:
-    """What ops have set, by operation."""
+    """The settings that ops have saved, by operation."""
 
     layers: Mapping[str, Mapping[str, Any]]
     resolved: dict[str, Policy] = field(default_factory=dict)
 
     def policy(self, operation: str) -> Policy:
-        """Kept only for what is declared: callers can ask for any name."""
+        """The effective policy, cached for declared operations only, because callers may send any name."""
         if operation in self.resolved:
             return self.resolved[operation]
         policy = self.resolve(operation)
@@ -54,12 +55,12 @@ class Budgets:
         return Budgets({**self.layers, operation: layer})
 
     def problems(self) -> list[tuple[str, Problem]]:
-        """What makes no sense, with the operation for which it does not."""
+        """Invalid combinations of settings, each with the operation that has it."""
         names = dict.fromkeys([ALL_OPERATIONS, *kinds, *self.layers])
         return [(name, problem) for name in names for problem in problems(self.resolve(name))]
 
     def source(self, operation: str, name: str) -> str:
-        """Where the effective value of a setting comes from, in words for people."""
+        """Where the effective value of a setting comes from, as text for the admin."""
         if operation != ALL_OPERATIONS and self.layers.get(operation, {}).get(name) is not None:
             return "set here"
         if self.layers.get(ALL_OPERATIONS, {}).get(name) is not None:

@@ -1,4 +1,4 @@
-"""Configuration in the process: loaded once per revision, read without the database."""
+"""Configuration cached in the process: loaded once per revision, read without a query."""
 
 import logging
 import threading
@@ -14,8 +14,8 @@ logger = logging.getLogger(__name__)
 
 
 class Live(Generic[T]):
-    """A frozen value made by `load`, loaded again when the revision has moved: the configuration's, or another. If that
-    fails, the last good value stays (law 5)."""
+    """A frozen value that `load` returns. It is loaded again when the revision changes; if that fails, the last good
+    value stays (law 5)."""
 
     def __init__(self, load: Callable[[], T], revisions: Revisions = revisions) -> None:
         self._load, self._revisions = load, revisions
@@ -35,26 +35,26 @@ class Live(Generic[T]):
             return held[1]
 
     def fresh(self) -> T:
-        """As `get`, for who keeps the last good value itself: raises DatabaseError where there is a newer one that
-        cannot be loaded."""
+        """As `get`, for callers that store the last good value themselves: raises DatabaseError if a newer value
+        exists and cannot be loaded."""
         value = self.get()
         if self._is_outdated:
             raise DatabaseError("the configuration could not be loaded")
         return value
 
     def current(self) -> T | None:
-        """What `get` would give, if it had neither to load nor to wait for it."""
+        """The value that `get` would return, or None if `get` would have to load it."""
         held = self._held
         return held[1] if held is not None and held[0] == self._revisions.current() else None
 
     @property
     def held(self) -> T | None:
-        """The value as it was loaded last, if it was: without a look at the revision, or at the database."""
+        """The last loaded value, if any. Checks neither the revision nor the database."""
         held = self._held
         return None if held is None else held[1]
 
     def _reloaded(self, revision: int, held: tuple[int, T] | None) -> tuple[int, T]:
-        """The new value; while it cannot be loaded the last one, under its own revision, so that the next call tries
+        """The new value. If it cannot be loaded, the last one under its old revision, so that the next call tries
         again."""
         try:
             loaded = revision, self._load()

@@ -1,4 +1,4 @@
-"""The policy of each operation, from the process's snapshot of what ops have set."""
+"""The policy of each operation, from the budgets that this process has cached."""
 
 from context_protection.configuration.budgets import Budgets
 from context_protection.configuration.live import Live
@@ -9,16 +9,16 @@ _live = Live(TokenBudget.objects.budgets)
 
 
 def policy_for(operation: str) -> Policy:
-    """The policy that applies now. The same object until ops change something."""
+    """The policy that applies now: the same object until ops change a budget."""
     return _live.get().policy(operation)
 
 
 def current() -> Budgets | None:
-    """Where `policy_for` would look now, if it had not to load it."""
+    """The budgets that `policy_for` would use, or None if it would have to load them."""
     return _live.current()
 
 
 def last_policy_for(operation: str) -> Policy:
-    """The policy as it was loaded last: what may be read where nothing may block."""
+    """The policy as it was loaded last. Never blocks, so it may be called on the event loop."""
     held = _live.held
     return DEFAULTS if held is None else held.policy(operation)

@@ -1,10 +1,10 @@
-"""Numbers that move when configuration or stored contents change, seen by every process without asking the database
-in a call.
+"""Revision numbers that change when configuration or stored contents change. Every process sees the current number
+without a database query in a call.
 
-Embedded: the time of a file beside the database, which a stat of a microsecond reads, so that even another
-process's very next call obeys. Production: a row in the database, announced over Redis. Whoever saved is answered
-when every listening process has looked, so that there, too, the very next call obeys; in case an announcement is
-lost, all of them look every second.
+Embedded deployments use the mtime of a file beside the database. One stat takes a microsecond, so the very next call
+in any process sees a change. Production uses a database row that is announced over Redis. A save returns when every
+listening process has read the new number, so the very next call sees it there too. In case an announcement is lost,
+all processes also poll every second.
 """
 
 import hashlib
@@ -28,13 +28,13 @@ from context_protection.stores.redis_client import connect
 
 logger = logging.getLogger(__name__)
 ANNOUNCE_SECONDS = 0.3
-REDIS_SECONDS = 1.0  # for one answer of Redis
+REDIS_SECONDS = 1.0  # timeout of one Redis reply
 POLL_SECONDS = 1.0
-LOOK_SECONDS = 0.001  # less than another process needs from a change to its next call
+LOOK_SECONDS = 0.001  # shorter than the time from a change in another process to its next call
 
 
 class Of(IntEnum):
-    """What a revision is of, and its row in the database."""
+    """What a revision counts; the value is the primary key of its database row."""
 
     CONFIGURATION = 1
     CONTENTS = 2
@@ -43,7 +43,7 @@ class Of(IntEnum):
 class Revisions(Protocol):
     @property
     def confirmed_at(self) -> float:
-        """time.monotonic() at which the number was known to be right."""
+        """time.monotonic() when the number was last known to be current."""
 
     def current(self) -> int: ...
 
@@ -51,11 +51,11 @@ class Revisions(Protocol):
 
 
 class FileRevisions:
-    """Looked at anew after LOOK_SECONDS: the steps of one call look several times."""
+    """The file's mtime, cached for LOOK_SECONDS because one call reads it several times."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._seen = (0.0, 0)  # until when it holds, time.monotonic(); the revision
+        self._seen = (0.0, 0)  # valid until (time.monotonic()), revision
 
     @property
     def confirmed_at(self) -> float:
@@ -76,7 +76,7 @@ class FileRevisions:
     def bump(self) -> None:
         self._seen = (0.0, 0)
         self.path.touch()
-        now = time.time_ns()  # the file system's own clock ticks too coarsely for two changes in a row
+        now = time.time_ns()  # file system timestamps are too coarse to tell two quick changes apart
         os.utime(self.path, ns=(now, now))
         self._seen = (0.0, 0)
 
@@ -88,14 +88,14 @@ class SharedRevisions:
         self.redis_url = redis_url
         self.of = of
         self._number = 0
-        self._is_read = True  # when it was looked at last
+        self._is_read = True  # whether the last poll succeeded
         self._confirmed_at = 0.0
         self._listening_in: int | None = None
         self._lock = threading.Lock()
 
     @property
     def confirmed_at(self) -> float:
-        """Before anybody has asked for it, nothing of an older number is known."""
+        """Now, until this process listens: it cannot have used an older number before that."""
         return self._confirmed_at if self._listening_in == os.getpid() else time.monotonic()
 
     def current(self) -> int:
@@ -108,11 +108,11 @@ class SharedRevisions:
         if self.redis_url:
             try:
                 self._announce(self._number)
-            except (redis.RedisError, OSError) as error:  # the others poll
+            except (redis.RedisError, OSError) as error:  # other processes poll anyway
                 logger.warning("revision not announced", extra={"error": str(error)})
 
     def _announce(self, number: int) -> None:
-        """Returns when all who listen have looked; who does not say so in time will have, a second later."""
+        """Returns when all listeners have confirmed, or after ANNOUNCE_SECONDS; the others poll within a second."""
         looked = f"{self.channel}:{number}"
         deadline = time.monotonic() + ANNOUNCE_SECONDS
         for _ in range(int(self._redis.publish(self.channel, number))):
@@ -153,7 +153,7 @@ class SharedRevisions:
         try:
             self._number = self._read()
             self._is_read, self._confirmed_at = True, time.monotonic()
-        except Exception as error:  # the database is away: the last known configuration stays
+        except Exception as error:  # the database is down: the last known configuration stays
             if self._is_read:
                 logger.warning("revision not read", extra={"error": type(error).__name__})
             self._is_read = False
@@ -169,7 +169,7 @@ class SharedRevisions:
 
     @cached_property
     def channel(self) -> str:
-        """This deployment's own: channels span all databases of a Redis server."""
+        """Unique for each deployment, because Redis channels span all databases of a server."""
         deployment = f"{settings.SECRET_KEY}{settings.DATABASES['default']['NAME']}"
         return f"sluice:revision:{self.of}:{hashlib.sha256(deployment.encode()).hexdigest()[:16]}"
 
@@ -186,7 +186,7 @@ contents = _chosen(Of.CONTENTS)
 
 
 def bump_when_changed(model: type[Model]) -> None:
-    """Rows of this model are configuration: a change of one moves the revision when it is committed."""
+    """Declares the model's rows configuration: every committed change of a row bumps the revision."""
     post_save.connect(bump_on_commit, sender=model)
     post_delete.connect(bump_on_commit, sender=model)
 
@@ -196,5 +196,5 @@ def bump_on_commit(**_: object) -> None:
 
 
 def contents_changed() -> None:
-    """What answers are made from has changed, in the transaction that this is called in."""
+    """Call it in the transaction that changes stored contents; bumps their revision on commit."""
     transaction.on_commit(contents.bump, using=connection.alias)
