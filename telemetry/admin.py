@@ -1,4 +1,4 @@
-"""What happened, to look at: nobody changes it by hand."""
+"""Read-only admin pages for telemetry."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -158,7 +158,7 @@ class TokenAuditAdmin(ReadOnlyAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: Mapping[str, Any] | None = None) -> HttpResponse:
         response = super().changelist_view(request, extra_context)
-        # A redirect after a bad filter has no context.
+        # The redirect after an invalid filter has no context.
         if isinstance(response, TemplateResponse) and response.context_data and "cl" in response.context_data:
             listed = response.context_data["cl"].queryset
             response.context_data["audit_table"] = audit_table(listed)
@@ -205,7 +205,7 @@ class RejectedKeyAdmin(ReadOnlyAdmin):
 
 @admin.register(WithheldField)
 class WithheldFieldAdmin(ReadOnlyAdmin):
-    """Which fields answers withheld, and how often; API keys may be given exceptions."""
+    """Which fields were redacted, and how often. API keys can have exceptions."""
 
     list_display = ("day", "operation", "shown_field", "kind", "how", "times")
     list_display_links = ("day", "operation")

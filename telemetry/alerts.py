@@ -1,6 +1,6 @@
-"""When too many answers would have been over budget, say so once, and say when it is over (O4, US5-4).
+"""Raises one alert while too many responses would have been over budget, and clears it afterwards (O4, US5-4).
 
-`judge` is the rule; `check` applies it to the calls of the last minutes. `settle` is the life of any alert.
+`judge` is the rule; `check` applies it to the calls of the last minutes. `settle` opens, updates and clears any alert.
 """
 
 import logging
@@ -25,12 +25,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Raise above `share`; clear at `share × recovery` or below: a share on the line must not flap."""
+    """Raise above `share`, clear at `share × recovery` or below, so that a share near the line does not flap."""
 
     share: float
     recovery: float
     window: timedelta
-    min_calls: int  # fewer calls than that raise nothing
+    min_calls: int  # fewer calls raise no alert
 
     @property
     def minutes(self) -> int:
@@ -39,7 +39,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What was seen in the rule's window."""
+    """The calls in the rule's window."""
 
     calls: int
     oversized: int
@@ -57,7 +57,7 @@ class Verdict(Enum):
 
 
 def judge(window: Window, rule: Rule, *, alert_is_open: bool) -> Verdict:
-    """The rule itself: no clock, no database. A window without calls clears."""
+    """The rule as a pure function. A window without calls clears the alert."""
     if alert_is_open:
         return Verdict.CLEAR if window.share <= rule.share * rule.recovery else Verdict.KEEP
     if window.calls >= rule.min_calls and window.share > rule.share:
@@ -66,7 +66,7 @@ def judge(window: Window, rule: Rule, *, alert_is_open: bool) -> Verdict:
 
 
 def check(*, now: datetime | None = None) -> Verdict:
-    """Looks at the calls of the window that ends `now`; opens, updates or clears the alert."""
+    """Evaluates the calls of the window that ends at `now`; opens, updates or clears the alert."""
     now = now or timezone.now()
     rule = rule_from_settings()
     seen = queries.summary(since=now - rule.window, until=now)
@@ -115,7 +115,7 @@ def _sentence(window: Window, rule: Rule) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What a check saw, in an alert's words. `share` and its `line` are 0 to 1, `seen` is what they are a share of."""
+    """The result of a check, as an alert shows it. `share` and `line` are 0 to 1; `seen` is their denominator."""
 
     message: str
     share: float
@@ -127,9 +127,9 @@ class Sighting:
 
 
 def settle(kind: Alert.Kind, seen: Sighting, now: datetime, judged: Callable[[bool], Verdict]) -> Verdict:
-    """Opens, updates or clears the alert of that kind, as `judged` by whether one is open.
+    """Opens, updates or clears the alert of that kind. `judged` gives the verdict; it is told whether one is open.
 
-    Several processes may check at once: one of them raises, the others find it raised.
+    Several processes may check at once: one opens the alert, the others find it open.
     """
     alert = Alert.objects.filter(kind=kind, state=Alert.State.OPEN).first()
     verdict = judged(alert is not None)
@@ -137,14 +137,14 @@ def settle(kind: Alert.Kind, seen: Sighting, now: datetime, judged: Callable[[bo
         case Verdict.RAISE, _:
             raise_once(kind, seen, now)
         case Verdict.KEEP, Alert():
-            _keep(alert, seen, now)
+            _update(alert, seen, now)
         case Verdict.CLEAR, Alert():
             _clear(alert, seen, now)
     return verdict
 
 
 def raise_once(kind: Alert.Kind, seen: Sighting, now: datetime) -> bool:
-    """Opens the alert and tells people; False when another process did so a moment ago."""
+    """Opens the alert, logs it and sends mail; False if another process has just opened it."""
     try:
         with transaction.atomic():
             alert = Alert.objects.create(
@@ -166,7 +166,7 @@ def raise_once(kind: Alert.Kind, seen: Sighting, now: datetime) -> bool:
     return True
 
 
-def _keep(alert: Alert, seen: Sighting, now: datetime) -> None:
+def _update(alert: Alert, seen: Sighting, now: datetime) -> None:
     _open(alert).update(message=seen.message, last_checked_at=now, peak_share=max(alert.peak_share, seen.share))
 
 
@@ -178,7 +178,7 @@ def _clear(alert: Alert, seen: Sighting, now: datetime) -> None:
 
 
 def _open(alert: Alert) -> QuerySet[Alert]:
-    """The alert's row while it is open: another process may have cleared it since we looked."""
+    """The alert's row if it is still open: another process may have cleared it meanwhile."""
     return Alert.objects.filter(pk=alert.pk, state=Alert.State.OPEN)
 
 
@@ -203,5 +203,5 @@ def _send_mail(alert: Alert, advice: str) -> None:
             from_email=None,
             recipient_list=settings.ALERT_EMAILS,
         )
-    except Exception as error:  # the alert stands, and shows in the admin
+    except Exception as error:  # the alert is stored and visible in the admin
         logger.warning("the alert's mail could not be sent", extra={"error": type(error).__name__})

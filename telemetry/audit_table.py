@@ -1,4 +1,4 @@
-"""The table above the list of audits, ready to be shown: a row for each class of texts, and one for all."""
+"""The table above the list of audits, formatted for display: a row for each class of texts, and one for all."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class AuditTable:
 
 
 def audit_table(chosen: audits.Audits) -> AuditTable:
-    """Of the newest 5,000 of `chosen`."""
+    """The table for the newest 5,000 of `chosen`."""
     return AuditTable(
         columns=(
             "Audits",

@@ -1,4 +1,4 @@
-"""How good the token counts are: pairs of what was reported and what it was (FR-014)."""
+"""The accuracy of token counts: pairs of the reported and the actual count (FR-014)."""
 
 import logging
 import statistics
@@ -14,32 +14,32 @@ from telemetry.storage import release_connection
 
 Audits = QuerySet[TokenAudit]
 
-LOOKED_AT = 5_000  # audits, the newest: what is older says little about now
+LOOKED_AT = 5_000  # the newest audits; older ones say little about the present
 FORMULA_TOLERANCE = 0.20
 CLAUDE_TOLERANCE = 0.10
-WORTH_A_LINE = 0.30  # a formula so far off is logged (E3)
+WORTH_A_LINE = 0.30  # a larger relative error of the formula is logged (E3)
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The counts of one answer, in tokens."""
+    """The counts of one response, in tokens."""
 
     at: datetime  # aware, UTC
     operation: str
-    text_class: str  # a word for what dominates the answer
+    text_class: str  # what dominates the response: JSON, log, prose …
     chars: int
-    formula_tokens: int  # the seeds' formula
-    claude_tokens: int  # Claude's count as it was taken for the answer
+    formula_tokens: int  # characters / 4 + 20 %
+    claude_tokens: int  # Claude's count as it was taken for the response
     actual_tokens: int  # the full count
     source: str  # who made it: ctok | provider
 
 
 @dataclass(frozen=True, slots=True)
 class AuditFigures:
-    """Of a group of audits. Shares are 0 to 1; ratios are the count to the actual, so that 1 is right.
-    None where there is nothing to measure."""
+    """The figures of a group of audits. Shares are 0 to 1. Ratios are count / actual, so 1 is exact. None where there
+    is nothing to measure."""
 
     count: int
     formula_within: float | None  # share of formulas within 20 % of the actual
@@ -56,7 +56,7 @@ class ClassFigures:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Both counts and the actual one, which is above 0."""
+    """Both counts, and the actual one (above 0)."""
 
     formula_tokens: int
     claude_tokens: int
@@ -80,7 +80,7 @@ class Pair:
 
 
 def store(audit: Audit) -> None:
-    """Saves one audit, and logs it where the formula was more than 30 % off. Raises DatabaseError."""
+    """Saves one audit, and logs it if the formula was more than 30 % off. Raises DatabaseError."""
     try:
         TokenAudit.objects.create(**{**asdict(audit), "operation": audit.operation[:100]})
     finally:
@@ -101,12 +101,12 @@ def _fields(audit: Audit) -> dict[str, object]:
 
 
 def summary(audits: Audits | None = None) -> AuditFigures:
-    """The figures of the newest 5,000 of `audits`; of all by default."""
+    """The figures of the newest 5,000 of `audits` (default: of all audits)."""
     return figures([pair for _, pair in _newest(audits)])
 
 
 def by_class(audits: Audits | None = None) -> tuple[ClassFigures, ...]:
-    """The same for each class, the one with most audits first."""
+    """The same for each class, the one with the most audits first."""
     groups: defaultdict[str, list[Pair]] = defaultdict(list)
     for text_class, pair in _newest(audits):
         groups[text_class].append(pair)

@@ -1,4 +1,4 @@
-"""Open alerts for the pages that staff look at: a template context processor."""
+"""A template context processor: open alerts on the pages for staff."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +14,7 @@ PAGES = ("/admin/", "/telemetry/")
 
 @dataclass(frozen=True, slots=True)
 class OpenAlert:
-    """What templates/telemetry/_alerts.html shows of an alert; `url` is "" for staff who may not open it."""
+    """An alert for templates/telemetry/_alerts.html; `url` is "" for staff who may not open it."""
 
     title: str
     message: str
@@ -23,7 +23,7 @@ class OpenAlert:
 
 
 def open_alerts(request: HttpRequest) -> dict[str, object]:
-    """`open_alerts` for templates: a sequence of OpenAlert, read when a template first looks at it."""
+    """`open_alerts` for templates: a sequence of OpenAlert, queried only when a template uses it."""
     if not request.path.startswith(PAGES):
         return {"open_alerts": ()}
     return {"open_alerts": SimpleLazyObject(lambda: _alerts_for(request))}

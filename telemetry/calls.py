@@ -1,4 +1,4 @@
-"""What is known about one call when it has been answered (FR-029)."""
+"""The figures of one finished call (FR-029)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,8 +6,8 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class WithheldCount:
-    """A field that an answer withheld, or masked something in: its path, what it is, how (a value of
-    WithheldField.How), and how many values."""
+    """A field that was redacted, or that contains masked text. `field` is its path, `kind` the kind of secret, `how` a
+    value of WithheldField.How, `count` the number of values."""
 
     field: str
     kind: str
@@ -17,24 +17,24 @@ class WithheldCount:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call at one door. Token figures are of the seeds' formula, except `claude_tokens`.
+    """One call. Token figures use the formula (characters / 4 + 20 %), except `claude_tokens`.
 
-    Figures are 0 where there is nothing to measure: a call that was refused sent no answer.
-    It is made on the hot path, so it checks nothing; telemetry/storage.py puts odd values right.
+    Figures are 0 where there is nothing to measure: a rejected call, for example, has no result. Calls are made on the
+    hot path, so nothing is validated here; telemetry/storage.py corrects invalid values.
     """
 
     request_id: str
     operation: str  # list_bookings
     endpoint: str  # /api/v1/bookings
-    door: str  # rest | websocket | http | stdio
+    door: str  # the transport: rest | websocket | http | sse | stdio
     caller: str  # the key's name, never the key
     at: datetime  # aware, UTC
     latency_ms: float
-    estimated_tokens: int = 0  # of the body that left
+    estimated_tokens: int = 0  # of the body that was sent
     claude_tokens: int = 0  # the same body by Claude's own count; 0: not counted
-    original_tokens: int = 0  # of the payload, had it not been protected
+    original_tokens: int = 0  # of the unprotected payload
     baseline_tokens: int = (
-        0  # what an unprotected API would have sent; 0: it was counted with the call that this follows
+        0  # what an unprotected API would have sent; 0 for a follow-up: counted with the call that it follows
     )
     threshold: int = 0  # the policy's token budget for this call
     response_bytes: int = 0
@@ -44,23 +44,23 @@ class Call:
     summarization_used: bool = False
     chunking_used: bool = False
     error_reason: str = ""
-    oversized: bool = False  # it would have gone over its budget as it was asked, and was made smaller (FR-030)
-    missing_fields: str = ""  # of the preview's fields, those that upstream's record did not have, by commas
-    kind: str = ""  # list | record | text | action; "" where the door does not know
+    oversized: bool = False  # the requested result was over its budget and was reduced (FR-030)
+    missing_fields: str = ""  # preview fields that the upstream record does not have, separated by commas
+    kind: str = ""  # list | record | text | action; "" where the transport does not know
     withheld: tuple[WithheldCount, ...] = ()
 
     @property
     def saved_tokens(self) -> int:
-        """Net: below 0 for a follow-up, which costs what an unprotected API had sent at once."""
+        """Net savings. Negative for a follow-up: an unprotected API would have sent its content with the first call."""
         return self.baseline_tokens - self.estimated_tokens
 
     @property
     def reduction(self) -> float:
-        """The share of the original's tokens that this answer left out, 0 to 1 (FR-030)."""
+        """The share of the original's tokens that this response left out, 0 to 1 (FR-030)."""
         left_out = max(0, self.original_tokens - self.estimated_tokens)
         return left_out / self.original_tokens if self.original_tokens else 0.0
 
     @property
     def is_list(self) -> bool:
-        """Whether the call could have been paginated: what the adoption rate is a share of (FR-032)."""
+        """Whether the call could have been paginated: the denominator of the adoption rate (FR-032)."""
         return self.kind == "list" or (not self.kind and (self.pagination_used or self.item_count > 1))

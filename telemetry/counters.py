@@ -1,6 +1,6 @@
-"""The Prometheus counters. The writer thread feeds them, so the hot path pays nothing for them.
+"""The Prometheus counters. The writer thread updates them, so they cost the hot path nothing.
 
-They count this process's calls since it started; Prometheus adds the processes up.
+They count the calls of this process since it started; Prometheus sums over processes.
 """
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
@@ -12,7 +12,7 @@ MAX_OPERATIONS = 300  # each has about 45 series; further operations share one n
 OTHER = "_other"
 DOORS = frozenset(Door.values)
 OUTCOMES = frozenset(Outcome.values)
-# Those of OpenTelemetry's mcp.server.operation.duration.
+# The buckets of OpenTelemetry's mcp.server.operation.duration.
 LATENCY_BUCKETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
 
 REGISTRY = CollectorRegistry()
@@ -57,7 +57,7 @@ _operations: set[str] = set()
 
 
 def count(call: Call) -> None:
-    """Adds one call. Only the writer calls this, one call at a time."""
+    """Adds one call. Only the writer thread may call this."""
     operation = _bounded(call.operation)
     door = call.door if call.door in DOORS else OTHER
     outcome = call.outcome if call.outcome in OUTCOMES else OTHER
@@ -76,7 +76,7 @@ def count(call: Call) -> None:
 
 
 def _bounded(operation: str) -> str:
-    """The operation as a label: one that UTF-8 can write, and no more of them than a scraper should keep."""
+    """The operation as a label: valid UTF-8, and OTHER once MAX_OPERATIONS labels exist."""
     operation = operation.encode("utf-8", "replace").decode()
     if operation not in _operations:
         if len(_operations) >= MAX_OPERATIONS:

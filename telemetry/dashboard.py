@@ -1,4 +1,4 @@
-"""The tiles and charts above the list of calls, ready to be shown: words, numbers, and nothing to decide."""
+"""The tiles and charts above the list of calls, formatted for display, so that templates contain no logic."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """`empty` says why there is nothing to draw; static/telemetry/charts.js draws the others."""
+    """A chart that static/telemetry/charts.js draws. `empty`: why there is nothing to draw, else ""."""
 
     key: str
     title: str
@@ -63,7 +63,7 @@ class Chart:
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """The same data as a table, for those who cannot use the picture."""
+        """The same data as a table, for people who cannot use the chart."""
         words = UNITS[self.unit]
         return tuple(
             Row(time, tuple(words(line.values[n]) for line in self.lines)) for n, time in enumerate(self.times)
@@ -79,7 +79,7 @@ class Dashboard:
 
 
 def dashboard(*, calls: queries.Calls, since: datetime | None, until: datetime) -> Dashboard:
-    """Of `calls`, which are already narrowed to [since, until); `since` None: from the first call on."""
+    """The dashboard of `calls`, which are already limited to [since, until). `since` None: from the first call on."""
     figures = queries.summary(calls=calls)
     series = queries.series(calls=calls, since=since, until=until)
     return Dashboard(

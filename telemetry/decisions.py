@@ -1,4 +1,4 @@
-"""One INFO line for each answer that was made smaller, and how far (FR-030, O1)."""
+"""One INFO line for each response that was reduced, with its size before and after (FR-030, O1)."""
 
 import logging
 
@@ -8,7 +8,7 @@ logger = logging.getLogger(__name__)
 
 
 def log_decision(call: Call) -> None:
-    """Logs oversized, paginated, summarized and chunked answers; plain ones pass in silence."""
+    """Logs oversized, paginated, summarized and chunked responses; plain ones are not logged."""
     if not logger.isEnabledFor(logging.INFO):
         return
     if call.oversized:

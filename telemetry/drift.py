@@ -1,6 +1,6 @@
-"""When our token count moves away from Claude's, say so: the vocabulary may have changed under us (FR-014).
+"""Raises an alert when our token count drifts away from Claude's: its tokenizer may have changed (FR-014).
 
-Of each class of texts the newest audits are looked at; their median tells a drift from a few odd texts.
+The check uses the median of the newest audits of each class of texts, so that a few unusual texts do not count.
 """
 
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from telemetry import audits
 from telemetry.alerts import Sighting, Verdict, settle
 from telemetry.models import Alert
 
-LINE = 0.05  # a median further off than that is a drift
-RECOVERED = 0.04  # at most so far off, an alert is over: on the line it must not flap
-NEWEST = 50  # audits of a class
-ENOUGH = 20  # fewer say nothing
+LINE = 0.05  # a median error above this is a drift
+RECOVERED = 0.04  # an alert clears at this error or below; lower than LINE, so that it does not flap
+NEWEST = 50  # audits of a class that are used
+ENOUGH = 20  # with fewer audits a class is ignored
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """How far the median of a class is from the actual counts: 1.08 counts 8 % too much."""
+    """The median ratio of our counts to the actual ones in a class: 1.08 means 8 % too high."""
 
     text_class: str
     ratio: float
@@ -32,13 +32,13 @@ class Drift:
 
 
 def check(*, now: datetime | None = None) -> Verdict:
-    """Looks at the newest audits; opens, updates or clears the alert."""
+    """Evaluates the newest audits; opens, updates or clears the alert."""
     seen = measured()
     return settle(Alert.Kind.TOKEN_DRIFT, _sighting(seen), now or timezone.now(), lambda is_open: judge(seen, is_open))
 
 
 def measured() -> list[Drift]:
-    """Every class with enough audits, the one that is furthest off first."""
+    """Every class with enough audits, the one with the largest error first."""
     found = []
     for text_class in audits.classes():
         newest = audits.figures(audits.newest_of_class(text_class, NEWEST))
@@ -48,7 +48,7 @@ def measured() -> list[Drift]:
 
 
 def judge(seen: list[Drift], alert_is_open: bool) -> Verdict:
-    """The rule itself, over `seen` from the furthest off on: no clock, no database."""
+    """The rule as a pure function. `seen` has the class with the largest error first."""
     furthest = seen[0].off if seen else 0.0
     if alert_is_open:
         return Verdict.CLEAR if furthest <= RECOVERED else Verdict.KEEP

@@ -1,4 +1,4 @@
-"""The figures of a group of calls: one vocabulary for tiles, charts, tables, /health and exports."""
+"""The figures of a group of calls, shared by tiles, charts, tables, /health and exports."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -8,7 +8,7 @@ MIN_CALLS_FOR_PERCENTILES = 20
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Nearest-rank percentiles in ms; None where they would be hearsay, under 20 calls."""
+    """Nearest-rank percentiles in ms; None below 20 calls, which are too few."""
 
     p50: float | None = None
     p95: float | None = None
@@ -17,7 +17,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of any group of calls. Shares are 0 to 1, and None where there is nothing to take a share of."""
+    """The figures of a group of calls. Shares are 0 to 1, or None where the denominator is 0."""
 
     calls: int
     plain: int
@@ -30,10 +30,10 @@ class Figures:
     tokens_baseline: int  # what unprotected APIs would have sent
     bytes_sent: int
     oversized_calls: int
-    list_calls: int  # answered, not failed
+    list_calls: int  # without errors
     paginated_list_calls: int
-    counted_calls: int  # those with Claude's own count as well
-    accurate_calls: int  # of these, estimated within 20 %
+    counted_calls: int  # that have Claude's own count as well
+    accurate_calls: int  # of these, with an estimate within 20 % of that count
     latency: Latency = Latency()
 
     @property
@@ -46,17 +46,17 @@ class Figures:
 
     @property
     def pagination_adoption(self) -> float | None:
-        """Paginated list calls among all list calls that were answered (FR-032)."""
+        """Paginated list calls among all successful list calls (FR-032)."""
         return _share(self.paginated_list_calls, self.list_calls)
 
     @property
     def tokens_saved(self) -> int:
-        """Net of follow-up calls; below 0 where these cost more than was saved."""
+        """Net of follow-up calls; negative if these cost more than was saved."""
         return self.tokens_baseline - self.tokens_sent
 
     @property
     def reduction(self) -> float | None:
-        """Net savings among the tokens that unprotected APIs would have sent."""
+        """Net savings as a share of the tokens that unprotected APIs would have sent."""
         return _share(self.tokens_saved, self.tokens_baseline)
 
     @property
@@ -95,7 +95,7 @@ class OperationFigures:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """FR-032, without percentiles. `ever` is over all calls within the retention."""
+    """The figures of FR-032. `ever` covers all calls within the retention, and has no percentiles."""
 
     last_24_hours: Figures
     ever: Figures

@@ -36,7 +36,7 @@ RANGES = (
 
 
 def chosen_range(parameters: Mapping[str, Any]) -> TimeRange:
-    """The range that a page's parameters ask for: the last day, and any time for a search."""
+    """The range that a page's parameters name. Default: the last day, or any time for a search."""
     default = EVER if parameters.get(SEARCH_VAR) else DAY
     return next((each for each in RANGES if each.key == parameters.get(PARAMETER)), default)
 
@@ -54,7 +54,7 @@ class TimeFilter(admin.SimpleListFilter):
         return queryset if since is None else queryset.filter(**{f"{self.column}__gte": since})
 
     def choices(self, changelist: ChangeList) -> Any:
-        """Without Django's "All": "Any time" says it, and another range is the default."""
+        """Omits Django's "All": "Any time" replaces it, and is not the default."""
         chosen = chosen_range(self.request.GET)
         for each in RANGES:
             yield {

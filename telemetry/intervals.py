@@ -1,4 +1,4 @@
-"""Cutting a span of time into intervals for a chart. Plain Python."""
+"""Cuts a time span into intervals for a chart."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -13,7 +13,7 @@ STEPS = (
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """`count` intervals of length `step`, from `start` on."""
+    """`count` consecutive intervals of length `step`, beginning at `start`."""
 
     start: datetime
     step: timedelta
@@ -25,9 +25,9 @@ class Intervals:
 
 
 def cut(since: datetime, until: datetime, at_most: int) -> Intervals:
-    """The finest of the usual steps that covers [since, until] in at most about `at_most` intervals.
+    """Intervals of the finest of STEPS that covers [since, until] in about `at_most` intervals.
 
-    They start on whole steps (a day's on midnight UTC), so that charts drawn a moment apart agree.
+    They start on whole steps (days at midnight UTC), so that charts drawn moments apart have equal intervals.
     """
     span = max(until - since, MINUTE)
     step = next((step for step in STEPS if span / step <= at_most), STEPS[-1])

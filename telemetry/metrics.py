@@ -1,4 +1,4 @@
-"""What GET /metrics answers with: the counters of this process, and how its recorder fares."""
+"""The body of GET /metrics: the counters of this process and the state of its recorder."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from telemetry.counters import REGISTRY
 
 
 class RecorderCollector(Collector):
-    """Reads the recorder's state when asked, so that `record` need not publish it."""
+    """Reads the recorder's state at each scrape, so that `record` need not publish it."""
 
     def collect(self) -> Iterator[Metric]:
         state = recorder.state()

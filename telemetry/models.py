@@ -1,11 +1,11 @@
-"""What is kept: a row per call, one per audited token count, refused keys, what was withheld by day, and alerts."""
+"""The tables of telemetry: calls, audited token counts, rejected keys, redacted fields by day, and alerts."""
 
 from django.db import models
 from django.utils import timezone
 
 
 class Outcome(models.TextChoices):
-    """What protection did to an answer (FR-031)."""
+    """What protection did to a response (FR-031)."""
 
     PLAIN = "plain", "Plain"
     PAGINATED = "paginated", "Paginated"
@@ -15,7 +15,7 @@ class Outcome(models.TextChoices):
 
 
 class Door(models.TextChoices):
-    """The way in: the REST API, or MCP over one of its transports."""
+    """The transport: the REST API, or one of MCP's."""
 
     REST = "rest", "REST"
     WEBSOCKET = "websocket", "WebSocket"
@@ -25,7 +25,7 @@ class Door(models.TextChoices):
 
 
 class TelemetryRecord(models.Model):
-    """What happened to one call. Written in batches by telemetry.storage, never changed afterwards."""
+    """The figures of one call. Written in batches by telemetry.storage, never changed afterwards."""
 
     request_id = models.CharField("request id", max_length=64, db_index=True)
     created_at = models.DateTimeField("time", db_index=True, help_text="When the call came in.")
@@ -85,13 +85,13 @@ class TelemetryRecord(models.Model):
 
     @property
     def reduction(self) -> float:
-        """The share of the original's tokens that this answer left out, 0 to 1 (FR-030)."""
+        """The share of the original's tokens that this response left out, 0 to 1 (FR-030)."""
         left_out = max(0, self.original_tokens - self.estimated_tokens)
         return left_out / self.original_tokens if self.original_tokens else 0.0
 
 
 class TokenAudit(models.Model):
-    """An answer's token counts beside the actual one (FR-014). Written off the hot path, never changed afterwards."""
+    """A response's estimated and actual token counts (FR-014). Written off the hot path, never changed afterwards."""
 
     class Source(models.TextChoices):
         CTOK = "ctok", "ctok"
@@ -116,7 +116,7 @@ class TokenAudit(models.Model):
 
 
 class RejectedKey(models.Model):
-    """The keys that were refused to one address in one minute. Counted up by telemetry.rejections."""
+    """Rejected keys of one address in one minute. Written by telemetry.rejections."""
 
     DOORS = [*((door.value, door.label) for door in Door if door != Door.STDIO), ("page", "Page")]
 
@@ -146,7 +146,7 @@ class RejectedKey(models.Model):
 
 
 class WithheldField(models.Model):
-    """How often a tool's answers withheld a field on a day. The field is named, its values are nowhere."""
+    """How often a tool's responses redacted a field on one day. Stores the field's path, never its values."""
 
     class How(models.TextChoices):
         FIELD = "field", "Field withheld"
@@ -174,7 +174,7 @@ class WithheldField(models.Model):
 
 
 class Alert(models.Model):
-    """A condition that operations should look at, from its first sight until it is over (O4)."""
+    """A condition that ops should look at, from its first detection until it is over (O4)."""
 
     class Kind(models.TextChoices):
         OVERSIZED_SHARE = "oversized_share", "Too many oversized answers"
@@ -202,7 +202,7 @@ class Alert(models.Model):
     class Meta:
         ordering = ("-opened_at", "-pk")
         constraints = (
-            # Two checkers at once may both see the condition; only one of them can open the alert.
+            # Two processes may detect the condition at once; only one of them can open the alert.
             models.UniqueConstraint(
                 fields=("kind",), condition=models.Q(state="open"), name="telemetry_one_open_alert_per_kind"
             ),

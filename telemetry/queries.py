@@ -1,7 +1,7 @@
-"""All reads. Sums, groups and percentiles are made by the database; only results come to Python.
+"""All reads of calls. The database computes sums, groups and percentiles; Python receives only the results.
 
-Percentiles are exact up to 50,000 calls; above that they are taken from every second, third, … call, so that
-no more than 50,000 rows are ever sorted.
+Percentiles are exact up to 50,000 calls. Above that they use every second, third, … call, so that at most 50,000 rows
+are sorted.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ from telemetry.models import Outcome, TelemetryRecord
 Calls = QuerySet[TelemetryRecord]
 
 SORT_AT_MOST = 50_000  # rows
-LACKING = 12  # lines of what upstream lacks
+LACKING = 12  # rows that `lacking` returns
 
 FIGURES: dict[str, Any] = {
     "calls": Count("pk"),
@@ -59,7 +59,7 @@ NO_CALLS: Mapping[str, int] = dict.fromkeys(FIGURES, 0)
 
 
 class Chosen(TypedDict, total=False):
-    """Which calls; the conditions combine (FR-031), and those that are None or left out do not count."""
+    """Conditions for calls, combined with AND (FR-031); those that are None or left out are ignored."""
 
     since: datetime | None  # at or after
     until: datetime | None  # before
@@ -71,7 +71,7 @@ class Chosen(TypedDict, total=False):
 
 
 def select(**chosen: Unpack[Chosen]) -> Calls:
-    """The calls chosen, in no order."""
+    """The chosen calls, unordered."""
     conditions = {
         "created_at__gte": chosen.get("since"),
         "created_at__lt": chosen.get("until"),
@@ -83,16 +83,16 @@ def select(**chosen: Unpack[Chosen]) -> Calls:
 
 
 def summary(**chosen: Unpack[Chosen]) -> Figures:
-    """The figures of all the calls chosen."""
+    """The figures of all chosen calls."""
     calls = select(**chosen)
     row = calls.aggregate(**FIGURES)
     return _figures(row, _percentiles(calls, row["calls"]).get(None))
 
 
 def series(*, buckets: int = 60, **chosen: Unpack[Chosen]) -> Series:
-    """The figures over time, in at most about `buckets` intervals of a usual length.
+    """The figures over time, in at most about `buckets` intervals of a common length (such as 5 minutes).
 
-    Without `since` it starts with the first call chosen, without `until` it ends now.
+    Without `since` it starts with the first chosen call, without `until` it ends now.
     """
     calls = select(**chosen)
     until = chosen.get("until") or timezone.now()
@@ -118,14 +118,14 @@ def by_operation(*, at_most: int = 100, **chosen: Unpack[Chosen]) -> tuple[Opera
 
 
 def lacking(calls: Calls) -> list[Mapping[str, Any]]:
-    """Which previews showed fewer fields than they should, since upstream's records did not have them: `operation`,
-    `missing_fields`, `count` of calls, the most frequent first."""
+    """Previews with missing fields, because upstream records did not have them: rows of `operation`, `missing_fields`
+    and `count` (of calls), the most frequent first."""
     found = calls.exclude(missing_fields="").values("operation", "missing_fields").annotate(count=Count("pk"))
     return [*found.order_by("-count", "operation", "missing_fields")[:LACKING]]
 
 
 def health(*, now: datetime | None = None) -> Health:
-    """FR-032: adoption rate and average response size, from the calls themselves."""
+    """Adoption rate and average response size, computed from the stored calls (FR-032)."""
     since = (now or timezone.now()) - timedelta(hours=24)
     return Health(
         last_24_hours=summary(since=since),
@@ -154,13 +154,13 @@ def _interval(intervals: Intervals) -> Interval:
 
 
 def _grouped(calls: Calls, by: str) -> list[dict[str, Any]]:
-    """The row of FIGURES for each value of `by`, the one with most calls first."""
+    """A row of FIGURES for each value of `by`, the one with the most calls first."""
     rows = cast("list[dict[str, Any]]", list(calls.values(by).annotate(**FIGURES)))
     return sorted(rows, key=lambda row: (-row["calls"], row[by]))
 
 
 def _percentiles(calls: Calls, count: int, by: str | None = None) -> dict[Any, Latency]:
-    """Latency per value of `by`, or for all calls under the key None. `count` is how many calls there are."""
+    """Latency per value of `by`, or of all calls under the key None. `count` is the number of calls."""
     lots = -(-count // SORT_AT_MOST)
     if lots > 1:
         calls = calls.annotate(lot=Mod("pk", lots)).filter(lot=0)
@@ -181,7 +181,7 @@ def _percentiles(calls: Calls, count: int, by: str | None = None) -> dict[Any, L
 
 
 def _rank(n: Any, percent: int) -> Any:
-    """The smallest rank with at least `percent` of `n` values at or below it, in whole numbers."""
+    """The smallest rank with at least `percent` % of `n` values at or below it (integer arithmetic)."""
     return (n * percent + 99) / 100
 
 

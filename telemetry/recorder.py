@@ -2,11 +2,11 @@
 
     record(call)  ─►  queue (10,000)  ─►  writer thread, ≤ 500 calls or every 0.5 s  ─►  storage.store()
 
-`record` never waits and never raises; whatever goes wrong behind it costs telemetry, not answers (R4).
-A `Recorder` of anything else that the hot path hands over (samples to audit) works the same way.
+`record` never blocks and never raises: a failure loses telemetry, never a response (R4). Other items from the hot path
+(such as samples to audit) have a `Recorder` of their own that works the same way.
 
-Tests: a writer thread cannot see the transaction that a test lives in. Inside
-`with recorder.on_callers_thread():` no thread is started, and `flush()` writes on the thread that calls it.
+Tests: a writer thread cannot see a test's transaction. Inside `with recorder.on_callers_thread():` no thread is
+started, and `flush()` writes on the thread that calls it.
 """
 
 import atexit
@@ -45,8 +45,8 @@ __all__ = [
 
 CAPACITY = 10_000  # calls; about 4 MB
 BATCH = 500  # calls
-INTERVAL = 0.5  # seconds that a batch is given to fill
-PATIENCE = 30.0  # seconds without a database, after which calls are given up, the oldest first
+INTERVAL = 0.5  # seconds to wait for a batch to fill
+PATIENCE = 30.0  # seconds without a database after which calls are dropped, the oldest first
 SHUTDOWN = 3.0  # seconds
 
 logger = logging.getLogger(__name__)
@@ -62,19 +62,18 @@ Item = TypeVar("Item", bound=Dated)
 
 @dataclass(frozen=True, slots=True)
 class RecorderState:
-    """How the recorder of this process fares."""
+    """Figures about the recorder of this process."""
 
     queued: int
     stored: int
-    dropped: int  # the queue was full, the row was unusable, or the database was away for too long
-    corrected: int  # stored, but with a figure put right
-    last_error: str  # the error's type alone: messages of databases quote rows
+    dropped: int  # the queue was full, the row was unusable, or the database was down for too long
+    corrected: int  # stored with a corrected figure
+    last_error: str  # the error's type only: database messages quote rows
     lag_seconds: float  # the age of the oldest call that is not stored yet
 
 
 class Recorder(Generic[Item]):
-    """`store` saves items for good; when it raises, the same items are handed to it again, for as long as `patience`
-    lasts."""
+    """`store` saves a batch of items. If it raises, the same items are retried for at most `patience` seconds."""
 
     def __init__(
         self,
@@ -95,7 +94,7 @@ class Recorder(Generic[Item]):
         self._interval = interval
         self._patience = patience
 
-        # A flush puts a marker in line behind the calls that it waits for.
+        # A flush appends a marker (an Event) behind the calls that it waits for.
         self._queue: deque[Item | threading.Event] = deque()
         self._arrived = threading.Event()
         self._hurry = threading.Event()
@@ -122,11 +121,11 @@ class Recorder(Generic[Item]):
                 self._hurry.set()
             if self._thread is None:
                 self._start()
-        except Exception as error:  # no thread to be had, say: the call is answered all the same
+        except Exception as error:  # for example, no thread can be started: the call must succeed anyway
             self._last_error = type(error).__name__
 
     def flush(self, timeout: float = SHUTDOWN) -> bool:
-        """Waits until all that was recorded so far is stored or given up; False when time ran out."""
+        """Waits until everything recorded so far is stored or dropped; False after `timeout` seconds."""
         if not self._threaded:
             return self.drain()
         marker = threading.Event()
@@ -135,7 +134,7 @@ class Recorder(Generic[Item]):
         self._arrived.set()
         try:
             self._start()
-        except RuntimeError:  # no thread to be had: the interpreter is ending
+        except RuntimeError:  # no thread can be started: the interpreter is shutting down
             return self.drain()
         return marker.wait(timeout)
 
@@ -162,7 +161,7 @@ class Recorder(Generic[Item]):
 
     @async_unsafe("Write telemetry from a thread: sync_to_async(recorder.flush)().")
     def drain(self) -> bool:
-        """Stores what is queued, on this thread; False when the database is away and the calls are kept."""
+        """Stores the queued calls on this thread; False if the database is down and the calls stay queued."""
         with self._writing:
             while batch := self._take():
                 if not self._settle(batch):
@@ -184,7 +183,7 @@ class Recorder(Generic[Item]):
             self._starting.release()
 
     def _write(self) -> None:
-        """The writer thread: sleeps until a call arrives, lets the batch fill, stores it."""
+        """The writer thread's loop: waits for a call, lets the batch fill, stores it."""
         try:
             while not self._stopping.is_set():
                 self._arrived.wait()
@@ -199,7 +198,7 @@ class Recorder(Generic[Item]):
             connections.close_all()
 
     def _take(self) -> list[Item | threading.Event]:
-        """The next batch; only `drain` takes, and one at a time."""
+        """Takes the next batch off the queue. Only `drain` calls this, under its lock."""
         size = min(len(self._queue), self._batch)
         return [self._queue.popleft() for _ in range(size)]
 
@@ -209,7 +208,7 @@ class Recorder(Generic[Item]):
             outcome = self._store(items) if items else Stored()
         except Exception as error:
             self._failed(error)
-            if self._may_wait():
+            if self._may_retry():
                 self._queue.extendleft(reversed(batch))
                 return False
             outcome = Stored(dropped=len(items))
@@ -227,8 +226,8 @@ class Recorder(Generic[Item]):
             self._failing_since = time.monotonic()
             logger.warning("telemetry cannot be stored", extra={"writer": self._name, "error": self._last_error})
 
-    def _may_wait(self) -> bool:
-        """Whether the database has been away for so short a time that calls are worth keeping."""
+    def _may_retry(self) -> bool:
+        """Whether the database has been down for less than `patience` seconds, so that calls stay queued."""
         return self._failing_since is None or time.monotonic() - self._failing_since < self._patience
 
     def _succeeded(self, outcome: Stored) -> None:
@@ -248,50 +247,50 @@ class Recorder(Generic[Item]):
         try:
             oldest = next(item for item in self._queue if not isinstance(item, threading.Event))
             return max(0.0, (datetime.now(UTC) - oldest.at).total_seconds())
-        except (StopIteration, RuntimeError, TypeError, AttributeError):  # empty; changed under us; odd items
+        except (StopIteration, RuntimeError, TypeError, AttributeError):  # empty; changed by a thread; invalid items
             return 0.0
 
 
 class ProcessRecorder(Generic[Item]):
-    """The one recorder of this process for items of a kind. A forked process begins with an empty one: it has neither
-    the thread nor a right to what its parent has queued, and locks may be held."""
+    """The recorder of this process for one kind of items. A forked process starts with an empty recorder: it has no
+    writer thread, its parent stores the queued items, and a copied lock may be held."""
 
     def __init__(self, store: Callable[[Sequence[Item]], Stored], *, name: str) -> None:
         self._make = partial(Recorder, store, name=name)
         self._recorder: Recorder[Item] = self._make()
-        os.register_at_fork(after_in_child=self._start_afresh)
+        os.register_at_fork(after_in_child=self._replace)
         atexit.register(self.stop)
 
     def record(self, item: Item) -> None:
-        """Notes one item: a few microseconds, no I/O, no error. A full queue drops it and counts that."""
+        """Queues one item: takes a few microseconds, does no I/O, never raises. A full queue drops and counts it."""
         self._recorder.record(item)
 
     def drain(self) -> bool:
-        """Stores what is queued, on the calling thread; False when the database is away (the items are kept)."""
+        """Stores the queued items on the calling thread; False if the database is down and they stay queued."""
         return self._recorder.drain()
 
     def flush(self, timeout: float = SHUTDOWN) -> bool:
-        """Blocks until everything recorded so far is stored or given up; False after `timeout` seconds."""
+        """Blocks until everything recorded so far is stored or dropped; False after `timeout` seconds."""
         return self._recorder.flush(timeout)
 
     def stop(self, timeout: float = SHUTDOWN) -> bool:
-        """For shutdown: flushes for at most `timeout` seconds and ends the writer thread. May be repeated."""
+        """For shutdown: flushes for at most `timeout` seconds and ends the writer thread. Safe to call again."""
         return self._recorder.stop(timeout)
 
     def state(self) -> RecorderState:
-        """What /metrics and the dashboards show of the recorder itself."""
+        """The recorder's own figures, for /metrics and the dashboards."""
         return self._recorder.state()
 
     @contextmanager
     def on_callers_thread(self) -> Iterator[None]:
-        """For tests: a fresh recorder without a thread; `flush()` writes where it is called."""
+        """For tests: uses a new recorder without a thread; `flush()` writes on the calling thread."""
         ordinary, self._recorder = self._recorder, self._make(threaded=False)
         try:
             yield
         finally:
             self._recorder = ordinary
 
-    def _start_afresh(self) -> None:
+    def _replace(self) -> None:
         self._recorder = self._make()
 
 
@@ -305,5 +304,5 @@ on_callers_thread = _calls.on_callers_thread
 
 
 def record_answer(**figures: Any) -> None:
-    """`record` for applications that do not know this one: the fields of Call by name."""
+    """`record` for applications that do not import telemetry: takes the fields of Call as keyword arguments."""
     record(Call(**figures))

@@ -1,9 +1,9 @@
-"""Keys that were refused: one row per address and minute, however many there were.
+"""Rejected API keys: one row per address and minute, however many there were.
 
-    record(rejection)  ─►  queue (10,000)  ─►  writer thread  ─►  store(): counts added up
+    record(rejection)  ─►  queue (10,000)  ─►  writer thread  ─►  store(): adds up the counts
 
-The queue and its writer are those of calls (telemetry/recorder.py): a refusal waits for nothing and writes nothing. A
-flood from one address is one row a minute; a flood from many is at most MOST_ADDRESSES rows, and one for the rest.
+Queue and writer thread work as for calls (telemetry/recorder.py), so a rejection neither blocks nor writes. A flood
+from one address makes one row a minute; a flood from many makes at most MOST_ADDRESSES rows, and one for all others.
 """
 
 import ipaddress
@@ -19,8 +19,8 @@ from telemetry.models import RejectedKey
 from telemetry.recorder import ProcessRecorder
 from telemetry.storage import Stored, release_connection
 
-MOST_ADDRESSES = 1_000  # with a row of their own, a minute
-OTHERS = "others"  # the address of all beyond them
+MOST_ADDRESSES = 1_000  # that get a row of their own, per minute
+OTHERS = "others"  # the address in the row of all further ones
 UNKNOWN = "unknown"
 
 TABLE = RejectedKey._meta.db_table
@@ -34,7 +34,7 @@ ADD = (
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A key that was refused. `hint` is what may be shown of it: never enough to use it."""
+    """A rejected key. `hint` is the part of it that may be shown: never enough to use it."""
 
     at: datetime  # aware, UTC
     door: str
@@ -44,7 +44,7 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The rejections of one address in one minute; door and hint are the last one's."""
+    """The rejections of one address in one minute; `last` is the latest, `hint` the latest that is not empty."""
 
     minute: datetime
     address: str
@@ -54,7 +54,7 @@ class Tally:
 
 
 def store(rejections: Sequence[Rejection]) -> Stored:
-    """Adds a batch to the rows, in one transaction. Raises DatabaseError, and nothing is stored."""
+    """Adds a batch to the rows, in one transaction. If it raises DatabaseError, nothing is stored."""
     try:
         with transaction.atomic():
             rows = list(_within_bounds(_tallies((_minute(each), _address(each.address), each) for each in rejections)))
@@ -68,7 +68,7 @@ def store(rejections: Sequence[Rejection]) -> Stored:
 
 
 def _tallies(rejections: Iterable[tuple[datetime, str, Rejection]]) -> list[Tally]:
-    """In the order of their rows, so that two processes never wait for each other."""
+    """The rejections by minute and address, sorted so that two processes cannot deadlock."""
     found: dict[tuple[datetime, str], Tally] = {}
     for minute, address, each in rejections:
         before = found.get((minute, address))
@@ -91,8 +91,8 @@ def _within_bounds(tallies: Sequence[Tally]) -> Iterator[Tally]:
         new = [tally for tally in of_minute if tally.address not in known]
         beyond = {tally.address for tally in new[max(0, room) :]}
         yield from (tally for tally in of_minute if tally.address not in beyond)
-        if rest := [tally for tally in of_minute if tally.address in beyond]:
-            yield replace(rest[-1], address=OTHERS, attempts=sum(tally.attempts for tally in rest))
+        if others := [tally for tally in of_minute if tally.address in beyond]:
+            yield replace(others[-1], address=OTHERS, attempts=sum(tally.attempts for tally in others))
 
 
 def _minute(rejection: Rejection) -> datetime:
@@ -100,7 +100,7 @@ def _minute(rejection: Rejection) -> datetime:
 
 
 def _address(text: str) -> str:
-    """In one spelling; what a proxy hands on need not be an address at all."""
+    """The address in its normal form; UNKNOWN if a proxy passed on something that is no IP address."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Forgets calls, audits and refused keys after the retention."""
+"""Deletes calls, audits, rejected keys and counts of redacted fields after the retention period."""
 
 import logging
 from datetime import datetime, timedelta
@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from telemetry.models import RejectedKey, TelemetryRecord, TokenAudit, WithheldField
 
-BATCH = 5_000  # rows: short transactions, so that the writer of calls never waits long
+BATCH = 5_000  # rows of one transaction: short ones, so that the writer of calls never waits long
 
 logger = logging.getLogger(__name__)
 
@@ -26,12 +26,12 @@ def purge_old_audits(*, now: datetime | None = None, batch: int = BATCH) -> int:
 
 
 def purge_old_rejected_keys(*, now: datetime | None = None, batch: int = BATCH) -> int:
-    """The same for keys that were refused."""
+    """The same for rejected keys."""
     return _purge(RejectedKey.objects, "minute", now or timezone.now(), batch)
 
 
 def purge_old_withheld(*, now: datetime | None = None, batch: int = BATCH) -> int:
-    """The same for counts of withheld fields."""
+    """The same for counts of redacted fields."""
     return _purge(WithheldField.objects, "day", now or timezone.now(), batch)
 
 

@@ -65,12 +65,12 @@ logger = logging.getLogger(__name__)
 
 
 class StoreUnavailableError(Exception):
-    """The database cannot store anything just now; the same calls may be stored later."""
+    """The database is down; the same calls may be stored later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What became of a batch, in calls."""
+    """The outcome of a batch, in calls."""
 
     stored: int = 0
     dropped: int = 0
@@ -79,9 +79,9 @@ class Stored:
 
 
 def store(calls: Sequence[Call]) -> Stored:
-    """Stores a batch in one transaction, or row by row where one row spoils it.
+    """Stores a batch in one transaction; if one row makes that fail, stores row by row.
 
-    Raises StoreUnavailableError when nothing was stored and the same batch may be tried again.
+    Raises StoreUnavailableError if nothing was stored and the same batch may be retried.
     """
     sound: list[Call] = []
     corrected, last_error = 0, ""
@@ -89,19 +89,19 @@ def store(calls: Sequence[Call]) -> Stored:
         try:
             sound.append(put_right(call))
             corrected += sound[-1] is not call
-        except Exception as error:  # a value of another type, or no call at all
+        except Exception as error:  # a value of the wrong type, or not a Call
             last_error = _note_unusable(error)
     try:
-        stored, error_of_database = _insert(sound)
+        stored, database_error = _insert(sound)
     finally:
         release_connection()
     for call in sound:
-        _tell(call)
-    return Stored(stored, len(calls) - stored, corrected, error_of_database or last_error)
+        _count_and_log(call)
+    return Stored(stored, len(calls) - stored, corrected, database_error or last_error)
 
 
 def _insert(calls: Sequence[Call]) -> tuple[int, str]:
-    """How many calls were stored, and the type of the last error."""
+    """Returns how many calls were stored, and the type of the last error."""
     try:
         with transaction.atomic():
             _write(calls)
@@ -113,7 +113,7 @@ def _insert(calls: Sequence[Call]) -> tuple[int, str]:
 
 
 def _write(calls: Sequence[Call]) -> None:
-    """By a statement of its own: the ORM takes twenty times as long to make one of so many values."""
+    """Uses plain SQL: the ORM takes twenty times as long to build a statement with so many values."""
     with connection.cursor() as cursor:
         cursor.executemany(INSERT, [_row(call) for call in calls])
     withheld.count(calls)
@@ -129,7 +129,7 @@ def _insert_one_by_one(calls: Sequence[Call]) -> tuple[int, str]:
         except Exception as error:
             last_error = _note_unusable(error)
             if _is_away(error):
-                break  # each further row would wait for a connection
+                break  # every further row would wait for a connection
     return stored, last_error
 
 
@@ -139,19 +139,19 @@ def _is_away(error: Exception) -> bool:
 
 
 def _note_unusable(error: Exception) -> str:
-    name = type(error).__name__  # messages of databases quote rows
+    name = type(error).__name__  # not the message: database messages quote rows
     logger.warning("a telemetry row is unusable and was dropped", extra={"error": name})
     return name
 
 
 def put_right(call: Call) -> Call:
-    """`call` itself when it is sound (DM6); else a copy within the columns' limits, so that it is kept."""
+    """`call` itself if it is valid (DM6); else a copy within the columns' limits, so that it can be stored."""
     sound: dict[str, Any] = {name: _text(getattr(call, name), length) for name, length in TEXTS.items()}
     sound |= {name: _whole(getattr(call, name)) for name in WHOLE_NUMBERS}
     sound["outcome"] = call.outcome if call.outcome in OUTCOMES else _outcome_of(call)
     sound["latency_ms"] = call.latency_ms if 0 <= call.latency_ms < math.inf else 0.0
     sound["at"] = call.at if call.at.tzinfo else call.at.replace(tzinfo=UTC)
-    if call.pagination_used and call.chunking_used:  # never both
+    if call.pagination_used and call.chunking_used:  # a response is never both
         sound["chunking_used" if call.outcome != Outcome.CHUNKED else "pagination_used"] = False
     changes = {name: value for name, value in sound.items() if value != getattr(call, name)}
     return replace(call, **changes) if changes else call
@@ -170,7 +170,7 @@ def _outcome_of(call: Call) -> str:
 
 
 def _row(call: Call) -> tuple[Any, ...]:
-    """By COLUMNS."""
+    """The values in the order of COLUMNS."""
     return (
         call.request_id,
         connection.ops.adapt_datetimefield_value(call.at),
@@ -199,13 +199,13 @@ def _row(call: Call) -> tuple[Any, ...]:
 
 
 def release_connection() -> None:
-    """Gives up a broken connection, and returns a pooled one; a test's transaction keeps its own."""
+    """Closes a broken connection and returns a pooled one; leaves a connection inside a test's transaction alone."""
     if not connection.in_atomic_block:
         connection.close_if_unusable_or_obsolete()
 
 
-def _tell(call: Call) -> None:
-    """Nothing may fail from here on: the calls are stored, and would be stored twice."""
+def _count_and_log(call: Call) -> None:
+    """Must not raise: the calls are stored, and an error would make the recorder store them again."""
     try:
         counters.count(call)
         log_decision(call)

@@ -1,4 +1,4 @@
-"""Counts what answers withheld: by day, tool and field. Runs on the writer thread; no value is ever here."""
+"""Counts redacted values by day, tool and field. Runs on the writer thread; never sees a value itself."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from django.db import connection
 from telemetry.calls import Call
 from telemetry.models import WithheldField
 
-MOST_FIELDS = 200  # of one answer
+MOST_FIELDS = 200  # of one response
 FIELD = WithheldField._meta.get_field("field").max_length or 0
 KIND = WithheldField._meta.get_field("kind").max_length or 0
 ADD = (
@@ -20,14 +20,14 @@ ADD = (
 
 
 def count(calls: Iterable[Call]) -> None:
-    """Adds what these calls withheld to the counts of their days."""
+    """Adds the redacted fields of these calls to the counts of their days."""
     found: Counter[tuple[str, str, str, str, str]] = Counter()
     for call in calls:
         day = call.at.date().isoformat()
         for each in call.withheld[:MOST_FIELDS]:
             found[day, call.operation, _text(each.field, FIELD), _text(each.kind, KIND), each.how] += each.count
     if found:
-        with connection.cursor() as cursor:  # in one order, so that two writers never wait for each other
+        with connection.cursor() as cursor:  # sorted, so that two writers cannot deadlock
             cursor.executemany(ADD, [(*key, number) for key, number in sorted(found.items())])
 
 

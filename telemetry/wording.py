@@ -1,4 +1,4 @@
-"""Figures as people read them."""
+"""Figures formatted for people."""
 
 from django.template.defaultfilters import filesizeformat
 
@@ -15,7 +15,7 @@ def share(value: float | None) -> str:
 
 
 def compared(value: float, actual: float) -> str:
-    """1,234 (−5.1 %): a count, and how far it is from the actual one."""
+    """1,234 (−5.1 %): a count and its difference from the actual one."""
     if not actual:
         return whole(value)
     off = round(100 * (value / actual - 1), 1)
