@@ -17,7 +17,7 @@ from io import StringIO
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
 os.environ["DATA_DIR"] = tempfile.mkdtemp(prefix="sluice-bench-")
 os.environ["SHARED_REVISIONS"] = "false"
-os.environ["ANSWER_CACHE_MB"] = "0"  # in this process every answer is made anew
+os.environ["ANSWER_CACHE_MB"] = "0"  # no response cache: every call is computed
 os.environ["LOG_LEVEL"] = "WARNING"
 
 import django
@@ -71,7 +71,7 @@ def calls(runs: int) -> None:
 
 
 def deep_paging(bookings: int, runs: int) -> None:
-    """The last page against the second, in turn."""
+    """Compares the last page with the second; the calls alternate."""
     second = orjson.loads(ask("list_bookings"))["nextCursor"]
     walk_id, _ = walks.sealer.open(second)
     before_last = (bookings // PAGE - 1) * PAGE

@@ -122,7 +122,7 @@ def _document(url: str) -> dict[str, Any]:
 
 @dataclass
 class Server:
-    """One that is measured, and what was seen of it. `fresh`: each call has another argument."""
+    """A server and its measurements. `fresh`: each call has a new argument, so that no cached response fits."""
 
     name: str
     address: str
@@ -131,9 +131,9 @@ class Server:
     fresh: bool
     headers: dict[str, str] = field(default_factory=dict)
     seconds: list[float] = field(default_factory=list)  # of each call
-    rates: list[float] = field(default_factory=list)  # calls a second, of each block
-    cpu: list[float] = field(default_factory=list)  # milliseconds of a call, of each block
-    text: str = ""  # of one answer: all that may enter a model
+    rates: list[float] = field(default_factory=list)  # calls per second, of each block
+    cpu: list[float] = field(default_factory=list)  # milliseconds per call, of each block
+    text: str = ""  # of one response: everything that a model may read
 
 
 @contextmanager
@@ -198,7 +198,7 @@ def _request(server: Server) -> bytes:
     return f"POST /mcp HTTP/1.1\r\n{lines}\r\n{body}".encode()
 
 
-async def _asked(server: Server, streams: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> bytes:
+async def _call(server: Server, streams: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> bytes:
     reader, writer = streams
     writer.write(_request(server))
     head = (await reader.readuntil(b"\r\n\r\n")).lower()
@@ -214,14 +214,14 @@ async def _asked(server: Server, streams: tuple[asyncio.StreamReader, asyncio.St
 
 
 async def _block(server: Server, calls: int) -> None:
-    """So many calls of each of sixteen clients."""
+    """Each of the CLIENTS makes `calls` calls, all clients at the same time."""
     parts = urlsplit(server.address)
     opened = [await asyncio.open_connection(parts.hostname, parts.port, limit=1 << 20) for _ in range(CLIENTS)]
 
     async def client(streams: Any) -> None:
         for _ in range(calls):
             begun = time.perf_counter()
-            body = await _asked(server, streams)
+            body = await _call(server, streams)
             server.seconds.append(time.perf_counter() - begun)
         server.text = _text(body)
 
@@ -234,7 +234,7 @@ async def _block(server: Server, calls: int) -> None:
 
 
 def _text(body: bytes) -> str:
-    """What of an answer may enter a model: its texts, and structuredContent where there is one."""
+    """The parts of a response that a model may read: its texts, and structuredContent if present."""
     message = body.partition(b"data: ")[2] if body.startswith((b"event:", b"data:")) else body
     answer = json.loads(message)
     assert "result" in answer, answer
@@ -266,19 +266,19 @@ async def _in_turn(servers: Sequence[Server], calls: int) -> None:
             await _block(server, calls)
 
 
-# -- What is told ---------------------------------------------------------------------------------------
+# -- The report -----------------------------------------------------------------------------------------
 
 
 def measure(calls: int, fastmcp: str | None) -> None:
-    """`calls` of each client in each block. `fastmcp`: an interpreter that has FastMCP."""
+    """`calls`: per client and block. `fastmcp`: a Python interpreter that has FastMCP, or None."""
     with ExitStack() as stack:
         document = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "bookings.json"
         document.write_text(json.dumps(_document(stack.enter_context(_upstream()))))
-        kept, asked = (stack.enter_context(_sluice(document, seconds)) for seconds in (60, 0))
+        cached, uncached = (stack.enter_context(_sluice(document, seconds)) for seconds in (60, 0))
         servers = [
-            Server("Sluice, kept 60 s", kept[0], "bench_list_bookings", kept[1], False, kept[2]),
-            Server("Sluice, kept 0 s", asked[0], "bench_list_bookings", asked[1], False, asked[2]),
-            Server("Sluice, another argument each", kept[0], "bench_list_bookings", kept[1], True, kept[2]),
+            Server("Sluice, kept 60 s", cached[0], "bench_list_bookings", cached[1], False, cached[2]),
+            Server("Sluice, kept 0 s", uncached[0], "bench_list_bookings", uncached[1], False, uncached[2]),
+            Server("Sluice, another argument each", cached[0], "bench_list_bookings", cached[1], True, cached[2]),
         ]
         if fastmcp:
             address, pid = stack.enter_context(_fastmcp(fastmcp, document))
@@ -288,10 +288,10 @@ def measure(calls: int, fastmcp: str | None) -> None:
             ]
         asyncio.run(_in_turn(servers, calls))
     for server in servers:
-        _tell(server)
+        _print(server)
 
 
-def _tell(server: Server) -> None:
+def _print(server: Server) -> None:
     median, tail = statistics.median(server.seconds), statistics.quantiles(server.seconds, n=20)[-1]
     print(
         f"  {server.name:32} {statistics.median(server.rates):7.0f} calls/s   p50 {median * 1000:6.1f} ms   "

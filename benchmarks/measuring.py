@@ -1,4 +1,4 @@
-"""How a piece of work is timed."""
+"""Timing functions for the benchmarks."""
 
 import statistics
 import time
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def milliseconds(work: Callable[[], object], runs: int) -> tuple[float, float]:
-    """CPU and wall milliseconds of one run: the medians."""
+    """Median CPU and wall milliseconds of one run, after a warm-up run."""
     work()
     cpu, wall = [], []
     for _ in range(runs):
@@ -19,8 +19,8 @@ def milliseconds(work: Callable[[], object], runs: int) -> tuple[float, float]:
 
 
 def yardstick() -> float:
-    """CPU milliseconds of a million additions, the best of five: what the machine gives just now. Of 24 ms here when
-    nothing else runs on it."""
+    """CPU milliseconds of a million additions, the best of five: the current speed of the machine, to compare results
+    with. It is 24 ms on the development machine when nothing else runs there."""
     best = float("inf")
     for _ in range(5):
         began, total = time.process_time(), 0
@@ -31,7 +31,7 @@ def yardstick() -> float:
 
 
 def in_turn(works: dict[str, Callable[[], object]], runs: int) -> dict[str, list[float]]:
-    """Wall milliseconds of each work's runs, one after the other in turn: what disturbs the machine disturbs all."""
+    """Wall milliseconds of each work's runs. The works alternate, so that a busy machine slows all of them alike."""
     times: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(runs):
         for name, work in works.items():
@@ -42,6 +42,6 @@ def in_turn(works: dict[str, Callable[[], object]], runs: int) -> dict[str, list
 
 
 def cpu_seconds(pid: int) -> float:
-    """Of all threads of a process; in nanoseconds, where /proc/…/stat counts in ticks of ten milliseconds."""
+    """CPU time of all threads of a process. schedstat counts nanoseconds; /proc/…/stat counts ticks of 10 ms."""
     threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
     return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9

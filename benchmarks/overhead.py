@@ -1,4 +1,4 @@
-"""SC-005: what protection adds to a REST list, at the p95: the same rows by a plain view, and by Sluice, in turn."""
+"""What protection adds to the p95 latency of a REST list (SC-005): a plain view and Sluice return the same rows."""
 
 import statistics
 from collections.abc import Callable
@@ -29,7 +29,7 @@ class _FiftyAtATime(LimitOffsetPagination):
 
 
 class _PlainList(ListAPIView[Booking]):
-    """As an existing API lists its objects, with the same authentication."""
+    """A list as an existing API would implement it, with the same authentication."""
 
     queryset = Booking.objects.all()
     serializer_class = _Upstream

@@ -1,4 +1,4 @@
-"""What protect() costs by the size of the payload."""
+"""The cost of protect() by payload size."""
 
 from collections.abc import Sequence
 from itertools import cycle, islice
@@ -13,19 +13,20 @@ from context_protection.core.rows import MemoryRows
 from gateway.connectors.hostaway import shapes
 from tests.properties.desk import DictWalks, MemoryText
 
-SIZES = (10_000, 100_000, 1_000_000, 10_000_000)  # characters of compact JSON, nearly
+SIZES = (10_000, 100_000, 1_000_000, 10_000_000)  # approximate characters of compact JSON
 ROW = 3_600
 LINE = "2026-11-20T12:00:{:02}Z INFO sync.reservations reservation {} updated, {} guests\n"
 
 
 def by_size(upstream: Sequence[dict[str, Any]], runs: int) -> None:
-    """A first answer each, with walks in memory; a text beyond a million characters is planned in the background."""
+    """Times a first response of each kind, with snapshots in memory. Texts above a million characters are planned in
+    the background."""
     print(f"  {'payload':>10} {'list':>9} {'record':>9} {'fields=all':>11} {'log':>9}   ms CPU")
     for size in SIZES:
         rows = list(islice(cycle(upstream), max(1, size // ROW)))
         record = Record({"id": 1, "name": "one", "parts": {f"part{n}": row for n, row in enumerate(rows)}})
         log = MemoryText("".join(LINE.format(n % 60, n, n % 9) for n in range(size // len(LINE))), "a.log")
-        asked: list[tuple[Payload, str | None]] = [
+        cases: list[tuple[Payload, str | None]] = [
             (MemoryRows(rows, shapes.BOOKING), None),
             (record, None),
             (record, "all"),
@@ -33,12 +34,12 @@ def by_size(upstream: Sequence[dict[str, Any]], runs: int) -> None:
         ]
         few = max(3, min(runs, 10_000_000 // size))
         list_, preview, parts, text = (
-            milliseconds(lambda p=payload, f=fields: _answered(p, f), few)[0]  # type: ignore[misc]
-            for payload, fields in asked
+            milliseconds(lambda p=payload, f=fields: _protect(p, f), few)[0]  # type: ignore[misc]
+            for payload, fields in cases
         )
         print(f"  {size:10,} {list_:9.2f} {preview:9.2f} {parts:11.2f} {text:9.2f}")
 
 
-def _answered(payload: Payload, fields: str | None) -> None:
+def _protect(payload: Payload, fields: str | None) -> None:
     ask = Ask("call", "me", lambda name, more: {"tool": name, "arguments": dict(more)}, {"id": 1}, fields=fields)
     protect(payload, ask, Policy(), Walks(DictWalks(), Sealer(["x" * 40])))

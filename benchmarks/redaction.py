@@ -1,4 +1,4 @@
-"""The cost of redact() on data with few or no secrets, as most answers are."""
+"""The cost of redact() on data with few or no secrets, like most responses."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ HOSTILE = "code: code: code: 1 "
 
 
 def by_kind(upstream: Sequence[dict[str, Any]], runs: int) -> None:
-    """Texts of a million characters each; the hostile one is made of near misses."""
+    """Times records, and texts of about a million characters; the hostile text is made of near misses."""
     log = "".join(LINE.format(n % 60, 40_000_000 + n, n % 9, n % 977) for n in range(11_000))
     _print("500 records", len(orjson.dumps(upstream)), milliseconds(lambda: redact(upstream), runs)[0])
     for words, text in (("prose", PROSE * 4_500), ("log", log), ("hostile", HOSTILE * 50_000)):

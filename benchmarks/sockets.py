@@ -1,4 +1,4 @@
-"""MCP over WebSocket, against a server of its own process: what a call costs it, and how it bears many clients."""
+"""MCP over WebSocket, with the server in a separate process: the cost of a call, and behaviour with many clients."""
 
 import asyncio
 import itertools
@@ -22,8 +22,8 @@ from benchmarks.measuring import cpu_seconds
 from tests.e2e.serving import ROOT, STOP_SECONDS, Serving, serving
 
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
-CALLS_A_SECOND = 60  # of all clients together
-SECONDS = 5.0  # of one round of load
+CALLS_A_SECOND = 60  # by all clients together
+SECONDS = 5.0  # length of one round of load
 ROUNDS = 3
 Ask = Callable[[str, dict[str, Any]], Awaitable[str]]
 
@@ -59,7 +59,7 @@ async def _connected(server: Serving) -> AsyncIterator[Ask]:
 
 
 async def _socket(server: Serving) -> ClientConnection:
-    """Initialized."""
+    """An open connection on which the MCP handshake is done."""
     headers = {"Authorization": f"Bearer {server.key}"}
     socket = await websockets.connect(
         server.websocket, subprotocols=["mcp"], additional_headers=headers, compression=None, max_size=None,
@@ -76,8 +76,8 @@ def _call(name: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
 
 
 async def _costs(server: Serving, runs: int) -> None:
-    """The server's own CPU for a call, all its threads together: the best and the median of five blocks, one client
-    and eight. A lone client finds the process asleep at every call, which waking from is a part of."""
+    """The server's CPU time per call over all its threads, for one client and for eight: the best and the median of
+    five blocks. With one client the process sleeps between calls, so the figure includes waking it up."""
     fresh = itertools.count(1)
     first = json.loads(json.loads(await _once(server, *_call("list_bookings")))["result"]["content"][0]["text"])
     works: dict[str, Callable[[], tuple[str, dict[str, Any]]]] = {
@@ -105,7 +105,7 @@ async def _once(server: Serving, method: str, params: dict[str, Any]) -> str:
 
 
 async def _blocks(server: Serving, asks: Sequence[Ask], work: Callable[[], tuple[str, Any]], runs: int) -> list[float]:
-    """CPU milliseconds of a call, of each block."""
+    """CPU milliseconds per call, for each block."""
 
     async def some(ask: Ask) -> None:
         for _ in range(runs):
@@ -120,7 +120,7 @@ async def _blocks(server: Serving, asks: Sequence[Ask], work: Callable[[], tuple
 
 
 async def _clients(server: Serving) -> None:
-    """The p95 with few and with many clients at the same total rate, in turn."""
+    """Compares the p95 with few and with many clients at the same total rate; the rounds alternate."""
     times: dict[int, list[float]] = {5: [], 50: []}
     for _ in range(ROUNDS):
         for clients, taken in times.items():
@@ -143,7 +143,7 @@ async def _client(server: Serving, number: int, clients: int, taken: list[float]
 
 
 async def _idle(server: Serving, count: int) -> None:
-    held = [await _socket(server) for _ in range(100)]  # what the first ones cost is the process's
+    held = [await _socket(server) for _ in range(100)]  # the first sockets also pay for one-off allocations
     before = _resident_kb(server.pid)
     for _ in range(count // 50):
         held += await asyncio.gather(*(_socket(server) for _ in range(50)))
@@ -154,7 +154,7 @@ async def _idle(server: Serving, count: int) -> None:
 
 
 async def _cycles(server: Serving, count: int) -> None:
-    """Connections that call, and are closed or cut."""
+    """Memory growth over many connections that make a call and are then closed or aborted."""
     await _some_cycles(server, count // 10)
     before = _resident_kb(server.pid)
     await _some_cycles(server, count)
@@ -180,7 +180,7 @@ async def _some_cycles(server: Serving, count: int) -> None:
 
 
 def _seconds_to_ready(server: Serving) -> float:
-    """Of `manage.py serve`, where the account is there already."""
+    """From the start of `manage.py serve` until /readyz responds; the sample account is already loaded."""
     began = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, "manage.py", "serve", "--port", "0"],
@@ -197,7 +197,7 @@ def _seconds_to_ready(server: Serving) -> float:
 
 
 async def _seconds_to_first_result(server: Serving) -> float:
-    """Of `manage.py mcp`: the handshake, and a list."""
+    """From the start of `manage.py mcp` through the handshake to the result of a list call."""
     began = time.perf_counter()
     environment = {**server.environment, "SLUICE_API_KEY": server.key}
     process = await asyncio.create_subprocess_exec(
