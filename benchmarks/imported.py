@@ -46,7 +46,7 @@ server.run(transport="http", host="127.0.0.1", port=int(sys.argv[2]), stateless_
 
 
 def _answer() -> bytes:
-    """Fifty bookings in 47,760 bytes."""
+    """Fifty bookings in ANSWER_BYTES bytes."""
     rows: list[dict[str, Any]] = [
         {
             "id": 43_000_000 + n,

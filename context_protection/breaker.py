@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Literal
 
 OPENS_AFTER = 5  # failures in a row
-FIRST_REST = 5.0  # seconds; each further failure doubles it
+FIRST_REST = 5.0  # seconds; doubled after each failed trial call
 LONGEST_REST = 60.0
 
 State = Literal["closed", "open", "half-open"]

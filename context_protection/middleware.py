@@ -46,20 +46,20 @@ class ProtectionMiddleware:
         self.get_response = get_response
         recorder = getattr(settings, "CONTEXT_PROTECTION_RECORDER", "")
         self.recorder: Callable[..., Any] | None = import_string(recorder) if recorder else None
-        self._on_the_loop = iscoroutinefunction(get_response)
-        if self._on_the_loop:
+        self._is_async = iscoroutinefunction(get_response)
+        if self._is_async:
             markcoroutinefunction(self)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
-        if self._on_the_loop:
-            return self._answer_on_the_loop(request)
+        if self._is_async:
+            return self._call_async(request)
         started = time.perf_counter()
         response: HttpResponseBase = self.get_response(request)
         if _is_json_of_a_view(request, response):
             self._finish(request, response, started)
         return response
 
-    async def _answer_on_the_loop(self, request: HttpRequest) -> HttpResponseBase:
+    async def _call_async(self, request: HttpRequest) -> HttpResponseBase:
         started = time.perf_counter()
         response: HttpResponseBase = await self.get_response(request)
         if _is_json_of_a_view(request, response):
@@ -82,7 +82,7 @@ class ProtectionMiddleware:
         if self.recorder is not None and (protection.envelope or protection.error):
             try:
                 self.recorder(**_report(request, protection, started))
-            except Exception:  # telemetry may fail; the answer must not (law 5)
+            except Exception:  # telemetry may fail, the response must not (law 5)
                 logger.exception("an answer was not recorded")
 
 

@@ -16,7 +16,7 @@ class TokenBudgetManager(models.Manager["TokenBudget"]):
 
 
 class TokenBudget(models.Model):
-    """How much an answer may hold. An empty value is inherited: from the budget for all operations, else from the
+    """The size limits of responses. An empty value is inherited: from the budget for all operations, else from the
     environment, else from the built-in default."""
 
     operation = models.CharField(
@@ -54,7 +54,7 @@ class TokenBudget(models.Model):
     )
     ruler = models.CharField(
         max_length=10,
-        null=True,  # not set is not a ruler
+        null=True,  # null: inherited
         blank=True,
         choices=[
             (Ruler.FORMULA.value, "the formula: characters / 4 + 20 %"),
@@ -84,7 +84,7 @@ class TokenBudget(models.Model):
         help_text="An upstream API's answer is given again for so long, without asking it. 0: never.",
     )
     summary_fields = models.TextField(
-        null=True,  # not set is not "none"
+        null=True,  # null: inherited
         blank=True,
         help_text="What previews and condensed rows hold, beside what identifies a record: names, dotted paths, "
         "items.*.name, separated by commas.",

@@ -30,7 +30,8 @@ from context_protection.values import protect_rows, protect_value
 
 
 class WalkPagination(BasePagination):
-    """Reads `limit`, `cursor`, `fields` and `format` from the query. A snapshot is bound to all other parameters."""
+    """Reads `limit`, `cursor`, `pages`, `fields` and `format` from the query. A snapshot is bound to all other
+    parameters."""
 
     request: Request
     rows: "_ViewRows | None" = None
@@ -44,7 +45,7 @@ class WalkPagination(BasePagination):
         rows = self.rows = _ViewRows(queryset, _everything(queryset, view))
         try:
             # Returns only for a snapshot that stores its rows itself; any other raises _PageChosen.
-            self.envelope = _or_rejected(lambda: protect_rows(request, rows))
+            self.envelope = _with_api_errors(lambda: protect_rows(request, rows))
         except _PageChosen as chosen:
             return rows.keep(chosen)
         return []
@@ -55,9 +56,9 @@ class WalkPagination(BasePagination):
             return Response(Written(self.envelope))
         written, rows = plain(data), self.rows
         if rows is None or not isinstance(written, list):
-            return Response(Written(_or_rejected(lambda: protect_value(self.request, written, any_cursor=True))))
+            return Response(Written(_with_api_errors(lambda: protect_value(self.request, written, any_cursor=True))))
         rows.fill(written)
-        return Response(Written(_or_rejected(lambda: protect_rows(self.request, rows))))
+        return Response(Written(_with_api_errors(lambda: protect_rows(self.request, rows))))
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -74,7 +75,7 @@ class WalkPagination(BasePagination):
         ]
 
 
-def _or_rejected(protect: Callable[[], Envelope]) -> Envelope:
+def _with_api_errors(protect: Callable[[], Envelope]) -> Envelope:
     """Runs `protect`; converts a CallError into an exception that the framework handles."""
     try:
         return protect()

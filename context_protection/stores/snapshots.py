@@ -38,7 +38,7 @@ Entry = tuple[str, bytes, float]  # key, value, expiry in Unix seconds
 
 
 def _entries(walk: Walk, blocks: Sequence[bytes]) -> list[Entry]:
-    """The entries that store a snapshot. The snapshot itself is written last: if it exists, all its blocks do."""
+    """The entries that store a snapshot. The snapshot itself comes last: if it exists, all other entries do."""
     stored = [(_block_key(walk.id, number), data, walk.expires_at) for number, data in enumerate(blocks, start=1)]
     origin = (_origin_key(walk.id), walk.origin.pack(), walk.expires_at + REMEMBERED)
     return [*stored, origin, (walk.id, walk.pack(), walk.expires_at)]
@@ -55,7 +55,7 @@ class TableWalks:
 
     @property
     def works(self) -> bool:
-        """Whether the last read and the last write succeeded."""
+        """Whether the last read and the last write reached the table."""
         return self._reads.works and self._writes.works
 
     def put(self, walk: Walk, blocks: Sequence[bytes] = ()) -> Walk:
