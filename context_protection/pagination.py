@@ -40,7 +40,7 @@ class WalkPagination(BasePagination):
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
         """The page's objects, for the view to serialize; all objects if a snapshot cannot find the rows again."""
         self.request = request
-        if not _can_be_walked(queryset):
+        if not _can_be_paged_by_key(queryset):
             return list(queryset)
         rows = self.rows = _ViewRows(queryset, _everything(queryset, view))
         try:
@@ -112,7 +112,7 @@ class _ViewRows(QuerySetRows):
     def fill(self, written: list[Any]) -> None:
         assert self._chosen is not None
         documents = [each if isinstance(each, dict) else {"value": each} for each in written]
-        positions = _spread(self._chosen.positions, len(documents))
+        positions = _fit_positions(self._chosen.positions, len(documents))
         self._filled = MemoryPage(documents, self.shape, positions, self._chosen.more)
 
     def open(self) -> Opening:
@@ -133,7 +133,7 @@ class _ViewRows(QuerySetRows):
         raise _PageChosen([row[1] for row in rows], positions, more)
 
 
-def _spread(positions: Sequence[Any], count: int) -> Sequence[Any]:
+def _fit_positions(positions: Sequence[Any], count: int) -> Sequence[Any]:
     """Fits the positions to `count` rows, for a view that left out or added some. Prefers early positions: a row may
     then be repeated, but none is skipped."""
     more = count - len(positions)
@@ -142,7 +142,7 @@ def _spread(positions: Sequence[Any], count: int) -> Sequence[Any]:
     return [*[positions[0]] * more, *positions] if more > 0 else [*positions[: count - 1], positions[-1]]
 
 
-def _can_be_walked(queryset: Any) -> bool:
+def _can_be_paged_by_key(queryset: Any) -> bool:
     """Whether a snapshot can find the rows again by integer key. False for values(), slices, unions and other keys."""
     return (
         isinstance(queryset, QuerySet)

@@ -174,15 +174,15 @@ class SharedRevisions:
         return f"sluice:revision:{self.of}:{hashlib.sha256(deployment.encode()).hexdigest()[:16]}"
 
 
-def _chosen(of: Of) -> Revisions:
+def _configured(of: Of) -> Revisions:
     if getattr(settings, "SHARED_REVISIONS", False):
         return SharedRevisions(settings.REDIS_URL, of)
     path = Path(settings.REVISION_FILE)
     return FileRevisions(path if of is Of.CONFIGURATION else path.with_name(of.name.lower()))
 
 
-revisions = _chosen(Of.CONFIGURATION)
-contents = _chosen(Of.CONTENTS)
+revisions = _configured(Of.CONFIGURATION)
+contents = _configured(Of.CONTENTS)
 
 
 def bump_when_changed(model: type[Model]) -> None:

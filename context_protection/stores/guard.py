@@ -54,14 +54,14 @@ class Guard:
         try:
             answer = command()
         except refusals:
-            self._works_again()
+            self._succeeded()
             raise
         except BaseException as error:
             if isinstance(error, Exception) and self._means_away(error):
                 raise self._failed(error) from None
             self._breaker.abandoned()
             raise
-        self._works_again()
+        self._succeeded()
         return answer
 
     def _failed(self, error: Exception) -> StoreUnavailable:
@@ -71,7 +71,7 @@ class Guard:
             logger.warning("a store is away", extra={"store": self._store, "error": type(error).__name__})
         return store_unavailable(FIRST_REST)
 
-    def _works_again(self) -> None:
+    def _succeeded(self) -> None:
         if self._is_away:
             self._is_away = False  # before the breaker closes
             logger.warning("a store is back", extra={"store": self._store})

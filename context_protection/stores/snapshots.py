@@ -161,13 +161,13 @@ class RedisWalks:
         return self.table.put(walk, blocks)
 
     def get(self, walk_id: str) -> Walk | None:
-        return self._found(walk_id, Walk.unpack, self.table.get)
+        return self._lookup(walk_id, Walk.unpack, self.table.get)
 
     def recall(self, walk_id: str) -> Walk | None:
-        return self._found(walk_id, Walk.unpack, lambda _: None)
+        return self._lookup(walk_id, Walk.unpack, lambda _: None)
 
     def origin(self, walk_id: str) -> Origin | None:
-        return self._found(_origin_key(walk_id), Origin.unpack, lambda _: self.table.origin(walk_id))
+        return self._lookup(_origin_key(walk_id), Origin.unpack, lambda _: self.table.origin(walk_id))
 
     def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
         if walk.in_table:
@@ -175,7 +175,7 @@ class RedisWalks:
         try:
             return self._write(lambda: self._add(_block_key(walk.id, number), data, walk.expires_at))
         except StoreUnavailable:
-            return self.table.add_block(self._moved(walk, number), number, data)
+            return self.table.add_block(self._move_to_table(walk, number), number, data)
 
     def blocks(self, walk: Walk, numbers: Sequence[int]) -> list[bytes | None]:
         if walk.in_table:
@@ -188,7 +188,7 @@ class RedisWalks:
         keys = _redis_keys(_block_keys(walk, range(1, count + 1)))
         return self._reach.ask(lambda: self.redis.exists(*keys) == count)
 
-    def _moved(self, walk: Walk, next_block: int) -> Walk:
+    def _move_to_table(self, walk: Walk, next_block: int) -> Walk:
         """Moves the whole snapshot to the table, because Redis has no room for its next block. Raises
         StoreUnavailable."""
         numbers = range(1, next_block)
@@ -198,7 +198,7 @@ class RedisWalks:
         self._reach.ask(lambda: self.redis.delete(*keys))
         return moved
 
-    def _found(self, key: str, unpack: Callable[[bytes], T], in_table: Callable[[str], T | None]) -> T | None:
+    def _lookup(self, key: str, unpack: Callable[[bytes], T], in_table: Callable[[str], T | None]) -> T | None:
         """Reads Redis, then the table: the entry may have been stored there while Redis was down. Raises
         StoreUnavailable if Redis does not respond and the table has no such entry."""
         try:
@@ -256,8 +256,8 @@ def _block_keys(walk: Walk, numbers: Sequence[int]) -> list[str]:
 table = TableWalks()
 
 
-def _chosen() -> WalkStore:
+def _configured_store() -> WalkStore:
     return RedisWalks(settings.REDIS_URL, table) if getattr(settings, "REDIS_URL", "") else table
 
 
-walks = Walks(store=_chosen(), sealer=Sealer([settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]))
+walks = Walks(store=_configured_store(), sealer=Sealer([settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]))
