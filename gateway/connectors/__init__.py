@@ -1,5 +1,6 @@
-"""Where operations come from. A folder with a `connector.py` is a connector; one with an `apps.py` is also a Django
-application, and one with a `urls.py` answers at the addresses that it names. Nothing else needs to know of it."""
+"""Discovery of connectors, the sources of operations. A folder with a `connector.py` is a connector. One with an
+`apps.py` is also a Django application, and one with a `urls.py` also serves the addresses in it. No other registration
+is needed."""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -12,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def with_module(name: str) -> list[str]:
-    """The folders that have a module of this name, as they are imported: gateway.connectors.hostaway"""
+    """The packages below this one that have a module of this name, as dotted paths: gateway.connectors.hostaway."""
     folder = str(Path(__file__).parent)
     packages = [f"{__name__}.{each.name}" for each in iter_modules([folder]) if each.ispkg]
     return [package for package in packages if find_spec(f"{package}.{name}") is not None]
 
 
 def connectors() -> "list[Connector]":
-    """All of them, by name. Django must be set up."""
+    """Every connector, by folder name. Django must be set up."""
     return [import_module(f"{package}.connector").CONNECTOR for package in with_module("connector")]

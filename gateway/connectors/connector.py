@@ -1,4 +1,4 @@
-"""What a connector is: a folder beside this file with a `connector.py` that names a CONNECTOR."""
+"""The connector type. A connector is a folder beside this file whose `connector.py` defines CONNECTOR."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,9 +16,9 @@ def _nothing() -> Sequence[Any]:
 
 @dataclass(frozen=True)
 class Connector:
-    """`operations` are there for as long as the process. `source` gives those that come and go with the configuration:
-    it is asked on a thread, whenever that has changed. `schedule` is Celery's, by name; `start` and `stop` run on the
-    loop of every process that serves; `health` says how its upstreams are, by name (a JSON document each)."""
+    """`operations` are fixed for the life of the process. `source` gives those that change with the configuration; it
+    is called on a thread after each change. `identifiers` complete record ids, by operation name. `schedule` holds
+    Celery's periodic tasks, by name. `start` and `stop` run on the event loop of every process that serves requests."""
 
     name: str
     operations: Callable[[], Sequence[Operation]] = _nothing

@@ -1,4 +1,4 @@
-"""Imported APIs in the admin, and each operation of theirs."""
+"""The admin pages of imported APIs and their operations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gateway.connectors.openapi.import_pages import ImportPages
 from gateway.connectors.openapi.models import ImportedApi, ImportedOperation
 from gateway.connectors.openapi.names import tool_name
 
-# An import makes or changes all of these.
+# The permissions that an import needs, since it adds or changes all of these.
 IMPORTING = (
     "openapi.add_importedapi",
     "openapi.change_importedapi",
@@ -97,7 +97,8 @@ class ImportedApiAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no generi
 
 
 class OperationRow(ModelForm):  # type: ignore[type-arg]  # no generic at run time
-    """A row of the list: its boxes stand in columns, so that each says by itself what it switches, and of what."""
+    """A row of the operations list. Its checkboxes have no visible labels, so each gets an aria-label with its tool and
+    field."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -142,11 +143,11 @@ class ImportedOperationAdmin(HistoryAdmin):
         return super().get_changelist_form(request, **{"form": OperationRow, **kwargs})
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """They come from documents."""
+        """Operations come from documents only."""
         return False
 
-    # Switched off, an operation keeps what was edited. It is deleted with its API alone, which has_delete_permission is
-    # asked for.
+    # An operation is switched off rather than deleted, so that its edits are not lost. It cannot be deleted alone, but
+    # has_delete_permission stays true, since Django checks it when a whole API is deleted.
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
@@ -161,7 +162,7 @@ class ImportedOperationAdmin(HistoryAdmin):
 
     @admin.action(description="Forget what their answers have told", permissions=["change"])
     def forget_what_was_learned(self, request: HttpRequest, operations: QuerySet[ImportedOperation]) -> None:
-        """What rows and previews show, and that answers are lists."""
+        """Discards the learned fields of rows and previews, and the finding that responses are lists."""
         count = observed_fields.forget(operations)
         self.message_user(request, f"{count:,} operations learn anew from their next answers.")
 
@@ -188,11 +189,11 @@ class ImportedOperationAdmin(HistoryAdmin):
         parameters, required = operation.spec.get("parameters", {}), operation.spec.get("required", ())
         if not parameters:
             return "None"
-        told = [
+        rows = [
             (name, "required" if name in required else "", each.get("description", ""))
             for name, each in parameters.items()
         ]
-        body = format_html_join("", '<tr><th scope="row">{}</th><td>{}</td><td>{}</td></tr>', told)
+        body = format_html_join("", '<tr><th scope="row">{}</th><td>{}</td><td>{}</td></tr>', rows)
         return format_html("<table>{}</table>", body)
 
     @admin.display(description="Recognised")

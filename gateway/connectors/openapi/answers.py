@@ -1,4 +1,4 @@
-"""What an upstream answered, as rows, a record or a text: by what it is, more than by what it is called."""
+"""Reads an upstream's response as rows, a record or a text. The content counts more than the media type."""
 
 import csv
 import hashlib
@@ -28,8 +28,9 @@ _TEXTS = frozenset({"", "application/yaml", "application/x-yaml", "application/j
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """Either `rows`, `record` or `text`. `rest` is what stood beside the rows: nothing of it is lost. `body` is all of
-    the data, by which the next page is found. `read_by`: the operation by which it was read so."""
+    """One of `rows`, `record` and `text` is set. `rest` holds everything beside the rows, so that nothing is lost.
+    `body` is the whole data, in which the next page is found. `read_by`: the operation that the response was parsed
+    for."""
 
     rows: Sequence[dict[str, Any]] | None = None
     record: Mapping[str, Any] | None = None
@@ -40,7 +41,7 @@ class Answered:
 
 
 def read(response: Response, operation: DocumentedOperation) -> Answered:
-    """Of a response that is no error. Raises UpstreamGarbled for what is not what its type or the document says."""
+    """Reads a successful response. Raises UpstreamGarbled if it is not what its media type or the document says."""
     kind = response.media_type
     if not response.body.strip():
         return Answered(rows=[]) if operation.kind is Kind.LIST else Answered(record={"httpStatus": response.status})
@@ -73,7 +74,7 @@ def _of_data(data: Any, operation: DocumentedOperation) -> Answered:
 
 
 def _rows_path(data: Any, declared: str | None) -> str | None:
-    """Where the rows are: as declared, else the one obvious array."""
+    """The path of the rows: the declared one, or else that of the one obvious array."""
     if declared is not None and _may_be_rows(data, declared):
         return declared
     if isinstance(data, list):
@@ -87,7 +88,7 @@ def _rows_path(data: Any, declared: str | None) -> str | None:
 
 
 def _may_be_rows(data: Any, path: str) -> bool:
-    """A list; or null, where there are none."""
+    """Whether the path holds a list, or null instead of an empty one."""
     found = at(data, path)
     return isinstance(found, list) or (found is None and bool(path) and has(data, path))
 
@@ -134,7 +135,7 @@ def _xml(response: Response) -> dict[str, Any]:
 
 
 def _of_table(text: str, operation: DocumentedOperation) -> Answered:
-    """CSV as rows, if it has a header: names, each once."""
+    """CSV as rows if it has a header of unique names; otherwise as a text."""
     if operation.kind is Kind.TEXT:
         return Answered(text=text)
     try:
@@ -162,11 +163,11 @@ def _file(response: Response) -> dict[str, Any]:
 
 
 def _decoded(response: Response) -> str:
-    """By its mark, or as its type says, or else as UTF-8."""
+    """Decodes by the byte order mark, or else by the declared charset, or else as UTF-8."""
     marked = next((encoding for mark, encoding in MARKS if response.body.startswith(mark)), None)
     try:
         return response.body.decode(marked or _charset(response) or "utf-8", "replace")
-    except (LookupError, UnicodeError):  # no encoding of texts; some of those do not bear errors
+    except (LookupError, UnicodeError):  # not a text encoding; some of those reject errors='replace'
         return response.body.decode("utf-8", "replace")
 
 

@@ -1,4 +1,4 @@
-"""The body of a request: which of its media types is sent, and which arguments it is made of."""
+"""Request bodies: the media type that is sent, and the arguments that the body is made of."""
 
 import re
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _FILE_WORDS = 'Its text, or {"filename":…,"content":…,"base64":true}.'
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """`needed`: what has to be in it if it is sent, by upstream's names."""
+    """`needed`: the properties, by upstream's names, that are required whenever the body is sent."""
 
     form: BodyForm
     parameters: tuple[Parameter, ...]
@@ -27,7 +27,7 @@ class Body:
 
 
 def read(references: References, node: Any, leaning: Leaning) -> Body | None:
-    """What is sent as the body; None where nothing is."""
+    """The body of an operation; None if it has no body."""
     whole = references.resolved(node)
     content = as_mapping(whole.get("content"))
     if not content:
@@ -63,7 +63,7 @@ def _kind(media_type: str) -> BodyKind:
 
 
 def _sent_as(kind: BodyKind, media_type: str) -> str:
-    """A range such as */* is no type: what it allows, and is understood most."""
+    """The media type to send. A range such as */* is replaced by the most widely understood type within it."""
     if "*" not in media_type:
         return media_type.strip()
     return {BodyKind.JSON: "application/json", BodyKind.TEXT: "text/plain"}.get(kind, "application/octet-stream")
@@ -72,12 +72,12 @@ def _sent_as(kind: BodyKind, media_type: str) -> str:
 def _whole(kind: BodyKind, schema: Any, node: Mapping[str, Any], required: bool) -> Parameter:
     described = {key: node[key] for key in ("description",) if node.get(key)}
     if kind is BodyKind.TEXT:
-        told: dict[str, Any] = {"type": "string", **described}
+        argument_schema: dict[str, Any] = {"type": "string", **described}
     elif kind is BodyKind.BINARY:
-        told = {"type": "string", "description": "The bytes, in base64."}
+        argument_schema = {"type": "string", "description": "The bytes, in base64."}
     else:
-        told = {**described, "allOf": [schema]}
-    return Parameter(Place("body", ""), told, required)
+        argument_schema = {**described, "allOf": [schema]}
+    return Parameter(Place("body", ""), argument_schema, required)
 
 
 def _schema(references: References, kind: BodyKind, schema: Any) -> Mapping[str, Any]:
@@ -106,7 +106,7 @@ def _place(references: References, kind: BodyKind, name: str, schema: Any, encod
 
 
 def _content_type(encoding: Any) -> str:
-    """The first of those allowed, if it is one."""
+    """The first media type that the encoding allows; empty if it is not a valid one."""
     given = str(as_mapping(encoding).get("contentType") or "").partition(",")[0].strip()
     return given if re.fullmatch(r"[\w.+-]+/[\w.+-]+(?:; ?[\w=.-]+)*", given, re.ASCII) else ""
 

@@ -1,6 +1,6 @@
-"""Arguments as a list of tools shows them, where whole they would be too long for it.
+"""Shortened argument schemas for tool lists, used where the whole schemas would be too long.
 
-What is shown less of is checked as it was: calls are valid by the whole schemas, which describe_tool has.
+Only the display is shortened: calls are validated against the whole schemas, which describe_tool shows.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -11,23 +11,25 @@ from context_protection.core.budget import dumps
 from gateway.connectors.openapi.kinds import type_of
 from gateway.connectors.openapi.texts import first_sentence
 
-# Of the JSON of an operation's arguments: some 1,000 of Claude's tokens. With its description and the arguments of its
-# kind a definition then stays below 1,500, so that five of the largest fit into the default TOOL_LIST_BUDGET.
+# The limit for the JSON of an operation's arguments: about 1,000 of Claude's tokens. With the description and the
+# arguments of its kind, a definition stays below 1,500 tokens, so that five of the largest fit into the default
+# TOOL_LIST_BUDGET.
 MOST_BYTES = 3200
-SHORT_CHARS = 40  # of a description that was cut
+SHORT_CHARS = 40  # of a shortened description
 SHORT_CHOICES = 6
 
 Schemas = Mapping[str, Mapping[str, Any]]
 _Lean = Mapping[str, Any]
-_Change = Callable[[_Lean, int, bool], _Lean]  # a schema, its level within its argument, whether every call needs it
+_Change = Callable[[_Lean, int, bool], _Lean]  # schema, level within its argument, is it needed
 _BELOW = ("items", "additionalProperties")
 _WORDS = frozenset({"description", "default"})
 _LIMITS = frozenset({"minLength", "maxLength", "minItems", "maxItems", "pattern", "multipleOf"})
 
 
 def brief(arguments: Schemas, needed: Collection[str]) -> dict[str, _Lean] | None:
-    """As much of these lean schemas as fits into MOST_BYTES; None where all of it does. What is deep and not among the
-    `needed` is shown less of first; at the worst, the last of the others are left out."""
+    """These lean schemas, shortened to fit into MOST_BYTES; None if they fit as they are. Deep parts and arguments that
+    are not `needed` are shortened first. In the worst case, whole arguments are left out, the last of those not needed
+    first."""
     if _fits(arguments):
         return None
     shown = dict(arguments)
@@ -51,7 +53,7 @@ def _size(value: Any) -> int:
 
 
 def _first_that_fit(arguments: Schemas, needed: Collection[str]) -> dict[str, _Lean]:
-    """Those that every call needs before the others; in their own order."""
+    """As many arguments as fit, the needed ones first. The result keeps their own order."""
     room = MOST_BYTES
     kept: set[str] = set()
     for name in sorted(arguments, key=lambda name: name not in needed):
@@ -66,7 +68,7 @@ def _first_that_fit(arguments: Schemas, needed: Collection[str]) -> dict[str, _L
 
 
 def _changed(schema: _Lean, change: _Change, level: int, needed: bool) -> _Lean:
-    """With the change made to it and to all below it."""
+    """The schema with the change applied to it and to every schema nested in it."""
     made = dict(change(schema, level, needed))
     if "properties" in made:
         required = made.get("required", ())
@@ -91,7 +93,7 @@ def _without(
 
 
 def _outlined(schema: _Lean, level: int, needed: bool, *, start: int, keeps_needed: bool = True) -> _Lean:
-    """An object by its type and the names that it needs."""
+    """The schema without its nested schemas. Its types, its items' type and its required names stay."""
     if level < start or (needed and keeps_needed):
         return schema
     kept = {key: value for key, value in schema.items() if key not in ("properties", "anyOf", *_BELOW)}
@@ -106,7 +108,7 @@ def _types(schema: _Lean) -> list[str]:
 
 
 def _shortened(schema: _Lean, level: int, needed: bool) -> _Lean:
-    """Its first words, and its first choices as such."""
+    """The schema with a short description, and with a long enumeration reduced to examples in the description."""
     if needed:
         return schema
     choices = schema.get("enum", ())
@@ -117,7 +119,8 @@ def _shortened(schema: _Lean, level: int, needed: bool) -> _Lean:
     return {**kept, "description": words} if words else kept
 
 
-# From what is missed least on. A level is one of objects and lists, from the argument itself.
+# The least missed changes come first. `start` is the first level affected: 0 is the argument, and each object or list
+# adds one.
 _OF_OTHERS: tuple[_Change, ...] = (
     partial(_without, keys=_WORDS, start=1),
     *(partial(_outlined, start=start) for start in (3, 2, 1, 0)),

@@ -1,4 +1,4 @@
-"""A call of an imported operation: the request that its arguments make, and the answer as a payload."""
+"""Calls an imported operation: builds the request from the arguments, and a payload from the response."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -23,14 +23,15 @@ from gateway.upstreams.exchanges import Request, Response
 from gateway.upstreams.upstream import Upstream
 
 Arguments = Mapping[str, Any]
-LARGE = 256 * 1024  # bytes of an answer that is read on a thread
-LEAST_ROWS = 50  # that upstream is asked for at once
-SEEN_STEPS = 40  # that a walk remembers, to see that upstream turns in a circle
+LARGE = 256 * 1024  # bytes; a larger response is parsed on a thread
+LEAST_ROWS = 50  # per page requested from upstream
+SEEN_STEPS = 40  # that a paging sequence remembers, to notice that upstream's pages loop
 
 
 @dataclass(frozen=True)
 class Calling:
-    """What it takes to call one operation. `name` is its tool's, `row` its id in the database."""
+    """Everything that a call of one operation needs. `name` is the tool's, `row` the operation's database id. `learns`:
+    fields are still proposed from its responses."""
 
     name: str
     row: int
@@ -42,7 +43,7 @@ class Calling:
     learns: bool
 
     async def fetch(self, arguments: Arguments, caller: Caller) -> Payload | Fetched:
-        """Raises UpstreamError, and InvalidArgument for what no request can be made of."""
+        """Raises UpstreamError, and InvalidArgument if no request can be built from the arguments."""
         own = {name: value for name, value in arguments.items() if name in self.spec.places}
         if self.paging is not None:
             return PagedRows(UpstreamPages(self, self.paging, own), self.shape)
@@ -58,15 +59,16 @@ class Calling:
         await self.learn(answered)
         is_kept = self.keep_seconds > 0
         payload = self._payload(answered, response.note(kept=is_kept))
-        # What is kept says of when it is, so that no later answer of upstream makes the same of it.
+        # A cached response states its time, so no later response gives an equal payload: it has no version.
         version = None if is_kept or len(response.body) > LARGE else response.version
         return Fetched(payload, response.fresh_until, version)
 
     async def _as_list(
         self, listed: Listed, response: Response, arguments: Arguments, caller: Caller
     ) -> Payload | Fetched:
-        """A list from this answer on, which was seen to be one. What upstream pages is asked for again, as it pages.
-        Where the caller pages by upstream's own arguments it goes on so: hints and cursors of this answer have them."""
+        """Treats the operation as a list from this response on. If upstream pages the list, it is fetched again page by
+        page. If the caller has set upstream's own paging arguments, these stay in force, since the hints and cursors of
+        this response refer to them."""
         if detection.paging_arguments(self.spec, listed).isdisjoint(arguments):
             await observed_fields.noted_list(self.row, listed)
         else:
@@ -84,8 +86,8 @@ class Calling:
         return await self.upstream.fetch(request, keep_seconds=self.keep_seconds, accept=self._accepted)
 
     async def read(self, response: Response) -> Answered:
-        """What was answered; of an answer of before, or that another operation of the same address has read, or this
-        one before it was a list: read again."""
+        """The parsed response. It is parsed again if it comes from the cache, or was parsed for another operation with
+        the same address, or for this one before it was known to be a list."""
         content = response.content
         is_read = isinstance(content, Answered) and content.read_by is self.spec
         accepted = response if is_read else await self._accepted(response)
@@ -113,7 +115,7 @@ class Calling:
 
 @dataclass(frozen=True)
 class UpstreamPages:
-    """A list as upstream pages it (a PageSource)."""
+    """The pages of an upstream's list (a `PageSource`)."""
 
     calling: Calling
     paging: Paging
@@ -129,7 +131,7 @@ class UpstreamPages:
             await self.calling.learn(answered)
         rows = answered.rows or []
         found = self.paging, response, answered.body, rows, step
-        large = len(response.body) > LARGE  # the rows are looked at whole, to see whether upstream turns in a circle
+        large = len(response.body) > LARGE  # all rows are hashed, to notice that upstream's pages loop
         following = await run_sync(page_steps.following, *found) if large else page_steps.following(*found)
         return SourcePage(
             rows,
@@ -144,7 +146,7 @@ class UpstreamPages:
 
 
 def _token(step: Step, seen: list[str]) -> list[Any]:
-    """A step as JSON; of what the walk has seen, the latest."""
+    """A step as JSON, with the latest of the steps and pages seen."""
     known = set(seen)
     latest = [*seen, *(each.hex() for each in step.seen if each.hex() not in known)][-SEEN_STEPS:]
     return [dict(step.query), step.url, step.size, step.rows, latest]

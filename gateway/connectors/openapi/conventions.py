@@ -1,5 +1,5 @@
-"""What APIs call the parts of their lists, by convention. Names are in lower case; those of answers without underscores
-and hyphens too, and with dots where they are within objects. An earlier one counts more."""
+"""Conventional names of paging parameters and of the parts of list responses. All are in lower case. Names in responses
+also have no underscores and hyphens, and have dots for nesting. Earlier names take precedence."""
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -41,7 +41,7 @@ ROWS = _names(
     "hits edges nodes docs _embedded member hydra:member"
 )
 AROUND_ROWS = frozenset(_names("data result response payload body _embedded d results hits"))
-# Words of what stands beside rows: how many there are, where the next are, how it went.
+# Words in the names of fields beside the rows: counts, links to the next page, status.
 BESIDE_ROWS = frozenset(
     _names(
         "count total totals size limit offset skip page pages per paging pagination cursor cursors next previous prev "
@@ -50,7 +50,7 @@ BESIDE_ROWS = frozenset(
         "href schemas context type timestamp time query took timed out complete incomplete truncated elements results"
     )
 )
-# Those of them that only a list has.
+# The words of BESIDE_ROWS that only lists have.
 COUNTING = frozenset(
     _names(
         "count total totals limit offset skip page pages paging pagination cursor cursors next previous prev more meta"

@@ -1,4 +1,4 @@
-"""How an imported API knows who calls: what its document asks for, in words, and as its connection keeps it."""
+"""The authentication of an imported API: what its document requires, in words, and as its connection stores it."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ _WITH_A_TOKEN = ("bearer", "authorizationCode", "password", "implicit", "openIdC
 
 @dataclass(frozen=True, kw_only=True)
 class Credentials:
-    """`secret` is open here, between who entered it and the connection that seals it."""
+    """`secret` is plain text here, on its way from its source to the connection, which encrypts it."""
 
     kind: Kind = Kind.NONE
     parameter_name: str = ""
@@ -28,14 +28,16 @@ class Credentials:
 
 
 def asked_for(document: ApiDocument) -> Security | None:
-    """The way that most of its operations name; of several, one that can be sent goes first. None: it names none."""
+    """The security scheme that most operations name. Schemes that can be sent are preferred. None if there is no
+    scheme."""
     times = Counter(names[0] for each in document.operations for names in each.security if len(names) == 1)
     ways = sorted(document.securities, key=lambda way: (_kind(way) is None, -times[way.name]))
     return next(iter(ways), None)
 
 
 def proposed(document: ApiDocument) -> Credentials:
-    """What a form begins with. What needs more than a key, a token or a password is entered at the connection."""
+    """The initial values of a form. Schemes that need more than a key, a token or a password are set up on the
+    connection."""
     way = asked_for(document)
     kind = _kind(way) if way else None
     if way is None or kind is None or kind is Kind.CLIENT_CREDENTIALS:
@@ -44,13 +46,14 @@ def proposed(document: ApiDocument) -> Credentials:
 
 
 def in_words(document: ApiDocument) -> str:
-    """What the document says of it, as a sentence."""
+    """What the document says about authentication, as a sentence."""
     way = asked_for(document)
     return f"The document asks for {_way_in_words(way)}." if way else "The document does not say how callers are known."
 
 
 def spelled(text: str) -> Credentials:
-    """ "header:X-API-Key", "query:api_key", "bearer" or "basic:USER", without the secret. Raises InvalidArgument."""
+    """Parses "header:X-API-Key", "query:api_key", "bearer" or "basic:USER", without the secret. Raises
+    InvalidArgument."""
     word, _, rest = text.partition(":")
     match word.lower(), rest.strip():
         case ("header" | "query") as kind, name if name:
@@ -70,7 +73,8 @@ def spelled(text: str) -> Credentials:
 
 
 def enter(upstream: UpstreamApi, credentials: Credentials) -> None:
-    """Into the row, sealed; not yet saved. Raises InvalidArgument for a secret that cannot be sent."""
+    """Sets the credentials on the row, encrypted, but does not save it. Raises InvalidArgument for a secret that cannot
+    be sent."""
     if problem := secret_problem(credentials.kind, credentials.user_name, credentials.secret):
         raise InvalidArgument(problem, reason="secret_problem", parameter="secret")
     upstream.authentication = credentials.kind.value
@@ -80,7 +84,7 @@ def enter(upstream: UpstreamApi, credentials: Credentials) -> None:
 
 
 def _kind(way: Security) -> Kind | None:
-    """As connections know it; None for what they do not send."""
+    """The scheme as a kind of connection; None for a scheme that connections do not send."""
     match way.kind, way.location:
         case "apiKey", "header" | "query":
             return Kind(way.location)

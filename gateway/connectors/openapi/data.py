@@ -1,10 +1,11 @@
-"""Values within an answer, by their paths."""
+"""Values within parsed data, by dotted path."""
 
 from typing import Any
 
 
 def at(value: Any, path: str) -> Any:
-    """What is at a dotted path; None where nothing is. A name may itself have dots: "@odata.nextLink"."""
+    """The value at a dotted path; None if nothing is there. A name such as "@odata.nextLink" may itself contain
+    dots."""
     if not path:
         return value
     if not isinstance(value, dict):
@@ -16,7 +17,7 @@ def at(value: Any, path: str) -> Any:
 
 
 def has(value: Any, path: str) -> bool:
-    """Whether something is there, were it null."""
+    """Whether the path exists, even with the value null."""
     if not path or not isinstance(value, dict):
         return not path
     name, _, rest = path.partition(".")
@@ -24,7 +25,7 @@ def has(value: Any, path: str) -> bool:
 
 
 def without(value: dict[str, Any], path: str) -> dict[str, Any]:
-    """`value` without what is at the path, and without the objects that then are empty."""
+    """`value` without the entry at the path, and without objects that this leaves empty."""
     if path in value:
         return {name: each for name, each in value.items() if name != path}
     name, _, rest = path.partition(".")

@@ -1,4 +1,4 @@
-"""An API as its document describes it: what reading gives, and what requests are built from."""
+"""An API as its document describes it. The reader produces these types, and requests are built from them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -10,7 +10,7 @@ from gateway.connectors.openapi.paging import Paging
 
 
 class BodyKind(StrEnum):
-    """How the arguments of a body are written."""
+    """How the arguments of a body are encoded."""
 
     JSON = "json"
     FORM = "form"
@@ -21,8 +21,9 @@ class BodyKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an argument goes. `location`: path, query, header, cookie or body. `style` and `explode` as OpenAPI has
-    them, and "" for what has none; "file" is a file of a multipart body. `media_type`: it is sent as one of these."""
+    """Where an argument goes. `location`: path, query, header, cookie or body. `style` and `explode` are OpenAPI's;
+    `style` is "" if there is none, and "file" for a file in a multipart body. `media_type`: the type that the value is
+    sent as, if it has one."""
 
     location: str
     name: str
@@ -34,8 +35,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class BodyForm:
-    """`media_type`: what is sent as Content-Type. `flattened`: its properties are arguments of their own; otherwise all
-    of it is the argument whose place is the body and whose upstream name is empty."""
+    """`media_type` is sent as Content-Type. `flattened`: the body's properties are separate arguments; otherwise the
+    whole body is one argument, with the location body and an empty name."""
 
     kind: BodyKind
     media_type: str
@@ -45,7 +46,7 @@ class BodyForm:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """Of a server's URL. `choices` is empty where any value will do."""
+    """A variable of a server's URL. Empty `choices` allow any value."""
 
     default: str
     choices: tuple[str, ...] = ()
@@ -53,7 +54,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """`url` may be relative, and holds {variables}."""
+    """`url` may be relative, and may contain {variables}."""
 
     url: str
     variables: Mapping[str, Variable] = field(default_factory=dict)
@@ -62,9 +63,9 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """A way to say who calls. `kind`: apiKey, basic, bearer, clientCredentials, authorizationCode, password, implicit,
-    openIdConnect, mutualTLS, or another scheme of HTTP by its name. `location` and `parameter` are an apiKey's;
-    `token_url` and `scopes` are OAuth's."""
+    """A security scheme. `kind`: apiKey, basic, bearer, clientCredentials, authorizationCode, password, implicit,
+    openIdConnect, mutualTLS, or the name of another HTTP scheme. `location` and `parameter` belong to apiKey,
+    `token_url` and `scopes` to OAuth."""
 
     name: str
     kind: str
@@ -76,8 +77,8 @@ class Security:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How a row of a list is opened by itself: by the operation `key`, whose `argument` is the row's `field`; its other
-    arguments are those of the list's call, by their names there."""
+    """How one row of a list is fetched alone: by the operation `key`, with the row's `field` as its `argument`.
+    `shared` gives its other arguments: each has the value of the named argument of the list's call."""
 
     key: str
     argument: str
@@ -87,11 +88,12 @@ class Opening:
 
 @dataclass(frozen=True)
 class DocumentedOperation:
-    """`key`: "GET /v1/customers/{id}". `parameters`: JSON Schemas of the arguments by name, `places`: where each goes.
-    `rows`: the path of the array in an answer ("" where the answer is one), None where there is none. `security`:
-    alternatives, each the names of those that go together. `accept`: the media types that it says it answers with.
-    `shown`: the arguments as a list of tools has them, where it has less of them. `opened_by`: what opens one
-    of a list's rows. `tells_no_kind`: the document does not say what is answered; a list is known by its answers."""
+    """`key`: "GET /v1/customers/{id}". `parameters`: JSON Schemas of the arguments, by name; `places`: where each goes.
+    `rows`: the path of the array in a response, "" if the response is the array, None if it is not a list. `security`:
+    alternatives, each with the names of the schemes that go together. `accept`: the documented media types of
+    responses. `shown`: the shortened arguments for a tool list, if it needs them. `opened_by`: how one row is fetched
+    alone. `tells_no_kind`: the document does not describe the response, so only a response shows whether it is a
+    list."""
 
     key: str
     method: str
@@ -120,23 +122,23 @@ class DocumentedOperation:
     tells_no_kind: bool = False
 
     def document(self) -> dict[str, Any]:
-        """As JSON's own types, to be kept; `from_document` reads it back."""
+        """As JSON types, for storage; `from_document` reads it back."""
         return {**asdict(self), "paging": self.paging.document() if self.paging else None}
 
     @classmethod
-    def from_document(cls, kept: Mapping[str, Any]) -> "DocumentedOperation":
-        body, paging = kept["body"], kept["paging"]
+    def from_document(cls, stored: Mapping[str, Any]) -> "DocumentedOperation":
+        body, paging = stored["body"], stored["paging"]
         read = {
-            "kind": Kind(kept["kind"]),
-            "places": {name: Place(**place) for name, place in kept["places"].items()},
+            "kind": Kind(stored["kind"]),
+            "places": {name: Place(**place) for name, place in stored["places"].items()},
             "body": BodyForm(**{**body, "kind": BodyKind(body["kind"])}) if body else None,
             "paging": Paging.from_document(paging) if paging else None,
-            "servers": tuple(_server(each) for each in kept["servers"]),
-            "opened_by": Opening(**opened_by) if (opened_by := kept.get("opened_by")) else None,
-            "security": tuple(tuple(names) for names in kept["security"]),
-            **{name: tuple(kept[name]) for name in ("tags", "required", "accept", "warnings")},
+            "servers": tuple(_server(each) for each in stored["servers"]),
+            "opened_by": Opening(**opened_by) if (opened_by := stored.get("opened_by")) else None,
+            "security": tuple(tuple(names) for names in stored["security"]),
+            **{name: tuple(stored[name]) for name in ("tags", "required", "accept", "warnings")},
         }
-        return cls(**{**kept, **read})
+        return cls(**{**stored, **read})
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,6 @@ class ApiDocument:
     warnings: tuple[str, ...]
 
 
-def _server(kept: Mapping[str, Any]) -> Server:
-    variables = {name: Variable(each["default"], tuple(each["choices"])) for name, each in kept["variables"].items()}
-    return Server(kept["url"], variables, kept["description"])
+def _server(stored: Mapping[str, Any]) -> Server:
+    variables = {name: Variable(each["default"], tuple(each["choices"])) for name, each in stored["variables"].items()}
+    return Server(stored["url"], variables, stored["description"])

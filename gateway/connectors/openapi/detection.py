@@ -1,6 +1,6 @@
-"""What an answer tells where its document does not: whether it is a list, where its rows are, and how it is paged.
+"""Detects lists from responses where the document is silent: whether it is a list, where its rows are, how it is paged.
 
-Read by the same rules as a document's schema: of the answer, a schema is made.
+The rules are those for documents: a schema is made from the response and then read like a documented one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,33 +18,33 @@ from gateway.connectors.openapi.schemas import Leaning
 from gateway.connectors.openapi.tool_names import words
 
 _PROBLEMS = frozenset({"error", "errors", "warning", "warnings", "messages"})
-LEVELS = 4  # of an answer that are looked at
+LEVELS = 4  # of a response that are examined
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Where the rows of an answer are (as a document's operation says it), and how upstream pages them."""
+    """The path of the rows in a response (as in `DocumentedOperation.rows`), and how upstream pages them."""
 
     rows: str
     paging: Paging | None
 
     def document(self) -> dict[str, Any]:
-        """As JSON's own types; `from_document` reads it back."""
+        """As JSON types; `from_document` reads it back."""
         return {"rows": self.rows, "paging": self.paging.document() if self.paging else None}
 
     @classmethod
-    def from_document(cls, kept: Mapping[str, Any]) -> "Listed":
-        return cls(kept["rows"], Paging.from_document(kept["paging"]) if kept["paging"] else None)
+    def from_document(cls, stored: Mapping[str, Any]) -> "Listed":
+        return cls(stored["rows"], Paging.from_document(stored["paging"]) if stored["paging"] else None)
 
 
 def seen(operation: DocumentedOperation, body: Any, headers: Iterable[str]) -> Listed | None:
-    """What this answer of the operation is as a list; None where it is none."""
+    """The list that this response is; None if it is not a list."""
     references = References({})
     names = frozenset(name.lower() for name in headers)
     answer = Answer(references, Leaning(references, sent=False), (), _schema(body, LEVELS), names)
     rows = answer.rows(operation.path)
-    if rows is None or not _is_told(body, rows):
+    if rows is None or not _is_conclusive(body, rows):
         return None
     query = [
         QueryParameter(place.name, operation.parameters[name])
@@ -54,9 +54,9 @@ def seen(operation: DocumentedOperation, body: Any, headers: Iterable[str]) -> L
     return Listed(rows, paging.recognised(query, answer, rows))
 
 
-def _is_told(body: Any, rows: str) -> bool:
-    """Whether this one answer is enough to call the operation a list for good: rows that are objects, and around them
-    nothing but what envelopes of lists have. An error's body, or a record that has an array, is not."""
+def _is_conclusive(body: Any, rows: str) -> bool:
+    """Whether this one response proves that the operation is a list: its rows are objects, with only typical envelope
+    fields around them. The body of an error, or a record with an array in it, proves nothing."""
     found = at(body, rows)
     if not isinstance(found, list) or not found or not all(isinstance(each, dict) for each in found):
         return False
@@ -67,7 +67,8 @@ def _is_told(body: Any, rows: str) -> bool:
 
 
 def _is_envelope(value: Mapping[str, Any], name: str) -> bool:
-    """Of what is called `name`. With what only says how it went, an array that no list is called by is a report's."""
+    """Whether `value` is the envelope of the list `name`. Beside an array with an unconventional name there must be
+    nothing, or a field that only lists have: status fields alone mean that the array is part of a report."""
     beside = {each: set(words(each)) for each in value if each != name}
     is_failure = value.get("success") is False or value.get("ok") is False or any(map(value.get, _PROBLEMS))
     if is_failure or not all(each <= conventions.BESIDE_ROWS for each in beside.values()):
@@ -77,7 +78,8 @@ def _is_envelope(value: Mapping[str, Any], name: str) -> bool:
 
 
 def as_list(operation: DocumentedOperation, listed: Listed) -> DocumentedOperation:
-    """The operation, as if its document had said so. Yet an answer may be none: `tells_no_kind` stays."""
+    """The operation as if its document had described the list. `tells_no_kind` stays, since a response may still not be
+    a list."""
     paged = paging_arguments(operation, listed)
     return replace(
         operation,
@@ -91,7 +93,7 @@ def as_list(operation: DocumentedOperation, listed: Listed) -> DocumentedOperati
 
 
 def paging_arguments(operation: DocumentedOperation, listed: Listed) -> frozenset[str]:
-    """Those by which a caller would page, if Sluice did not."""
+    """The arguments that a caller would page with if Sluice did not do it."""
     names = listed.paging.parameters if listed.paging else ()
     places = operation.places.items()
     return frozenset(name for name, place in places if place.location == "query" and place.name in names)
@@ -106,6 +108,6 @@ def _schema(value: Any, levels: int) -> dict[str, Any]:
         first = next((each for each in value if isinstance(each, dict)), next(iter(value), None))
         return {"type": "array", "items": _schema(first, levels - 1)}
     if isinstance(value, dict):
-        kept = list(value.items())[:MOST_PROPERTIES] if levels > 0 else []
-        return {"type": "object", "properties": {name: _schema(each, levels - 1) for name, each in kept}}
+        members = list(value.items())[:MOST_PROPERTIES] if levels > 0 else []
+        return {"type": "object", "properties": {name: _schema(each, levels - 1) for name, each in members}}
     return {"type": _TYPES[type(value)]} if type(value) in _TYPES else {}

@@ -1,4 +1,4 @@
-"""The bytes of an OpenAPI document as data, or an error that says what they are instead."""
+"""Parses the bytes of an OpenAPI document, or raises an error that says what they are instead."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from gateway.connectors.openapi.yaml_documents import YamlError
 from gateway.upstreams.nesting import DEEPEST
 
 EXPECTED = "an OpenAPI 3.0 or 3.1 document, as JSON or YAML"
-# What other descriptions of APIs have at their top.
+# Top-level keys of other formats that describe APIs.
 _OTHERS = {
     "asyncapi": "an AsyncAPI document, which describes messages",
     "arazzo": "an Arazzo document, which describes workflows",
@@ -31,20 +31,20 @@ _CONVERT = (
 
 
 class DocumentError(InvalidArgument):
-    """It is no OpenAPI 3.x document; the message says what it is, the suggestion what to do."""
+    """Not an OpenAPI 3.x document. The message says what it is, the suggestion what to do."""
 
 
 def parse(data: bytes) -> Mapping[str, Any]:
-    """The document with text keys, as OpenAPI 3.x has it at its top. Raises DocumentError."""
+    """The document, with strings as keys and an `openapi` of 3.x at its top. Raises DocumentError."""
     if len(data) > settings.LARGEST_DOCUMENT:
-        raise _refused(
+        raise _rejected(
             f"The document has {len(data) / 2**20:,.0f} MB.",
             "document_too_large",
             f"Import a part of it: at most {settings.LARGEST_DOCUMENT // 2**20} MB.",
         )
     document = _loaded(_decoded(data))
     if not isinstance(document, Mapping):
-        raise _refused(f"The document is {_named(document)}, not an object.", "not_openapi", _ask_for_the_document())
+        raise _rejected(f"The document is {_named(document)}, not an object.", "not_openapi", _ask_for_the_document())
     _check_version(document)
     return document
 
@@ -54,16 +54,16 @@ def _decoded(data: bytes) -> str:
     try:
         text = data.decode(encoding).strip()
     except UnicodeDecodeError:
-        raise _refused(
+        raise _rejected(
             "The document is no text: it is neither UTF-8 nor UTF-16.",
             "not_text",
             "If it is an archive, unpack it; if it is in an old encoding, save it as UTF-8.",
         ) from None
     if not text:
-        raise _refused("The document is empty.", "empty_document", _ask_for_the_document())
+        raise _rejected("The document is empty.", "empty_document", _ask_for_the_document())
     if text.startswith("<"):
         is_page = "<html" in text[:2000].lower() or text[:9].lower() == "<!doctype"
-        raise _refused(
+        raise _rejected(
             f"The document is {'an HTML page' if is_page else 'XML'}.",
             "not_openapi",
             "Give the address of the document itself: a documentation page links to it, often as openapi.json, and "
@@ -84,7 +84,7 @@ def _loaded(text: str) -> Any:
         problem, where = error.msg, f" in line {error.lineno}, column {error.colno}"
     except (ValueError, RecursionError):
         problem, where = "it is nested too deeply", ""
-    raise _refused(
+    raise _rejected(
         f"The document is no valid JSON: {problem}{where}.",
         "invalid_json",
         "Correct it there, or fetch it again whole.",
@@ -96,7 +96,7 @@ def _loaded_yaml(text: str) -> Any:
         return yaml_documents.load(text)
     except YamlError as error:
         where = f" in line {error.line}" if error.line else ""
-        raise _refused(
+        raise _rejected(
             f"The document is no valid YAML: {error}{where}.",
             "invalid_yaml",
             "Correct it there, or fetch it again whole.",
@@ -105,14 +105,14 @@ def _loaded_yaml(text: str) -> Any:
 
 def _check_version(document: Mapping[str, Any]) -> None:
     if "swagger" in document:
-        raise _refused(f"The document is Swagger {str(document['swagger'])[:20]}.", "swagger_2", _CONVERT)
+        raise _rejected(f"The document is Swagger {str(document['swagger'])[:20]}.", "swagger_2", _CONVERT)
     version = document.get("openapi")
     if version is None:
         other = next((words for key, words in _OTHERS.items() if key in document), None)
         what = f"The document is {other}." if other else "The document does not say openapi: 3.x at its top."
-        raise _refused(what, "not_openapi", _ask_for_the_document())
+        raise _rejected(what, "not_openapi", _ask_for_the_document())
     if str(version).strip().partition(".")[0] != "3":
-        raise _refused(f"The document is OpenAPI {str(version)[:20]}.", "unknown_version", _CONVERT)
+        raise _rejected(f"The document is OpenAPI {str(version)[:20]}.", "unknown_version", _CONVERT)
 
 
 def _named(value: Any) -> str:
@@ -125,5 +125,5 @@ def _ask_for_the_document() -> str:
     return "Give the API's OpenAPI document: its provider publishes it, often as openapi.json or openapi.yaml."
 
 
-def _refused(message: str, reason: str, suggestion: str) -> DocumentError:
+def _rejected(message: str, reason: str, suggestion: str) -> DocumentError:
     return DocumentError(message, reason=reason, parameter="document", expected=EXPECTED, suggestion=suggestion)

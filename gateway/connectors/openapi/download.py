@@ -1,4 +1,4 @@
-"""A document at an address."""
+"""Downloads a document from a URL."""
 
 from django.conf import settings
 
@@ -11,7 +11,7 @@ ACCEPT = "application/json, application/yaml, text/yaml, */*;q=0.5"
 
 
 async def fetched(url: str) -> bytes:
-    """Raises UpstreamError: also for an address that Sluice does not connect to."""
+    """The document's bytes. Raises UpstreamError, also for an address that Sluice does not connect to."""
     check_url(url)
     upstream = Upstream("the document", limits=Limits(most_bytes=settings.LARGEST_DOCUMENT))
     response = await upstream.fetch(Request("GET", url, {"accept": ACCEPT}))

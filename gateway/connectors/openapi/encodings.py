@@ -1,4 +1,4 @@
-"""By which mark at their beginning texts tell their encoding."""
+"""Byte order marks, with the encodings that they indicate."""
 
 import codecs
 

@@ -1,4 +1,4 @@
-"""The forms of importing: where the document is, what of it becomes tools, and how the API knows who calls."""
+"""The forms of an import: where the document is, which operations become tools, and the credentials."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -16,7 +16,7 @@ from gateway.upstreams.models import IN_WORDS, UpstreamApi
 from gateway.upstreams.rules import secret_problem
 
 MOST_MEGABYTES = 40
-KINDS = (Kind.NONE, Kind.HEADER, Kind.QUERY, Kind.BEARER, Kind.BASIC)  # OAuth's clients are entered at the connection
+KINDS = (Kind.NONE, Kind.HEADER, Kind.QUERY, Kind.BEARER, Kind.BASIC)  # OAuth clients are entered on the connection
 
 
 class DocumentForm(forms.Form):
@@ -66,7 +66,7 @@ class DocumentForm(forms.Form):
 
 
 class CredentialsForm(forms.Form):
-    """All of it may stay empty: then nothing is sent, until it is entered at the connection."""
+    """May be left empty: no credentials are then sent until they are entered on the connection."""
 
     authentication = forms.ChoiceField(
         choices=[(kind.value, IN_WORDS[kind]) for kind in KINDS],
@@ -108,7 +108,6 @@ class CredentialsForm(forms.Form):
 
     @property
     def credentials(self) -> Credentials:
-        """What was entered."""
         cleaned = self.cleaned_data
         kind = Kind(cleaned.get("authentication") or Kind.NONE)
         own = {name: cleaned.get(name, "") for name in FIELDS_OF[kind]}
@@ -116,8 +115,8 @@ class CredentialsForm(forms.Form):
 
 
 class Choices:
-    """What was ticked and typed on a preview's page: too many fields for a form of Django's. A name that is as it was
-    proposed is not sent."""
+    """The checkboxes and names of a preview page, which has too many fields for a Django form. The page does not send a
+    name that is still the proposed one."""
 
     def __init__(self, data: Any, keys: Iterable[str], proposed: dict[str, str]) -> None:
         self.chosen = frozenset(data.getlist("chosen")).intersection(keys)
@@ -126,7 +125,7 @@ class Choices:
 
 
 class OptionalJson(forms.JSONField):
-    """Empty where nothing is set, instead of the word null."""
+    """A JSON field that is empty, rather than the word null, if nothing is set."""
 
     widget = forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"})
 
@@ -141,6 +140,6 @@ class OptionalJson(forms.JSONField):
         return super().to_python(value)
 
     def bound_data(self, data: Any, initial: Any) -> Any:
-        """What was typed, as it was: parsing it once more tells nothing."""
+        """The typed text, unchanged: there is no need to parse it again."""
         is_typed = isinstance(data, str) and not self.disabled
         return InvalidJSONInput(data) if is_typed else super().bound_data(data, initial)

@@ -1,5 +1,5 @@
-"""The two pages of an import: where the document is, and what would come of it. Nothing is stored before the second is
-sent."""
+"""The two pages of an import: where the document is, and a preview of the result. No operation is stored before the
+preview is submitted."""
 
 import zlib
 from collections.abc import Callable
@@ -33,7 +33,7 @@ SALT = "gateway.connectors.openapi.drafts"
 
 
 class ImportPages:
-    """Of the admin that imported APIs are managed in."""
+    """The import pages, in the admin of imported APIs."""
 
     def __init__(self, admin: "ModelAdmin[ImportedApi]") -> None:
         self.admin = admin
@@ -49,12 +49,12 @@ class ImportPages:
 
     def document(self, request: HttpRequest) -> HttpResponse:
         self._check(request)
-        form = DocumentForm(request.POST or None, request.FILES or None, initial=_again(request))
+        form = DocumentForm(request.POST or None, request.FILES or None, initial=_initial_values(request))
         if request.method == "POST" and form.is_valid():
             try:
-                token = _kept(request, _draft(form))
+                token = _token_of(request, _draft(form))
             except CallError as error:
-                form.add_error(None, _told(error))
+                form.add_error(None, _text_of(error))
             else:
                 return HttpResponseRedirect(reverse("admin:openapi_preview", args=[token]))
         return self._page(request, "import", title="Import an API", form=form)
@@ -62,7 +62,7 @@ class ImportPages:
     @method_decorator(sensitive_post_parameters("secret"))
     def preview(self, request: HttpRequest, token: str) -> HttpResponse:
         self._check(request)
-        draft = _taken_up(request, token)
+        draft = _draft_behind(request, token)
         if draft is None:
             messages.warning(request, "That document is not kept any more. Read it again.")
             return HttpResponseRedirect(reverse("admin:openapi_import"))
@@ -112,10 +112,10 @@ class ImportPages:
         return render(request, f"admin/openapi/{name}.html", {**everywhere, **context})
 
 
-def _again(request: HttpRequest) -> dict[str, str]:
-    """What a form begins with where a document is imported again."""
-    asked = request.GET.get("api", "")
-    api = ImportedApi.objects.filter(pk=asked).select_related("upstream").first() if asked.isdecimal() else None
+def _initial_values(request: HttpRequest) -> dict[str, str]:
+    """The form's initial values when an API is imported again."""
+    api_id = request.GET.get("api", "")
+    api = ImportedApi.objects.filter(pk=api_id).select_related("upstream").first() if api_id.isdecimal() else None
     if api is None:
         return {}
     is_address = api.source.startswith(("http://", "https://"))
@@ -123,7 +123,7 @@ def _again(request: HttpRequest) -> dict[str, str]:
 
 
 def _draft(form: DocumentForm) -> ImportDraft:
-    """Raises CallError for what is no document of an API."""
+    """The draft of the form's document. Raises CallError if it is not an OpenAPI document."""
     file, url = form.cleaned_data["file"], form.cleaned_data["url"]
     data = file.read() if file else async_to_sync(fetched)(url)
     documents.parse(data)
@@ -135,12 +135,12 @@ def _draft(form: DocumentForm) -> ImportDraft:
     )
 
 
-def _kept(request: HttpRequest, draft: ImportDraft) -> str:
-    """What only who has read the document takes it up by."""
+def _token_of(request: HttpRequest, draft: ImportDraft) -> str:
+    """A token that only the user who uploaded the document can continue with."""
     return signing.dumps([draft.pk, request.user.pk], salt=SALT)
 
 
-def _taken_up(request: HttpRequest, token: str) -> ImportDraft | None:
+def _draft_behind(request: HttpRequest, token: str) -> ImportDraft | None:
     try:
         draft, user = signing.loads(token, salt=SALT, max_age=DRAFTS_LIVE)
     except signing.BadSignature:
@@ -162,7 +162,7 @@ def _choices(request: HttpRequest, plan: Plan) -> Choices:
 def _stored(
     plan: Plan, draft: ImportDraft, choices: Choices, form: CredentialsForm | None
 ) -> tuple[list[str], ImportedApi | None]:
-    """The sentences of what kept it from being stored; or it. A draft is taken up once."""
+    """Returns the sentences that say why it was not stored, or the stored API. A draft can be stored only once."""
     entered = form.credentials if form and form.credentials.are_entered else None
     try:
         with transaction.atomic():
@@ -171,8 +171,8 @@ def _stored(
     except ValidationError as error:
         return error.messages, None
     except CallError as error:
-        return [_told(error)], None
+        return [_text_of(error)], None
 
 
-def _told(error: CallError) -> str:
+def _text_of(error: CallError) -> str:
     return " ".join(filter(None, [error.message, error.suggestion]))

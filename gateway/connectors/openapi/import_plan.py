@@ -1,4 +1,4 @@
-"""Importing a document: what it would come to, looked at first, and then stored."""
+"""Importing a document in two steps: plan what would be stored, then store it."""
 
 import hashlib
 from collections import Counter
@@ -35,12 +35,12 @@ from gateway.upstreams.errors import AddressRefused
 from gateway.upstreams.models import UpstreamApi
 from gateway.upstreams.rules import address_problem
 
-AT_ONCE = 200  # rows
+AT_ONCE = 200  # rows per statement
 WRITTEN = ["name", "enabled", "is_gone", "tokens", "spec", "proposed", "learned", "listed"]
 
 
 class Status(StrEnum):
-    """How an operation of a document stands to what is stored."""
+    """An operation of a document, compared with what is stored."""
 
     NEW = "new"
     CHANGED = "changed"
@@ -50,8 +50,9 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Proposal:
-    """One operation as it would be stored. `name` is its own, without the API's; what ops have chosen stays.
-    `changes`: what is different from what is stored, in words. `operation` is None for one that is gone."""
+    """One operation as it would be stored. `name` is without the API's; names and switches that ops have set stay.
+    `changes`: the differences from the stored operation, in words. `operation` is None if the document no longer has
+    it. `stored`: the database id, if it is stored."""
 
     key: str
     name: str
@@ -65,7 +66,7 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Plan:
-    """A document, and what importing it under a name comes to."""
+    """What importing a document under a name would store."""
 
     name: str
     base_url: str
@@ -79,12 +80,12 @@ class Plan:
 
     @property
     def state(self) -> str:
-        """Of what is stored already: another one as soon as that was imported again."""
+        """Identifies what is stored already: it changes as soon as the API is imported again."""
         return _state(self.stored)
 
 
 def plan(data: bytes, *, name: str, source: str, base_url: str = "") -> Plan:
-    """What an import would store. Reads the database, and writes nothing. Raises DocumentError."""
+    """What an import would store. Reads the database, but does not write. Raises DocumentError."""
     document = reader.read(documents.parse(data))
     stored = ImportedApi.objects.filter(upstream__name=name).select_related("upstream").first()
     before = {row.key: row for row in stored.operations.all()} if stored else {}
@@ -147,7 +148,8 @@ def _problems(name: str, address: str, proposals: Sequence[Proposal], *, is_new:
 
 
 def default_address(servers: Sequence[Server], source: str) -> str:
-    """The first server's, with the defaults of its variables; a relative one beside the document."""
+    """The first usable server URL, with the defaults of its variables; a relative one is resolved against the
+    document's own URL. Empty if there is none."""
     for server in servers:
         url = server.url
         for name, variable in server.variables.items():
@@ -159,7 +161,7 @@ def default_address(servers: Sequence[Server], source: str) -> str:
 
 
 def cost(api: str, name: str, operation: DocumentedOperation) -> int:
-    """Claude's tokens of the tool's definition."""
+    """The size of the tool's definition in Claude's tokens."""
     drafted = Operation(
         name=tool_name(api, name),
         title=operation.title,
@@ -198,19 +200,19 @@ def store(
     names: Mapping[str, str] | None = None,
     credentials: Credentials | None = None,
 ) -> ImportedApi:
-    """Stores what was looked at. `chosen`: keys of the operations that are switched on; `names`: others than proposed;
-    `credentials`: what its connection sends from now on, None: what it did. Operations that have not changed are not
-    written. Raises InvalidArgument where there are problems, also where it was imported since it was looked at;
-    ValidationError for a connection that cannot be. Nothing is then stored."""
+    """Stores a plan. `chosen`: keys of the operations that are switched on. `names`: names other than the proposed
+    ones, by key. `credentials`: what the connection sends from now on; None leaves that unchanged. Unchanged operations
+    are not written. Raises InvalidArgument if the plan has problems or the API was imported again since, and
+    ValidationError for an invalid connection. In these cases nothing is stored."""
     named = {**{each.key: each.name for each in plan.proposals}, **(names or {})}
     if problem := next(iter((*plan.problems, *name_problems(plan, named))), None):
         raise InvalidArgument(problem, reason="import_problem", parameter="document")
-    # All that takes time is done before the database is held.
-    kept = {each.key: _kept(each.operation) for each in plan.proposals if each.operation}
+    # The slow work is done before the transaction takes its locks.
+    documented = {each.key: _document_values(each.operation) for each in plan.proposals if each.operation}
     try:
         with transaction.atomic():
-            return _stored(plan, chosen, named, credentials, kept)
-    except IntegrityError:  # its name, or one of its tools', was taken within this moment
+            return _stored(plan, chosen, named, credentials, documented)
+    except IntegrityError:  # a concurrent import has just taken its name, or one of its tools'
         raise _meanwhile() from None
 
 
@@ -219,7 +221,7 @@ def _stored(
     chosen: Collection[str],
     named: Mapping[str, str],
     credentials: Credentials | None,
-    kept: Mapping[str, Mapping[str, Any]],
+    documented: Mapping[str, Mapping[str, Any]],
 ) -> ImportedApi:
     now = ImportedApi.objects.select_for_update(of=("self",)).filter(upstream__name=plan.name).first()
     if _state(now) != plan.state:
@@ -238,7 +240,7 @@ def _stored(
     before = {row.key: row for row in api.operations.all()}
     stale = {key: _written(row) for key, row in before.items()}
     rows = [
-        _row(before.get(each.key) or ImportedOperation(api=api, key=each.key), each, kept.get(each.key))
+        _row(before.get(each.key) or ImportedOperation(api=api, key=each.key), each, documented.get(each.key))
         for each in plan.proposals
     ]
     for row in (each for each in rows if not each.is_gone):
@@ -252,7 +254,7 @@ def _meanwhile() -> InvalidArgument:
 
 
 def name_problems(plan: Plan, named: Mapping[str, str]) -> list[str]:
-    """What keeps operations from being called as in `named`, by their keys: the first ten sentences."""
+    """Why operations cannot have the names in `named` (by key): the first ten sentences."""
     found = [f"{name!r} is the name of two operations." for name, times in Counter(named.values()).items() if times > 1]
     for name in {named[each.key]: None for each in plan.proposals if each.operation}:
         try:
@@ -264,7 +266,7 @@ def name_problems(plan: Plan, named: Mapping[str, str]) -> list[str]:
 
 
 def _connected(plan: Plan, credentials: Credentials | None) -> UpstreamApi:
-    """The connection that the API's calls take, as it is from now on."""
+    """The connection of the API's calls, updated and saved."""
     upstream = UpstreamApi.objects.filter(name=plan.name).first() or UpstreamApi(name=plan.name)
     if upstream.pk is not None and upstream.base_url == plan.base_url and credentials is None:
         return upstream
@@ -277,11 +279,11 @@ def _connected(plan: Plan, credentials: Credentials | None) -> UpstreamApi:
 
 
 def _write(rows: Sequence[ImportedOperation], stale: Mapping[str, tuple[Any, ...]]) -> None:
-    """Those that are new, and those that are not as in `stale`, by their keys. In bulk: each row saved by itself would
-    tell every process of a new configuration."""
+    """Writes the new rows, and those that differ from `stale` (the values before, by key). In bulk, since each single
+    save would announce a new configuration to every process."""
     new = [row for row in rows if row.pk is None]
     changed = [row for row in rows if row.pk is not None and _written(row) != stale[row.key]]
-    # Names may change places: each is free before another takes it.
+    # Operations may swap names, so all changed names are freed first.
     moved = [row.pk for row in changed if row.name != stale[row.key][0]]
     ImportedOperation.objects.filter(pk__in=moved).update(name=Concat(Value("."), Cast("pk", CharField())))
     for row in changed:
@@ -294,17 +296,17 @@ def _written(row: ImportedOperation) -> tuple[Any, ...]:
     return tuple(getattr(row, name) for name in WRITTEN)
 
 
-def _row(row: ImportedOperation, proposal: Proposal, kept: Mapping[str, Any] | None) -> ImportedOperation:
-    """As the document has it. One that is gone keeps its name and its switch: it may be there again."""
-    row.is_gone = kept is None
-    if kept is not None:
-        if row.listed and row.spec != kept["spec"]:  # it may answer otherwise now
+def _row(row: ImportedOperation, proposal: Proposal, documented: Mapping[str, Any] | None) -> ImportedOperation:
+    """The row as the document has it. An operation that is gone keeps its name and its switch, in case it returns."""
+    row.is_gone = documented is None
+    if documented is not None:
+        if row.listed and row.spec != documented["spec"]:  # its responses may differ now
             row.listed, row.learned = {}, {}
-        row.tokens, row.spec, row.proposed = proposal.tokens, kept["spec"], kept["proposed"]
+        row.tokens, row.spec, row.proposed = proposal.tokens, documented["spec"], documented["proposed"]
     return row
 
 
-def _kept(operation: DocumentedOperation) -> Mapping[str, Any]:
+def _document_values(operation: DocumentedOperation) -> Mapping[str, Any]:
     return {"spec": stored_form(operation), "proposed": _proposed(operation)}
 
 

@@ -1,5 +1,5 @@
-"""What one schema by itself says of a value: its types, its choices, its limits. Read as it was meant, where it is not
-quite JSON Schema."""
+"""What a single schema says about a value: its types, choices and limits. Schemas that are not quite JSON Schema are
+read as they were meant."""
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -9,7 +9,7 @@ import jsonschema_rs
 
 LONGEST_CHOICE = 100  # characters
 LONGEST_PATTERN = 200
-EXACT = 2**53  # from here on, numbers are those of a format, not of a thing
+EXACT = 2**53  # limits from here on come from a number format, not from the value's meaning
 
 _TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
 _OTHER_TYPES = {
@@ -28,7 +28,7 @@ VARIANTS = ("oneOf", "anyOf")
 
 
 def kinds(schema: Mapping[str, Any]) -> list[str]:
-    """Its types, guessed where it names none; empty where it may be anything."""
+    """Its types, guessed if it names none; empty if any type is allowed."""
     named = [each.lower() for each in _each(schema.get("type")) if isinstance(each, str)]
     known = list(dict.fromkeys(_OTHER_TYPES.get(each, each) for each in named))
     found = [each for each in known if each in _TYPES] or _guessed(schema)
@@ -46,13 +46,13 @@ def _guessed(schema: Mapping[str, Any]) -> list[str]:
 
 
 def type_of(found: Iterable[str]) -> dict[str, Any]:
-    """As a schema says it, null last; nothing where it may be anything."""
+    """The types as a schema's `type`, null last; empty if any type is allowed."""
     ordered = sorted(dict.fromkeys(found), key=lambda kind: kind == "null")
     return {"type": ordered[0] if len(ordered) == 1 else ordered} if ordered else {}
 
 
 def choices(schema: Mapping[str, Any]) -> list[Any]:
-    """The values that it may have, if they are counted, and are no objects or long texts."""
+    """The values of its `const` or `enum`; empty if there are none, or if one is an object, a list or a long text."""
     if "const" in schema:
         return [schema["const"]] if _is_choice(schema["const"]) and schema["const"] is not None else []
     values = as_list(schema.get("enum"))
@@ -68,39 +68,40 @@ def variants(schema: Mapping[str, Any]) -> list[Any]:
 
 
 def limits(schema: Mapping[str, Any], found: Iterable[str]) -> dict[str, Any]:
-    """What values of these types it excludes."""
-    told: dict[str, Any] = {}
+    """Its limits on values of these types."""
+    entries: dict[str, Any] = {}
     for kind in found:
         lengths = {key: schema.get(key) for key in _LENGTHS.get(kind, ())}
-        told |= {key: value for key, value in lengths.items() if isinstance(value, int) and 0 < value < EXACT}
+        entries |= {key: value for key, value in lengths.items() if isinstance(value, int) and 0 < value < EXACT}
         if kind in {"integer", "number"}:
-            told |= _range(schema)
+            entries |= _range(schema)
         if kind == "string":
-            told |= _string_limits(schema)
-    return told
+            entries |= _string_limits(schema)
+    return entries
 
 
 def _range(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """OpenAPI 3.0 says with a boolean that a limit is excluded. What 64 bits can hold is no limit worth telling."""
-    told = {key: value for key in _RANGES if is_number(value := schema.get(key)) and abs(value) < EXACT}
+    """Numeric limits. OpenAPI 3.0 marks an exclusive limit with a boolean. Limits as large as those of 64 bits are left
+    out, since they say nothing about the value."""
+    entries = {key: value for key in _RANGES if is_number(value := schema.get(key)) and abs(value) < EXACT}
     for excluded, included in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-        if schema.get(excluded) is True and included in told:
-            told[excluded] = told.pop(included)
+        if schema.get(excluded) is True and included in entries:
+            entries[excluded] = entries.pop(included)
     step = schema.get("multipleOf")
-    return {**told, "multipleOf": step} if is_number(step) and step > 0 and step != 1 else told
+    return {**entries, "multipleOf": step} if is_number(step) and step > 0 and step != 1 else entries
 
 
 def _string_limits(schema: Mapping[str, Any]) -> dict[str, Any]:
     form, pattern = schema.get("format"), schema.get("pattern")
-    told = {"format": form} if form in ("date", "date-time") else {}
+    entries = {"format": form} if form in ("date", "date-time") else {}
     if isinstance(pattern, str) and 0 < len(pattern) <= LONGEST_PATTERN and _is_linear(pattern):
-        told["pattern"] = pattern
-    return told
+        entries["pattern"] = pattern
+    return entries
 
 
 @lru_cache(maxsize=4096)
 def _is_linear(pattern: str) -> bool:
-    """Whether it is a pattern of an engine that never backtracks: no text can then make it slow."""
+    """Whether an engine that never backtracks accepts the pattern: no text can then make it slow."""
     try:
         jsonschema_rs.validator_for({"pattern": pattern}, pattern_options=jsonschema_rs.RegexOptions())
     except ValueError:

@@ -1,4 +1,4 @@
-"""XML as data: what an API answers is read, what a document type could declare is refused."""
+"""XML as data. A document type is rejected, since it can declare entities and files to fetch."""
 
 from typing import Any
 from xml.parsers import expat
@@ -8,17 +8,17 @@ TEXT = "#text"
 
 
 class NotXml(ValueError):
-    """It is none, or it declares what this does not read."""
+    """Not XML, or XML with a declaration that is not read here."""
 
 
 def loads(data: bytes) -> dict[str, Any]:
-    """{"order": {"@id": "7", "line": [{…}, {…}], "note": "text"}}: attributes with @, the text beside attributes or
-    elements as #text, elements of one name as a list if there are several. Raises NotXml."""
+    """Returns {"order": {"@id": "7", "line": [{…}, {…}], "note": "text"}}: attributes with @, the text beside
+    attributes or elements as #text, repeated elements as a list. Raises NotXml."""
     reader = _Reader()
     parser = expat.ParserCreate(namespace_separator=None)
     parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
     parser.CharacterDataHandler = reader.characters
-    parser.StartDoctypeDeclHandler = _refuse  # entities, and files to fetch, are declared in one
+    parser.StartDoctypeDeclHandler = _reject  # it can declare entities, and files to fetch
     parser.buffer_text = True
     try:
         parser.Parse(data, True)
@@ -27,7 +27,7 @@ def loads(data: bytes) -> dict[str, Any]:
     return reader.root
 
 
-def _refuse(*declared: Any) -> None:
+def _reject(*declared: Any) -> None:
     raise NotXml("it has a document type")
 
 
@@ -58,4 +58,4 @@ class _Reader:
 
 
 class _Repeated(list[Any]):
-    """Elements of one name. An element's own value is never a list."""
+    """Elements with the same name. The value of a single element is never a list."""

@@ -1,4 +1,4 @@
-"""Imported APIs: what their documents say, and what ops have made of it."""
+"""Imported APIs: what their documents say, and what ops have changed."""
 
 import re
 from datetime import timedelta
@@ -22,7 +22,7 @@ NAME = RegexValidator(r"^[a-zA-Z0-9][a-zA-Z0-9_-]*\Z", "Expected letters, digits
 
 
 class ImportedApi(models.Model):
-    """A document as it was imported last, and the connection that its operations are called by."""
+    """The document as it was last imported, and the connection that its operations are called through."""
 
     upstream = models.OneToOneField(UpstreamApi, models.CASCADE, related_name="imported", editable=False)
     title = models.CharField(max_length=200, editable=False)
@@ -41,14 +41,14 @@ class ImportedApi(models.Model):
 
 
 class ImportedOperation(models.Model):
-    """One operation of an imported API. What ops have set stays when its document is imported again."""
+    """One operation of an imported API. Settings of ops stay when the document is imported again."""
 
     api = models.ForeignKey(ImportedApi, models.CASCADE, related_name="operations", editable=False)
     key = models.CharField(max_length=500, editable=False)
     spec = models.JSONField(editable=False)
-    proposed = models.JSONField(default=dict, editable=False)  # the shape of its rows or record, by its schema
-    learned = models.JSONField(default=dict, editable=False)  # the same, by its first answers
-    listed = models.JSONField(default=dict, editable=False)  # that its answers are lists, where only they tell
+    proposed = models.JSONField(default=dict, editable=False)  # the shape of its rows or record, from its schema
+    learned = models.JSONField(default=dict, editable=False)  # the same, from its first responses
+    listed = models.JSONField(default=dict, editable=False)  # set if only its responses show that it is a list
     is_gone = models.BooleanField(default=False, editable=False)
     tokens = models.PositiveIntegerField(default=0, editable=False)
 
@@ -100,10 +100,10 @@ class ImportedOperation(models.Model):
 
     @property
     def documented(self) -> DocumentedOperation:
-        """As its document has it, and as its answers are where that does not say."""
-        said = DocumentedOperation.from_document(self.spec)
-        is_learned = said.tells_no_kind and self.listed
-        return as_list(said, Listed.from_document(self.listed)) if is_learned else said
+        """The operation as its document describes it; a list, if the document is silent and its responses are lists."""
+        operation = DocumentedOperation.from_document(self.spec)
+        is_learned = operation.tells_no_kind and self.listed
+        return as_list(operation, Listed.from_document(self.listed)) if is_learned else operation
 
     def clean(self) -> None:
         found: dict[str, str] = {}
@@ -132,7 +132,7 @@ def _is_paging(document: Any) -> bool:
 
 
 class ImportDraft(models.Model):
-    """A document that was read and is looked at before anything of it is stored."""
+    """A document that was read, and waits in a preview before any of its operations is stored."""
 
     name = models.CharField(max_length=32)
     base_url = models.CharField(max_length=500, blank=True)
@@ -145,5 +145,5 @@ class ImportDraft(models.Model):
 
     @classmethod
     def purge(cls) -> int:
-        """Removes drafts that nobody took up; returns how many."""
+        """Deletes drafts that have expired; returns how many."""
         return cls.objects.filter(made_at__lt=timezone.now() - DRAFTS_LIVE).delete()[0]

@@ -3,11 +3,11 @@
 import hashlib
 from collections.abc import Container
 
-LONGEST = 64  # characters that clients take
+LONGEST = 64  # characters that clients accept
 
 
 def tool_name(api: str, operation: str) -> str:
-    """ "acme_list_customers": the API's name before the operation's. Of one that is too long, the end is a digest."""
+    """ "acme_list_customers": the API's name, then the operation's. A name that is too long ends with a digest."""
     name = f"{api}_{operation}"
     if len(name) <= LONGEST:
         return name
@@ -15,7 +15,7 @@ def tool_name(api: str, operation: str) -> str:
 
 
 def free(name: str, taken: Container[str]) -> str:
-    """The name, or with a number that sets it apart."""
+    """The name, with a number appended if it is taken."""
     if name not in taken:
         return name
     return next(each for number in range(2, 100_000) if (each := f"{name[:50]}_{number}") not in taken)

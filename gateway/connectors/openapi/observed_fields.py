@@ -1,5 +1,6 @@
-"""What an operation's first answers say of its fields: which there are, and how long. It then proposes what a row and a
-preview show, better than a schema alone. Learning never costs an answer: what fails is logged, and tried again."""
+"""Learns from an operation's first responses which fields it has and how long they are. What rows and previews show is
+then proposed from them, which is better than a schema alone. Learning never costs a response: a failure is logged, and
+learning starts again."""
 
 import logging
 import threading
@@ -23,15 +24,15 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 ENOUGH = 20  # records
-MOST_BYTES = 200_000  # of records that are looked at
+MOST_BYTES = 200_000  # of records that are examined
 
 _seen: dict[int, list[Mapping[str, Any]]] = {}
 _lock = threading.Lock()
 
 
 async def noted(operation: int, records: Sequence[Mapping[str, Any]]) -> None:
-    """Takes the records of an answer into account; once they are enough, their shape is kept with the operation, and
-    nothing is learned of it any more."""
+    """Collects the records of a response. Once there are enough, their shape is stored with the operation, which is
+    then no longer learned from."""
     with _lock:
         known = _seen.setdefault(operation, [])
         known += records[: ENOUGH - len(known)]
@@ -42,47 +43,48 @@ async def noted(operation: int, records: Sequence[Mapping[str, Any]]) -> None:
 
 
 async def noted_list(operation: int, listed: Listed) -> None:
-    """Keeps with the operation that its answers are lists, which its document does not say."""
+    """Stores with the operation that its responses are lists, which its document does not say."""
     with _lock:
-        _seen.pop(operation, None)  # they were taken for records
-    await _guarded(_keep_list, operation, listed)
+        _seen.pop(operation, None)  # they were collected as records of their own
+    await _guarded(_store_list, operation, listed)
 
 
 async def _guarded(learner: Callable[[int, T], None], operation: int, found: T) -> None:
-    """The answer is there, and what it answers may have been done: it leaves, whatever becomes of this."""
+    """Learns, but logs any failure. The response must reach the caller in any case, since the call may have had an
+    effect."""
     try:
         await run_sync(learner, operation, found)
     except Exception as error:
-        # Its message may hold values of the answer.
+        # The error's message is left out: it may hold values of the response.
         logger.warning("answer not learned from", extra={"operation": operation, "error": type(error).__name__})
 
 
-def _keep_list(operation: int, listed: Listed) -> None:
+def _store_list(operation: int, listed: Listed) -> None:
     unknown = ImportedOperation.objects.filter(pk=operation, listed={})
     _write(unknown, listed=storable(listed.document()), learned={})
 
 
 def learn(operation: int, records: Sequence[Mapping[str, Any]]) -> None:
-    """Keeps the shape of these records, unless there is one. Blocks."""
+    """Stores the shape of these records, unless one is stored already. Blocks."""
     shape = document_of(proposed(_few(records)))
     _write(ImportedOperation.objects.filter(pk=operation, learned={}), learned=shape)
 
 
 def _write(unknown: QuerySet[ImportedOperation], **values: Any) -> None:
-    with transaction.atomic():  # where it fails, a transaction of the caller's goes on
+    with transaction.atomic():  # a savepoint, so that a failure does not break the caller's transaction
         if unknown.update(**values):
             bump_on_commit()
 
 
 def forget(operations: QuerySet[ImportedOperation]) -> int:
-    """Lets them learn anew from their next answers; how many they are. Blocks."""
+    """Lets the operations learn again from their next responses; returns how many they are. Blocks."""
     count = operations.update(learned={}, listed={}, changed_at=timezone.now())
     bump_on_commit()
     return count
 
 
 def _few(records: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """The first of them, of a size that can be looked at in a moment."""
+    """The first of the records, few enough to be examined quickly, but at least one."""
     size = 0
     chosen: list[Mapping[str, Any]] = []
     for record in records:

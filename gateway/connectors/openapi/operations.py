@@ -18,12 +18,13 @@ from gateway.upstreams.connected import retain, upstream_of
 from gateway.upstreams.connections import Connection
 from gateway.upstreams.models import UpstreamApi
 
-READ_AT_ONCE = 200  # rows
+READ_AT_ONCE = 200  # rows per query
 
 
 @dataclass(frozen=True, slots=True)
 class _Stamp:
-    """What an operation is made from: the same row, connection and name of what opens its rows make the same object."""
+    """What an operation is made from. While the row, the connection and the name of the tool that opens its rows stay
+    the same, the same object is used again."""
 
     changed_at: Any
     learned: bool
@@ -34,7 +35,7 @@ class _Stamp:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """`opening`: the key of the operation that opens its rows."""
+    """`opening`: the key of the operation that fetches one of its rows."""
 
     stamp: _Stamp
     opening: str | None
@@ -45,7 +46,7 @@ _made: dict[int, _Made] = {}
 
 
 def operations() -> Sequence[Operation]:
-    """Those that are switched on, of APIs that are. Blocks."""
+    """The operations that are switched on, of APIs that are switched on. Blocks."""
     return _live.fresh()
 
 
@@ -79,7 +80,7 @@ def _make(row: ImportedOperation, connection: Connection, tools: Mapping[tuple[i
 
 
 def operation_of(row: ImportedOperation, connection: Connection, opened_by: str | None) -> Operation:
-    """`opened_by`: the tool that opens its rows."""
+    """`opened_by`: the tool that fetches one of its rows."""
     spec = row.documented
     name = tool_name(connection.name, row.name)
     opening = spec.opened_by if opened_by else None
@@ -108,7 +109,7 @@ def operation_of(row: ImportedOperation, connection: Connection, opened_by: str 
         tags=(connection.name, *spec.tags),
         settings={} if connection.keep_seconds is None else {"cache_seconds": connection.keep_seconds},
         shape=shape,
-        field_names=tuple(row_fields or row.proposed.get("row", ())),  # not as learned: a tool list stays as it is
+        field_names=tuple(row_fields or row.proposed.get("row", ())),  # not as learned: a tool list must not change
         version=as_fresh_as_its_answer if spec.is_safe else None,
         destructive=spec.method == "DELETE" if spec.kind is Kind.ACTION else None,
         idempotent=spec.method in ("PUT", "DELETE") if spec.kind is Kind.ACTION else None,
@@ -121,7 +122,7 @@ def operation_of(row: ImportedOperation, connection: Connection, opened_by: str 
 
 
 def _with_key(row: ImportedOperation, opening: Opening | None) -> Mapping[str, Any]:
-    """Its shape; what a row is opened by is among its fields, where these are known."""
+    """The shape of the operation. If its fields are known, they include the one that a row is fetched by."""
     shape: Mapping[str, Any] = row.learned or row.proposed
     fields = shape.get("row", [])
     is_missing = opening is not None and fields and opening.field not in fields

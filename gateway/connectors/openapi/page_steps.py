@@ -1,4 +1,4 @@
-"""From one page of an upstream's list to the next, by what it answered. Pure: who calls sends the requests."""
+"""Finds the next page of an upstream's list from the response before it. Pure: the caller sends the requests."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -21,8 +21,9 @@ Query = Mapping[str, str | int]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How a page is asked for: with these additions to the query, or, if `url` is there, at it and with nothing else.
-    `url` may be relative to that of the page before. `rows` came before it; `seen` are the steps and pages before."""
+    """How a page is requested: with `query` added to the request, or, if `url` is set, at this URL with nothing added.
+    `url` may be relative to the request's. `rows`: how many came before this page. `seen`: digests of the steps and
+    pages before it."""
 
     query: Query
     url: str = ""
@@ -33,29 +34,29 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """There are no more pages. `looped`: upstream would go on, but only to where the walk has been."""
+    """There are no more pages. `looped`: upstream names a next page, but one that was already seen."""
 
     looped: bool = False
 
 
 def first(paging: Paging, size: int | None = None) -> Step:
-    """The first page, of `size` rows as far as upstream lets one ask for so many."""
-    asked = min(size, paging.size_maximum or size) if size is not None and paging.size else None
-    query: dict[str, str | int] = {paging.size: asked} if asked is not None else {}
+    """The first page, of `size` rows or as many as upstream allows."""
+    requested = min(size, paging.size_maximum or size) if size is not None and paging.size else None
+    query: dict[str, str | int] = {paging.size: requested} if requested is not None else {}
     if paging.style is PagingStyle.PAGE:
         query[paging.position] = paging.start
-    return Step(query, size=asked if asked is not None else paging.size_default)
+    return Step(query, size=requested if requested is not None else paging.size_default)
 
 
 def following(
     paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]], so_far: Step
 ) -> Step | Done:
-    """The page after the one that `so_far` asked for and that was answered with `rows`, out of `body`."""
+    """The page after the one requested by `so_far`, which was answered with `body`, and `rows` in it."""
     query, url = _next(paging, answer, body, rows, so_far)
     if query is None and not url:
         return Done()
-    kept = {name: value for name, value in so_far.query.items() if name == paging.size}
-    whole = {} if url else {**kept, **(query or {})}
+    size_query = {name: value for name, value in so_far.query.items() if name == paging.size}
+    whole = {} if url else {**size_query, **(query or {})}
     step, page = _digest([sorted(whole.items()), url]), _digest(rows)
     if step in so_far.seen or (rows and page in so_far.seen):
         return Done(looped=True)
@@ -98,18 +99,19 @@ def _after_cursor(paging: Paging, body: Any) -> _Next:
 
 
 def _has_more(paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]], so_far: Step) -> bool:
-    """What upstream says itself; else by its total; else a page that is not full is the last."""
+    """Whether rows follow: by upstream's own flag or link, or else by its total. Without these, a page that is not full
+    is the last."""
     if paging.has_more and isinstance(said := at(body, paging.has_more), bool):
         return said
     if paging.next and has(body, paging.next):
         return bool(at(body, paging.next))
     total = _total(paging, answer, body)
-    # What some call the total is the number of rows on the page.
+    # Some upstreams give the number of rows on the page as their total.
     if total is not None and total != len(rows):
         return so_far.rows + len(rows) < total
     if so_far.size is None or len(rows) >= so_far.size:
         return True
-    # It may give fewer than it was asked for without having told so; the next page then shows it.
+    # Upstream may have an undocumented maximum below the requested size. The next page then shows whether it has.
     is_trusted = paging.size_maximum is not None or so_far.size == paging.size_default
     return so_far.rows == 0 and not is_trusted
 
@@ -117,17 +119,17 @@ def _has_more(paging: Paging, answer: Response, body: Any, rows: Sequence[Mappin
 def total(
     paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]], following: Step | Done
 ) -> int | None:
-    """All rows there are, as far as upstream says so."""
+    """The number of all rows, if upstream states it."""
     said = _total(paging, answer, body)
     return None if said == len(rows) and isinstance(following, Step) else said
 
 
 def is_certain(paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether upstream itself says that rows follow; else that is taken from a page that is full."""
+    """Whether upstream itself says if rows follow. Otherwise this is inferred from whether the page is full."""
     if paging.style in (PagingStyle.LINK, PagingStyle.NEXT_URL, PagingStyle.CURSOR):
         return True
-    told = (paging.has_more and isinstance(at(body, paging.has_more), bool)) or (paging.next and has(body, paging.next))
-    return bool(told) or _total(paging, answer, body) not in (None, len(rows))
+    said = (paging.has_more and isinstance(at(body, paging.has_more), bool)) or (paging.next and has(body, paging.next))
+    return bool(said) or _total(paging, answer, body) not in (None, len(rows))
 
 
 def _total(paging: Paging, answer: Response, body: Any) -> int | None:

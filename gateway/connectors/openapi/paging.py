@@ -1,4 +1,4 @@
-"""How an upstream's lists are paged, as far as its document tells."""
+"""How an upstream pages its lists, as recognised from its document."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,8 +11,8 @@ from gateway.connectors.openapi.responses import Answer
 
 
 class PagingStyle(StrEnum):
-    """Where the next page is: so many rows or pages on; where the answer's cursor says, or its last row; or at the URL
-    that its body or its Link header gives."""
+    """How the next page is found: by the number of rows or of pages so far; by a cursor in the response, or by the id
+    of its last row; or at the URL in its body or in its Link header."""
 
     OFFSET = "offset"
     PAGE = "page"
@@ -24,9 +24,9 @@ class PagingStyle(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """`size` and `position` are the upstream's parameters; `start` is its first page's number. `next`, `has_more` and
-    `total` are dotted paths in the answer, and `total` may be "header:x-total-count". What is not known is empty. Where
-    pages are counted, `next` only tells whether there are more."""
+    """`size` and `position` are names of upstream's parameters; `start` is the number of the first page. `next`,
+    `has_more` and `total` are dotted paths in the response; `total` may also be "header:x-total-count". What is not
+    known is empty. With the styles OFFSET and PAGE, `next` only shows whether there are more pages."""
 
     style: PagingStyle
     size: str = ""
@@ -39,17 +39,17 @@ class Paging:
     total: str = ""
 
     def document(self) -> dict[str, Any]:
-        """As JSON's own types; `from_document` reads it back."""
+        """As JSON types; `from_document` reads it back."""
         return {name: value for name, value in asdict(self).items() if value not in ("", None)}
 
     @classmethod
-    def from_document(cls, kept: Mapping[str, Any]) -> "Paging":
-        """Raises TypeError or ValueError for what `document` cannot have made."""
-        return cls(**{**kept, "style": PagingStyle(kept["style"])})
+    def from_document(cls, stored: Mapping[str, Any]) -> "Paging":
+        """Raises TypeError or ValueError for anything that `document` cannot have returned."""
+        return cls(**{**stored, "style": PagingStyle(stored["style"])})
 
     @property
     def parameters(self) -> frozenset[str]:
-        """Those of upstream that no caller sets any more."""
+        """Upstream's parameters that Sluice sets, so that callers no longer can."""
         backwards = conventions.BACKWARDS.get(self.position)
         return frozenset(filter(None, (self.size, self.position, backwards)))
 
@@ -72,18 +72,18 @@ _A_DATE = re.compile(r"date|time|iso.?8601", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class QueryParameter:
-    """As paging is recognised by it: `schema` is whole, with its description."""
+    """A query parameter that paging may use. `schema` is whole, with its description."""
 
     name: str
     schema: Mapping[str, Any]
 
 
 def recognised(parameters: Sequence[QueryParameter], answer: Answer, rows: str) -> Paging | None:
-    """How the list that these parameters and this answer belong to is paged; None where that cannot be told."""
+    """How the list with these parameters and this response is paged; None if that cannot be recognised."""
     by_name = {each.name.lower(): each for each in parameters if not _is_date(each.schema)}
-    told = dict(_told(answer))
+    fields = dict(_response_fields(answer))
     size = _first(by_name, conventions.SIZES)
-    found = _by_position(by_name, told, answer, rows, size)
+    found = _by_position(by_name, fields, answer, rows, size)
     if found is None:
         return None
     style, position, following = found
@@ -94,10 +94,10 @@ def recognised(parameters: Sequence[QueryParameter], answer: Answer, rows: str) 
         size_default=_whole(schema.get("default")),
         size_maximum=_maximum(schema),
         position=position.name if position else "",
-        start=_start(position.schema, told) if position and style is PagingStyle.PAGE else 0,
+        start=_start(position.schema, fields) if position and style is PagingStyle.PAGE else 0,
         next=following,
-        has_more=_path(told, conventions.HAS_MORE),
-        total=_total(told, answer),
+        has_more=_path(fields, conventions.HAS_MORE),
+        total=_total(fields, answer),
     )
 
 
@@ -106,13 +106,13 @@ _Found = tuple[PagingStyle, QueryParameter | None, str]
 
 def _by_position(
     by_name: Mapping[str, QueryParameter],
-    told: Mapping[str, str],
+    fields: Mapping[str, str],
     answer: Answer,
     rows: str,
     size: QueryParameter | None,
 ) -> _Found | None:
     rest = {name: each for name, each in by_name.items() if each is not size}
-    next_url, next_cursor = _path(told, conventions.NEXT_URLS), _path(told, conventions.NEXT_CURSORS)
+    next_url, next_cursor = _path(fields, conventions.NEXT_URLS), _path(fields, conventions.NEXT_CURSORS)
     next_cursor = "" if "link" in next_cursor.lower() else next_cursor
     page, offset, cursor, last_id = (
         _first(rest, names)
@@ -138,7 +138,7 @@ def _by_position(
 
 
 def _is_opaque(parameter: QueryParameter) -> bool:
-    """Whether it may be a token: some have texts for numbers."""
+    """Whether it may be a token. Some documents declare page numbers as strings, so the name counts as well."""
     is_text = "string" in str(parameter.schema.get("type"))
     return is_text and not re.search(r"num|no$|index|-n$", parameter.name, re.IGNORECASE)
 
@@ -151,8 +151,9 @@ def _first(by_name: Mapping[str, QueryParameter], names: Sequence[str]) -> Query
     return next((by_name[name] for name in names if name in by_name), None)
 
 
-def _told(answer: Answer) -> Iterator[tuple[str, str]]:
-    """The paths of what stands beside the rows, by themselves without case and underscores, the nearest first."""
+def _response_fields(answer: Answer) -> Iterator[tuple[str, str]]:
+    """(folded path, path) of the response's fields, the outermost first. Folded: in lower case, without underscores and
+    hyphens."""
     waiting = [("", answer.properties(), 0)]
     while waiting:
         above, properties, level = waiting.pop(0)
@@ -167,29 +168,30 @@ def _folded(path: str) -> str:
     return path.lower().replace("_", "").replace("-", "")
 
 
-def _path(told: Mapping[str, str], wanted: Sequence[str]) -> str:
-    """The first of these names among the told paths, whole or as their last steps."""
+def _path(fields: Mapping[str, str], wanted: Sequence[str]) -> str:
+    """The path of the first of these names that occurs, as a whole path or at the end of one."""
     for name in wanted:
-        if name in told:
-            return told[name]
-        ending = next((path for folded, path in told.items() if folded.endswith(f".{name}")), None)
+        if name in fields:
+            return fields[name]
+        ending = next((path for folded, path in fields.items() if folded.endswith(f".{name}")), None)
         if ending is not None:
             return ending
     return ""
 
 
-def _total(told: Mapping[str, str], answer: Answer) -> str:
+def _total(fields: Mapping[str, str], answer: Answer) -> str:
     header = next((name for name in conventions.TOTAL_HEADERS if name in answer.headers), None)
-    return _path(told, conventions.TOTALS) or (f"header:{header}" if header else "")
+    return _path(fields, conventions.TOTALS) or (f"header:{header}" if header else "")
 
 
-def _start(schema: Mapping[str, Any], told: Mapping[str, str]) -> int:
-    """Most count pages from 1; Spring's (with totalElements and number in the answer) from 0."""
+def _start(schema: Mapping[str, Any], fields: Mapping[str, str]) -> int:
+    """The number of the first page. Most APIs count from 1; Spring's (with totalElements and number in the response)
+    from 0."""
     for said in (schema.get("default"), schema.get("minimum")):
         if said in (0, 1) and not isinstance(said, bool):
             return int(said)
     from_zero = _FROM_ZERO.search(str(schema.get("description") or ""))
-    return 0 if from_zero or any(name.endswith("totalelements") for name in told) else 1
+    return 0 if from_zero or any(name.endswith("totalelements") for name in fields) else 1
 
 
 def _maximum(schema: Mapping[str, Any]) -> int | None:
@@ -205,7 +207,7 @@ def _whole(value: Any) -> int | None:
 
 
 def _is_date(schema: Mapping[str, Any]) -> bool:
-    """`after` and `from` are moments as often as positions."""
+    """Whether it is a point in time: `after` and `from` name times as often as positions."""
     if schema.get("format") in ("date", "date-time"):
         return True
     described = str(schema.get("description") or "")

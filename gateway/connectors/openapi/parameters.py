@@ -15,21 +15,21 @@ STYLES: Mapping[str, tuple[str, ...]] = {
     "header": ("simple",),
     "cookie": ("form",),
 }
-# Of the connection, of Sluice itself, or of who calls: no caller sets them.
-_OF_OTHERS = (
+# Headers of the connection, of Sluice itself, or of authentication: callers cannot set them.
+_PROTECTED = (
     "accept accept-charset accept-encoding authorization connection content-encoding content-length content-type "
     "cookie expect forwarded host keep-alive origin referer set-cookie te trailer transfer-encoding upgrade user-agent "
     "via x-real-ip"
 )
-_NEVER = frozenset(_OF_OTHERS.split())
-_NEVER_BEGINNINGS = ("proxy-", "x-forwarded-", "sec-")
-_UNTOLD = frozenset({"accept", "authorization", "content-type", "user-agent"})  # others set them: no loss
+_PROTECTED_HEADERS = frozenset(_PROTECTED.split())
+_PROTECTED_PREFIXES = ("proxy-", "x-forwarded-", "sec-")
+_SILENT = frozenset({"accept", "authorization", "content-type", "user-agent"})  # Sluice sets these itself
 TEMPLATE = re.compile(r"\{([^{}]+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """`schema` as the document has it, with the parameter's own description."""
+    """`schema` is as documented, with the parameter's own description."""
 
     place: Place
     schema: Mapping[str, Any]
@@ -43,8 +43,9 @@ class Parameter:
 def read(
     references: References, path: str, given: Iterable[Any], credentials: Iterable[tuple[str, str]]
 ) -> tuple[list[Parameter], list[str]]:
-    """Those of the path item and then of the operation (a later one stands for an earlier of the same place and name),
-    and warnings. `credentials`: places (location, name) where who calls is said, which is no argument's matter."""
+    """The parameters, and warnings. `given` are those of the path item, then those of the operation: a later one
+    replaces an earlier one with the same place and name. `credentials`: the places (location, name) of credentials,
+    which are no arguments."""
     warnings: list[str] = []
     known = {(location, name.lower()) for location, name in credentials}
     found: dict[tuple[str, str], Parameter] = {}
@@ -53,8 +54,8 @@ def read(
         location, name = str(node.get("in")), str(node.get("name") or "")
         if not name or location not in STYLES:
             warnings.append(f"left out a parameter that is no parameter: {_shown(node)}")
-        elif location == "header" and _is_never(name):
-            warnings += [] if name.lower() in _UNTOLD else [f"left out the header {name[:60]}, which no caller sets"]
+        elif location == "header" and _is_protected(name):
+            warnings += [] if name.lower() in _SILENT else [f"left out the header {name[:60]}, which no caller sets"]
         elif (location, name.lower()) not in known:
             found[location, name] = _read(references, node, location, name)
     return _of_path(path, found, warnings), warnings
@@ -80,7 +81,7 @@ def _read(references: References, node: Mapping[str, Any], location: str, name: 
 
 
 def _as_in_swagger(node: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Some documents have the type beside the name, as Swagger 2 had."""
+    """Some documents have the type beside the name, as in Swagger 2."""
     kept = {
         key: node[key] for key in ("type", "enum", "items", "format", "default", "minimum", "maximum") if key in node
     }
@@ -88,7 +89,7 @@ def _as_in_swagger(node: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _of_path(path: str, found: Mapping[tuple[str, str], Parameter], warnings: list[str]) -> list[Parameter]:
-    """Those of the path's template first, in its order, also where they are not declared."""
+    """The path's parameters first, in the order of its template and including undeclared ones; then the others."""
     names = list(dict.fromkeys(TEMPLATE.findall(path)))
     undeclared = [name for name in names if ("path", name) not in found]
     superfluous = [name for location, name in found if location == "path" and name not in names]
@@ -105,8 +106,8 @@ def both(path_item: Mapping[str, Any], operation: Mapping[str, Any]) -> list[Any
     return [*as_list(path_item.get("parameters")), *as_list(operation.get("parameters"))]
 
 
-def _is_never(name: str) -> bool:
-    return name.lower() in _NEVER or name.lower().startswith(_NEVER_BEGINNINGS)
+def _is_protected(name: str) -> bool:
+    return name.lower() in _PROTECTED_HEADERS or name.lower().startswith(_PROTECTED_PREFIXES)
 
 
 def _shown(node: Mapping[str, Any]) -> str:

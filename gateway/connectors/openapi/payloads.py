@@ -1,4 +1,4 @@
-"""The bytes of a request's body, from its arguments by their upstream names."""
+"""Encodes the body of a request from its arguments, by their upstream names."""
 
 import base64
 import binascii
@@ -17,7 +17,7 @@ _IN_QUOTES = str.maketrans({'"': "%22", "\r": "%0D", "\n": "%0A"})
 
 
 def written(form: BodyForm, filled: Filled) -> tuple[str, bytes]:
-    """Its Content-Type and its bytes; both empty where nothing is to be sent. Raises InvalidArgument."""
+    """The body's Content-Type and bytes; both are empty if no body is sent. Raises InvalidArgument."""
     if not filled and not (form.required and form.flattened):
         return "", b""
     values = {place.name: value for place, value in filled}
@@ -38,7 +38,7 @@ def written(form: BodyForm, filled: Filled) -> tuple[str, bytes]:
 
 
 def _fields(filled: Filled) -> Filled:
-    """Those of a form: of one that is not flattened, the members of its only argument."""
+    """The fields of a form: if it is not flattened, the members of its only argument."""
     return [
         each
         for place, value in filled
@@ -51,7 +51,8 @@ def _fields(filled: Filled) -> Filled:
 
 
 def _form_pairs(place: Place, value: Any) -> Iterator[styles.Pair]:
-    """As its encoding says; without one, lists of plain values repeat their name, and what is deeper has brackets."""
+    """As the document's encoding says. Without one, a list of plain values repeats the name, and nested values get
+    brackets."""
     if place.style or place.media_type:
         return styles.query_pairs(place, value)
     name = styles.encoded(place.name)

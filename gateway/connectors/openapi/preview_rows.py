@@ -1,4 +1,4 @@
-"""A plan as the preview's page shows it: what is new or has changed first."""
+"""A plan as the preview page shows it: changed and new operations first."""
 
 import hashlib
 from typing import Any
@@ -12,12 +12,12 @@ ORDER = list(WORDS)
 
 
 def counts(plan: Plan) -> list[tuple[str, int]]:
-    """How many are new, changed, …: (words, number) of those that are."""
+    """How many operations are changed, new, and so on, as (words, number); a status without operations is left out."""
     return [(words, plan.counts[status]) for status, words in WORDS.items() if plan.counts[status]]
 
 
 def rows(plan: Plan, choices: Choices | None) -> list[dict[str, Any]]:
-    """Of the page's table. `choices`: what was sent; None: nothing yet, and all is as proposed."""
+    """The rows of the page's table. `choices`: what was submitted; None shows everything as proposed."""
     return [_row(plan, each, choices) for each in sorted(plan.proposals, key=lambda each: ORDER.index(each.status))]
 
 

@@ -1,7 +1,7 @@
-"""An OpenAPI document as operations that can be called.
+"""Reads an OpenAPI document into operations that can be called.
 
-Documents are never quite right. What is odd about an operation is simplified, or the operation is left out; a warning
-then names it. Nothing that stands in a document of OpenAPI 3.x makes reading it fail.
+Real documents have mistakes. A faulty operation is simplified or left out, and a warning names it. Nothing in a
+document of OpenAPI 3.x makes reading fail.
 """
 
 from collections import Counter
@@ -27,21 +27,21 @@ METHODS = ("get", "post", "put", "patch", "delete")
 NOT_CALLED = ("head", "options", "trace")
 SAFE = frozenset({"get"})
 TITLE_CHARS, DESCRIPTION_CHARS = 80, 300
-LEAN_NODES = 300  # of an operation's arguments: above, they are shown less deep
-MOST_NODES = 600  # of one level: above, there is none
+LEAN_NODES = 300  # of an operation's arguments; if there are more, they are shown less deep
+MOST_NODES = 600  # at a depth of one level; if there are more, no level is shown
 MOST_WARNINGS = 200
 MOST_NAMED = 5
 MOST_OPERATIONS = 5000
 
 
 def read(document: Mapping[str, Any]) -> ApiDocument:
-    """Of what `documents.parse` gave. Never raises."""
+    """Reads what `documents.parse` returned. Never raises."""
     return _Reading(document).read()
 
 
 @dataclass
 class _Arguments:
-    """As they are gathered, by their names."""
+    """Arguments while they are collected, by name."""
 
     schemas: dict[str, Lean] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class _Arguments:
             self.required.append(name)
 
     def needed(self, body: Body | None) -> set[str]:
-        """The required ones, and those without which no body is whole."""
+        """The names of the required arguments, and of those that a body requires if it is sent."""
         of_body = body.needed if body else ()
         in_body = {name for name, place in self.places.items() if place.location == "body" and place.name in of_body}
         return {*self.required, *in_body}
@@ -106,7 +106,7 @@ class _Reading:
                 yield _Operation(self, key, path, item, method, node).read()
                 count += 1
             except Exception as error:
-                # What nobody thought of costs one operation, not the document.
+                # An unforeseen fault costs one operation, not the document.
                 self._warnings.append(f"{key}: left out, since it cannot be read ({type(error).__name__})")
         for method, times in skipped.items():
             self._warnings.append(f"left out {times} operations of {method.upper()}, which answer nothing to read")
@@ -126,7 +126,7 @@ class _Reading:
 
 
 class _Operation:
-    """The reading of one."""
+    """Reads one operation."""
 
     def __init__(
         self, reading: _Reading, key: str, path: str, item: Mapping[str, Any], method: str, node: Mapping[str, Any]
@@ -219,7 +219,7 @@ class _Operation:
         return arguments, body
 
     def _depth(self, every: list[Parameter]) -> int:
-        """As deep as the arguments are few enough: a tool with too many of them is of no use."""
+        """The greatest depth at which the schemas are few enough: a tool with too many of them is of no use."""
         leaning = self._reading.sent
         limits = [*((depth, LEAN_NODES) for depth in range(DEEPEST, 1, -1)), (1, MOST_NODES)]
         for depth, most in limits:
@@ -234,17 +234,17 @@ class _Operation:
     def _lean(self, parameter: Parameter, depth: int) -> Lean:
         lean = self._reading.sent.lean(parameter.schema, depth)
         if not self._is_safe and "default" in lean:
-            # The gateway sends defaults: an update would set what nobody has asked it to set.
+            # The gateway sends defaults: an update would set fields that the caller did not name.
             default = lean.pop("default")
             lean["description"] = f"{lean.get('description', '')} Default: {written(default)}.".strip()
         return lean
 
     def _loosen(self, arguments: _Arguments) -> None:
-        """Those by which nothing can be checked allow anything."""
+        """Lets arguments with an invalid schema be anything, since nothing can be validated by it."""
         for name, schema in arguments.schemas.items():
             if not is_valid_schema(schema):
-                kept = schema.get("description")
-                arguments.schemas[name] = {"description": kept} if isinstance(kept, str) else {}
+                described = schema.get("description")
+                arguments.schemas[name] = {"description": described} if isinstance(described, str) else {}
                 self._warnings.append(f"the schema of {name} is none: it may be anything")
 
 

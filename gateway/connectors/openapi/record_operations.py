@@ -1,4 +1,4 @@
-"""Which operation opens a row of a list by itself: GET /orders and GET /orders/{orderId} belong together."""
+"""Finds the operation that fetches one row of a list: GET /orders/{orderId} belongs to GET /orders."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,31 +16,32 @@ _SCALARS = frozenset({"string", "integer", "number", "null"})
 
 
 def linked(operations: Sequence[DocumentedOperation]) -> Iterator[DocumentedOperation]:
-    """Each as it is; a list with what opens its rows, where the document tells."""
+    """The operations as they are; a list gets `opened_by` if the document has an operation that fetches one of its
+    rows."""
     records = {above: each for each in operations if each.is_safe and (above := _list_of(each)) is not None}
     for each in operations:
-        record = records.get(_alike(each.path)) if each.kind is Kind.LIST else None
+        record = records.get(_without_names(each.path)) if each.kind is Kind.LIST else None
         opening = _opening(each, record) if record else None
         yield replace(each, opened_by=opening) if opening else each
 
 
 def _list_of(operation: DocumentedOperation) -> str | None:
-    """The path of the list that its record would be a row of, as `_alike` writes it."""
+    """The path of the list that has this record as a row, in the form that `_without_names` gives."""
     match = _LAST.fullmatch(operation.path.rstrip("/"))
     is_one = operation.kind in (Kind.RECORD, Kind.TEXT)
-    return _alike(match[1] + (match[3] or "")) if match and is_one else None
+    return _without_names(match[1] + (match[3] or "")) if match and is_one else None
 
 
-def _alike(path: str) -> str:
-    """However its parameters are called."""
+def _without_names(path: str) -> str:
+    """The path without the names of its parameters, so that paths can be compared."""
     return TEMPLATE.sub("{}", path.rstrip("/"))
 
 
 def _opening(listing: DocumentedOperation, record: DocumentedOperation) -> Opening | None:
-    """None where the row's key cannot be told, or where the record wants to know what a call of the list does not."""
+    """None if the row's key cannot be found, or if the record requires an argument that the list's call does not."""
     *above, last = TEMPLATE.findall(record.path)
     given = TEMPLATE.findall(listing.path)
-    if len(above) != len(given):  # "{}" stands in one of them as it is written
+    if len(above) != len(given):  # one of the paths has a literal "{}"
         return None
     arguments, own = _in_path(record), _in_path(listing)
     shared = {arguments[theirs]: own[ours] for theirs, ours in zip(above, given, strict=True)}
@@ -53,19 +54,19 @@ def _opening(listing: DocumentedOperation, record: DocumentedOperation) -> Openi
 
 
 def _in_path(operation: DocumentedOperation) -> dict[str, str]:
-    """Its arguments by upstream's names."""
+    """Its path arguments, by upstream's names."""
     return {place.name: name for name, place in operation.places.items() if place.location == "path"}
 
 
 def _key(parameter: str, listing: DocumentedOperation, wanted: Mapping[str, Any]) -> str | None:
-    """The field of a row that the parameter of its record is: `number` for {issue_number}, `id` for {order}."""
+    """The row's field with the value of the record's parameter: `number` for {issue_number}, `id` for {order}."""
     properties = (listing.record_schema or {}).get("properties", {})
     fields = {"".join(words(name)): name for name, schema in properties.items() if _is_key(schema, wanted)}
     own, noun = words(parameter), _noun(listing.path)
     is_noun = own == noun
     candidates = ["".join(own)]
     if is_noun:
-        # What a thing is called by is its id; where that is of another type, it may as well be its name.
+        # A parameter named like the thing is its id. An id of another type is not used: the parameter may be a name.
         candidates += ["id" if _types(properties.get("id", {})) == _types(wanted) or "id" not in properties else ""]
         candidates += ["name"] if "id" not in properties else []
     elif own[: len(noun)] == noun:
@@ -76,16 +77,16 @@ def _key(parameter: str, listing: DocumentedOperation, wanted: Mapping[str, Any]
 
 
 def _noun(path: str) -> list[str]:
-    """ "order" of /v1/orders"""
+    """["order"] for /v1/orders"""
     last = path.rstrip("/").rpartition("/")[2]
     found = words(re.sub(r"\.\w+$", "", last))
     return [*found[:-1], *map(singular, found[-1:])]
 
 
 def _is_key(schema: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether its values can be sent as what is wanted: every number has a text, but not the other way."""
-    found, asked = _types(schema), _types(wanted)
-    return bool(found) and found <= _SCALARS and (not asked or "string" in asked or bool(found & asked))
+    """Whether its values can be sent as the wanted ones: a number can be sent as a text, but not a text as a number."""
+    found, expected = _types(schema), _types(wanted)
+    return bool(found) and found <= _SCALARS and (not expected or "string" in expected or bool(found & expected))
 
 
 def _types(schema: Mapping[str, Any]) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Where the references of a document lead, and what a schema is when all that it refers to is in it."""
+"""Resolves the references of a document, and merges a schema with everything that it refers to."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,29 +12,31 @@ _NOT_INHERITED = frozenset({"$ref", "allOf", "properties", "required"})
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """A schema with all that its references and its `allOf` say, as one; `pointers` are the references followed. What
-    lies below (properties, items, branches) is as the document has it."""
+    """A schema merged with its references and its `allOf`. `pointers` are the references that were followed. Nested
+    schemas (properties, items, branches) are as the document has them."""
 
     schema: Mapping[str, Any]
     pointers: frozenset[str]
 
 
 class References:
-    """Of one document. They are followed within it only: nothing is fetched. `broken`: those that lead nowhere."""
+    """The references of one document. Only those within it are followed: nothing is fetched. `broken`: those that lead
+    nowhere."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.document = document
         self.broken: set[str] = set()
         self._found: dict[str, Any] = {}
-        self._merged: dict[int, tuple[Any, Merged]] = {}  # by identity, with what it belongs to: so that it stays one
+        self._merged: dict[int, tuple[Any, Merged]] = {}  # by id(); with the schema, so that no id is reused
 
     def take_broken(self) -> list[str]:
-        """Those since the last time."""
+        """The broken references since the last call."""
         taken, self.broken = sorted(self.broken), set()
         return taken
 
     def resolved(self, node: Any) -> Mapping[str, Any]:
-        """What `node` refers to, with what stands beside the reference; empty where it leads nowhere."""
+        """The target of `node`'s reference, with the keys that stand beside the reference; only these if it leads
+        nowhere."""
         beside: dict[str, Any] = {}
         for _ in range(LONGEST_CHAIN):
             if not isinstance(node, Mapping):
@@ -47,7 +49,7 @@ class References:
         return beside
 
     def find(self, pointer: str) -> Any:
-        """What a local reference (`#/components/schemas/Pet`) points at; None where it leads nowhere."""
+        """The target of a local reference (`#/components/schemas/Pet`); None if it leads nowhere."""
         if pointer not in self._found:
             self._found[pointer] = self._looked_up(pointer)
         found = self._found[pointer]
@@ -66,7 +68,7 @@ class References:
         return node
 
     def merged(self, schema: Any) -> Merged:
-        """Of anything: what is no schema, or is `true`, is empty."""
+        """The merged schema. Anything that is no schema, and `true`, gives an empty one."""
         if not isinstance(schema, dict):
             return _EMPTY
         known = self._merged.get(id(schema))
@@ -88,7 +90,7 @@ class References:
             if not isinstance(each, Mapping) or id(each) in seen:
                 continue
             seen.add(id(each))
-            # What stands nearest counts most: the reference's siblings, then its target, then that one's parts.
+            # The nearest wins: the reference's siblings, then its target, then the target's `allOf`.
             for key, value in each.items():
                 if key not in _NOT_INHERITED:
                     result.setdefault(key, value)

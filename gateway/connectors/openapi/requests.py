@@ -1,7 +1,7 @@
-"""A request from an operation and its arguments: to the API's own address, and nowhere else.
+"""Builds a request from an operation and its arguments: to the API's own address, and nowhere else.
 
-What callers write can be hostile, and the request will carry a credential. So every value is encoded for its place, and
-in the end the URL itself is looked at once more (CVE-2026-32871).
+Arguments can be hostile, and the request will carry a credential. So every value is encoded for its place, and the
+finished URL is checked once more (CVE-2026-32871).
 """
 
 import re
@@ -20,11 +20,11 @@ from gateway.upstreams.errors import UpstreamGarbled
 from gateway.upstreams.exchanges import Request
 
 ACCEPT = "application/json, */*;q=0.5"
-_IN_TEMPLATE = "/:@!$&'()*+,;=-._~%"  # of a path as the document writes it
+_IN_TEMPLATE = "/:@!$&'()*+,;=-._~%"  # characters of a documented path that stay unencoded
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _PLAIN = re.compile(r"[\x21-\x7e]+")
-_MOST_UNQUOTED = 4  # times that a value is looked through: servers behind servers decode again
+_MOST_UNQUOTED = 4  # times that a value is decoded for the check, since chained servers each decode
 
 Arguments = Mapping[str, Any]
 
@@ -32,8 +32,9 @@ Arguments = Mapping[str, Any]
 def build(
     operation: DocumentedOperation, arguments: Arguments, base_url: str, query: Mapping[str, str | int] | None = None
 ) -> Request:
-    """`arguments` are valid by the operation's schemas; `query` is added to it (a page's size and position). Optional
-    arguments that a safe operation has by default are not sent: upstream has them too. Raises InvalidArgument."""
+    """`arguments` are valid by the operation's schemas; `query` is added to the URL (a page's size and position).
+    Optional arguments of a safe operation that equal their defaults are not sent: upstream has the same defaults.
+    Raises InvalidArgument."""
     try:
         return _built(operation, arguments, base_url, query or {})
     except (UnicodeEncodeError, TypeError):
@@ -66,7 +67,7 @@ def _built(
 
 
 def _secrets(given: Arguments) -> Iterator[str]:
-    """The texts in which arguments with a secret's name are sent, however deep they stand."""
+    """The values of arguments with a secret's name, at any depth, as the texts that are sent."""
     _, found = redact(dict(given))
     for finding in found:
         if finding.how != "text":
@@ -82,7 +83,7 @@ def _given(operation: DocumentedOperation, arguments: Arguments) -> Iterator[tup
         value = arguments.get(name)
         if value is None:
             if place.location == "path":
-                raise _unfit(name, None, "a value: it is a part of the address")
+                raise _invalid(name, None, "a value: it is a part of the address")
             continue
         schema = operation.parameters.get(name, {})
         is_default = "default" in schema and schema["default"] == value and type(schema["default"]) is type(value)
@@ -104,10 +105,10 @@ def _path(template: str, given: list[tuple[str, Place, Any]]) -> str:
 def _path_value(name: str, place: Place, value: Any) -> str:
     for part in _texts(value):
         if not part or _climbs(part):
-            raise _unfit(name, value, "a text that is neither empty nor has . or .. as a part of a path")
+            raise _invalid(name, value, "a text that is neither empty nor has . or .. as a part of a path")
     written = styles.path_value(place, value)
     if not written:
-        raise _unfit(name, value, "at least one value")
+        raise _invalid(name, value, "at least one value")
     return written
 
 
@@ -121,7 +122,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _climbs(text: str) -> bool:
-    """Whether, decoded once or more often, it would lead up in a path. Encoded slashes are decoded by many servers."""
+    """Whether the text, decoded once or more often, would lead up in a path. Many servers decode encoded slashes."""
     for _ in range(_MOST_UNQUOTED):
         if any(part.partition(";")[0] in (".", "..") for part in re.split(r"[/\\]", text)):
             return True
@@ -133,7 +134,7 @@ def _climbs(text: str) -> bool:
 
 
 def _check_address(url: str, base: str) -> None:
-    """The same scheme, host and port as the API's, and a path below its own; whatever was put into it."""
+    """Raises InvalidArgument unless the URL has the API's scheme, host and port, and a path below the API's own."""
     made, known = urlsplit(url), urlsplit(base)
     is_same = (made.scheme, made.netloc) == (known.scheme, known.netloc) and url.startswith(base + "/")
     is_plain = _PLAIN.fullmatch(url) is not None and "#" not in url
@@ -149,10 +150,10 @@ def _check_address(url: str, base: str) -> None:
 
 def next_page(request: Request, url: str) -> Request:
     """The same request at the URL that upstream gave for its next page, which may be relative. Raises UpstreamGarbled
-    for one on another host: the request carries a credential."""
+    for a URL on another host, since the request carries a credential."""
     try:
         whole = urljoin(request.url, url).partition("#")[0]
-    except ValueError:  # no IPv6 address
+    except ValueError:  # an invalid IPv6 address
         whole = ""
     if origin(whole) != origin(request.url) or not _PLAIN.fullmatch(whole):
         raise UpstreamGarbled(
@@ -186,11 +187,11 @@ def _headers(given: list[tuple[str, Place, Any]]) -> dict[str, str]:
 def _header_value(name: str, place: Place, value: Any) -> str:
     written = styles.header_value(place, value).strip(" \t")
     if not _HEADER_VALUE.fullmatch(written) or not _HEADER_NAME.fullmatch(place.name):
-        raise _unfit(name, value, "a text that a header can carry: one line, of Latin-1 characters")
+        raise _invalid(name, value, "a text that a header can carry: one line, of Latin-1 characters")
     return written
 
 
-def _unfit(name: str, value: Any, expected: str) -> InvalidArgument:
+def _invalid(name: str, value: Any, expected: str) -> InvalidArgument:
     return InvalidArgument(
         f"{name} must be {expected}.",
         reason="missing_argument" if value is None else "invalid_value",

@@ -1,4 +1,4 @@
-"""Names that an imported API and its tools cannot have, because others have them."""
+"""Names that an imported API and its tools cannot have, because they are taken."""
 
 from collections.abc import Collection, Iterator
 
@@ -9,7 +9,8 @@ from gateway.connectors.openapi.names import tool_name
 
 
 def api_name_problem(name: str) -> str | None:
-    """Why no API can be imported by this name: its tools would pass for the product's own, or for another server's."""
+    """Why no API can be imported under this name: its tools would look like Sluice's own or another source's. None if
+    one can."""
     if name in {each.name for each in connectors()}:
         return f"{name} is a name of Sluice's own. Choose another, such as {name}_api."
     catalogue.refresh()
@@ -22,7 +23,8 @@ def api_name_problem(name: str) -> str | None:
 
 
 def tool_name_problems(api: str, names: Collection[str], own: Collection[str]) -> Iterator[str]:
-    """Of the `names` of its operations, those whose tool is another's. `own`: its operations that are stored."""
+    """A sentence for each of an API's operation `names` whose tool name another tool has. `own`: names of its stored
+    operations."""
     catalogue.refresh()
     stored = {tool_name(api, name) for name in own}
     for name in names:

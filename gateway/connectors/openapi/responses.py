@@ -1,4 +1,4 @@
-"""What an operation answers with when all is well: a schema, and where in it the rows are."""
+"""The successful response of an operation: its schema, and where the rows are in it."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,14 +14,14 @@ from gateway.connectors.openapi.schemas import Lean, Leaning
 from gateway.connectors.openapi.tool_names import singular, words
 
 SHOWN_LEVELS, SHOWN_NODES = 3, 300
-MOST_PROPERTIES = 300  # of an object, that are looked at
+MOST_PROPERTIES = 300  # of an object that are examined
 _JSON = re.compile(r"application/(?:[\w.-]+\+)?json|text/json|\*/\*")
 _PLAIN_TEXT = frozenset({"text/plain", "text/markdown", "text/x-markdown"})
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Of an operation: its media types, the schema of its JSON, and the headers that it declares, in lower case."""
+    """The documented response: its media types, the schema of its JSON, and its headers in lower case."""
 
     references: References
     leaning: Leaning
@@ -48,13 +48,13 @@ class Answer:
 
     @property
     def is_untold(self) -> bool:
-        """Whether it may as well be a list as a record, by all that the document says."""
+        """Whether the document leaves open if it is a list or a record."""
         may_be_json = not self.media_types or any(map(_JSON.fullmatch, self.media_types))
         tells = self.properties() or "additionalProperties" in self.whole or variants(self.whole)
         return may_be_json and not tells and set(kinds(self.whole)) <= {"object"}
 
     def properties(self, path: str = "") -> dict[str, Any]:
-        """Of the object at `path`, those of its variants included."""
+        """The properties of the object at `path`, including those of its variants."""
         schema = self.schema
         for step in filter(None, path.split(".")):
             schema = self.properties_of(schema).get(step)
@@ -67,7 +67,7 @@ class Answer:
         return {str(name): each for name, each in list(found.items())[:MOST_PROPERTIES]}
 
     def rows(self, path: str) -> str | None:
-        """Where its rows are; None where it is no list. `path`: the operation's."""
+        """The path of its rows; None if it is not a list. `path`: the operation's."""
         if "array" in kinds(self.whole) and "object" not in kinds(self.whole):
             return ""
         own = self.properties()
@@ -105,7 +105,7 @@ class Answer:
         return self.references.merged(schema).schema
 
     def row_schema(self, rows: str) -> Any:
-        """Of one row, as the document has it."""
+        """The documented schema of one row."""
         schema = self.schema
         for step in filter(None, rows.split(".")):
             schema = self.properties_of(schema).get(step)
@@ -120,7 +120,8 @@ class Answer:
 
 
 def shown(leaning: Leaning, schema: Any) -> Lean | None:
-    """A schema of answers as what is proposed for their rows and previews needs it: without references, and small."""
+    """The response schema that rows and previews are proposed from: without references, and small. None if there is
+    none."""
     if not isinstance(schema, Mapping) or not schema:
         return None
     depths = range(SHOWN_LEVELS, 1, -1)
@@ -128,7 +129,7 @@ def shown(leaning: Leaning, schema: Any) -> Lean | None:
 
 
 def _successful(references: References, responses: Any) -> Mapping[str, Any]:
-    """The first of 2xx that has content, or else the first of them; `default` where there is none."""
+    """The first 2xx response that has content, or else the first one; `default` if there is no 2xx response."""
     every = {str(code).upper(): node for code, node in as_mapping(responses).items()}
     good = [references.resolved(every[code]) for code in sorted(every) if code.startswith("2")]
     if not good and "DEFAULT" in every:
@@ -141,7 +142,8 @@ def _plain(media_type: Any) -> str:
 
 
 def _last_noun(path: str) -> list[str]:
-    """The words of the path's last segment that is no placeholder: "conversations.list" has its noun before the dot."""
+    """The words, in the singular, of the path's last segment that is not a placeholder. In "conversations.list", the
+    noun is before the dot."""
     segments: Iterator[str] = (each for each in reversed(path.partition("?")[0].split("/")) if each and "{" not in each)
     found = _singular(next(segments, ""))
     return found[:-1] if found[-1:] in (["list"], ["all"], ["json"], ["search"]) and len(found) > 1 else found

@@ -1,7 +1,7 @@
-"""JSON Schemas as a list of tools can bear them: without references, as deep as they are useful, and valid.
+"""Lean JSON Schemas for tool lists: without references, no deeper than is useful, and valid.
 
-A model reads hundreds of these. What helps nobody to write a value (examples, titles, formats of numbers, documentation
-links) is left out; what could never be satisfied, or is no JSON Schema, is loosened.
+A model reads hundreds of these. Whatever does not help to write a value (examples, titles, number formats,
+documentation links) is left out. Whatever could never be satisfied, or is not JSON Schema, is loosened.
 """
 
 from collections.abc import Mapping
@@ -17,38 +17,39 @@ from gateway.connectors.openapi.texts import first_sentence
 
 DEEPEST = 4  # levels of objects and lists within an argument
 MOST_BRANCHES = 3
-MOST_VARIED = 2  # variants within variants, which need no level: what refers to each other would multiply without end
+MOST_VARIED = 2  # nested variants; they use up no level, so mutual references would multiply without end
 MOST_CHOICES = 60
 SHOWN_CHOICES = 20
 DESCRIPTION_CHARS = 120
-LONGEST_DEFAULT = 100  # of its JSON
+LONGEST_DEFAULT = 100  # characters of its JSON
 
 Lean = dict[str, Any]
 _NESTED = frozenset({"properties", "items", "additionalProperties", "anyOf"})
-_Above = frozenset[str]  # the references within which a schema stands
-_Key = tuple[int, int, int]  # a schema's identity, its levels, and the variants within which it is one
+_Above = frozenset[str]  # the references that enclose a schema
+_Key = tuple[int, int, int]  # a schema's id(), its depth, and the number of variants that enclose it
 
 
 class Leaning:
-    """Makes the schemas of one document lean. `sent`: of arguments, without what only answers have, and described;
-    otherwise of answers, without what they never have."""
+    """Makes the schemas of one document lean. `sent`: for arguments, without read-only properties and with
+    descriptions; otherwise for responses, without write-only properties."""
 
     def __init__(self, references: References, *, sent: bool) -> None:
         self._references, self._sent = references, sent
         self._sizes: dict[_Key, int] = {}
-        self._known: dict[_Key, tuple[Any, Lean]] = {}  # with what it was made from: so that its id stays
+        self._known: dict[_Key, tuple[Any, Lean]] = {}  # with its source, so that the id is not reused
 
     def lean(self, schema: Any, depth: int) -> Lean:
-        """With so many levels of objects and lists."""
+        """The lean schema, with at most `depth` levels of objects and lists."""
         return self._lean(schema, depth, frozenset())
 
     def properties(self, schema: Any) -> tuple[dict[str, Any], list[str]]:
-        """Of an object: its properties as the document has them, those of its variants included, and the names of
-        those that are always required."""
+        """The documented properties of an object, including those of its variants, and the names of those that are
+        always required."""
         return self._object(schema, set(), 0)
 
     def size(self, schema: Any, depth: int, varied: int = 0) -> int:
-        """Of how many schemas it will be made, at most: what leads back to itself is counted, though it will be cut."""
+        """The greatest number of schemas that the lean one can have. Recursive references are counted, although they
+        will be cut."""
         merged = self._references.merged(schema).schema
         key = (id(merged), depth, varied)
         if key not in self._sizes:
@@ -56,11 +57,11 @@ class Leaning:
         return self._sizes[key]
 
     def _parts(self, schema: Mapping[str, Any], depth: int, varied: int) -> list[tuple[Any, int, int]]:
-        """What it is made of, how deep each may go, and within how many variants it is one."""
+        """Its nested schemas, each with the depth it may have and the number of variants that enclose it."""
         found = kinds.kinds(schema)
         branches = [] if "object" in found else self._branches(schema)
         if branches:
-            return [(each, depth, varied + 1) for each in branches] if _are_told(branches, varied) else []
+            return [(each, depth, varied + 1) for each in branches] if _are_shown(branches, varied) else []
         below = [*self.properties(schema)[0].values()] if "object" in found else []
         below += [each for key in ("items", "additionalProperties") if isinstance(each := schema.get(key), Mapping)]
         return [(each, depth - 1, 0) for each in below] if depth > 0 else []
@@ -70,8 +71,8 @@ class Leaning:
         if above & merged.pointers:
             return type_of(self._kinds(merged.schema))
         key = (id(merged.schema), depth, varied)
-        # What is the same wherever it stands: a value without parts; and of answers all, since only their depth ends
-        # what leads back to itself.
+        # A schema without nested ones is the same wherever it stands, so it is cached. For responses all are cached,
+        # since the depth alone is enough to end a recursion.
         known = self._known.get(key)
         lean = known[1] if known else self._whole(merged.schema, depth, above | merged.pointers, varied)
         if not self._sent or not _NESTED.intersection(lean):
@@ -122,14 +123,14 @@ class Leaning:
         return properties, required
 
     def _has(self, schema: Any) -> bool:
-        """A boolean is a schema too."""
+        """Whether a property is sent, or answered, at all. A boolean is a schema too: `false` allows nothing."""
         never = "readOnly" if self._sent else "writeOnly"
         return schema is not False and not (isinstance(schema, dict) and schema.get(never) is True)
 
     # -- Variants -----------------------------------------------------------------------------------
 
     def _branches(self, schema: Mapping[str, Any]) -> list[Any]:
-        """Those that say what the value is; others only say which properties go together."""
+        """The variants that say what the value is. Others only say which properties go together."""
         return [each for each in variants(schema) if self._kinds(each) not in ([], ["null"])]
 
     def _kinds(self, schema: Any, level: int = 0) -> list[str]:
@@ -150,7 +151,7 @@ class Leaning:
         if all(counted):
             values = list(dict.fromkeys(value for each in counted for value in each if value is not None))
             return _of_choices({}, [*values, *([None] if null else [])])
-        if not _are_told(branches, varied):
+        if not _are_shown(branches, varied):
             return type_of([*(kind for each in branches for kind in self._kinds(each)), *null])
         lean: list[Lean] = []
         for each in branches:
@@ -161,13 +162,13 @@ class Leaning:
         return _with_null(lean[0]) if null else lean[0]
 
 
-def _are_told(branches: list[Any], varied: int) -> bool:
-    """Or whether only their types are."""
+def _are_shown(branches: list[Any], varied: int) -> bool:
+    """Whether the variants are shown; otherwise only their types are."""
     return len(branches) <= MOST_BRANCHES and varied < MOST_VARIED
 
 
 def _of_choices(lean: Lean, values: list[Any]) -> Lean:
-    """An enumeration; without its type, if that was a wrong one."""
+    """An enumeration. A declared type that its values do not have is dropped."""
     counted = {**lean, "enum": values}
     if lean and is_valid({"items": lean}, values):
         return counted
@@ -179,12 +180,12 @@ def _with_null(lean: Lean) -> Lean:
     kind = lean.get("type")
     if kind is None or "null" in kind:
         return lean
-    told = {**lean, **type_of([*([kind] if isinstance(kind, str) else kind), "null"])}
-    return {**told, "enum": [*lean["enum"], None]} if "enum" in lean else told
+    nullable = {**lean, **type_of([*([kind] if isinstance(kind, str) else kind), "null"])}
+    return {**nullable, "enum": [*lean["enum"], None]} if "enum" in lean else nullable
 
 
 def _described(lean: Lean, schema: Mapping[str, Any]) -> Lean:
-    """With its description, and its default if that is valid."""
+    """The schema with its description, and with its default if that is valid."""
     own = first_sentence(schema.get("description"), DESCRIPTION_CHARS) or lean.get("description", "")
     said = ["Deprecated."] if schema.get("deprecated") is True else []
     said += [own] if own else []
@@ -202,12 +203,12 @@ def _described(lean: Lean, schema: Mapping[str, Any]) -> Lean:
 
 
 def _brief(lean: Lean) -> Lean:
-    """Of an answer: a few values tell that they are counted."""
+    """For a response, a few values are enough to show that the field is an enumeration."""
     return {**lean, "enum": lean["enum"][:MOST_BRANCHES]} if len(lean.get("enum", ())) > MOST_BRANCHES else lean
 
 
 def is_valid_schema(schema: Mapping[str, Any]) -> bool:
-    """Whether arguments can be checked by it."""
+    """Whether arguments can be validated by it."""
     try:
         jsonschema_rs.validator_for(dict(schema), validate_formats=True)
     except (ValueError, RecursionError):
@@ -216,7 +217,7 @@ def is_valid_schema(schema: Mapping[str, Any]) -> bool:
 
 
 def is_valid(schema: Mapping[str, Any], value: Any) -> bool:
-    """False also for a schema that is none, and a value that JSON cannot say."""
+    """False also for an invalid schema, and for a value that JSON cannot represent."""
     try:
         return jsonschema_rs.is_valid(dict(schema), value, validate_formats=True)
     except ValueError:
@@ -224,5 +225,5 @@ def is_valid(schema: Mapping[str, Any], value: Any) -> bool:
 
 
 def written(value: Any) -> str:
-    """A value as a description says it."""
+    """A value as text for a description."""
     return value if isinstance(value, str) else orjson.dumps(value, default=str).decode()

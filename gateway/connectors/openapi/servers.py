@@ -1,4 +1,4 @@
-"""Where an API is, and how it wants to know who calls, as its document says."""
+"""The servers and the security schemes that a document declares."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _VALUE = re.compile(r"[A-Za-z0-9._~:/-]*")
 
 
 def read(given: Any) -> tuple[Server, ...]:
-    """Of a document, a path or an operation."""
+    """The servers of a document, a path or an operation."""
     nodes = [node for node in as_list(given) if isinstance(node, Mapping) and isinstance(node.get("url"), str)]
     return tuple(
         Server(node["url"].strip(), _variables(node), first_sentence(node.get("description"), DESCRIPTION_CHARS))
@@ -38,8 +38,9 @@ def _variable(node: Mapping[str, Any]) -> Variable:
 
 
 def base_url(server: Server, values: Mapping[str, str] | None = None, document_url: str = "") -> str:
-    """The server's URL with these values of its variables, or their defaults; a relative one from the document's own.
-    Raises InvalidArgument for a value that is not allowed or not given, and for what then is no URL of HTTP."""
+    """The server's URL with these values of its variables, or their defaults. A relative URL is resolved against the
+    document's own. Raises InvalidArgument for a value that is missing or not allowed, and for a result that is not an
+    HTTP URL."""
     url = TEMPLATE.sub(lambda match: _value(match[1], server, values or {}), server.url)
     whole = urljoin(document_url, url) if document_url else url
     if urlsplit(whole).scheme not in ("http", "https") or not urlsplit(whole).hostname:
@@ -72,7 +73,7 @@ def _value(name: str, server: Server, values: Mapping[str, str]) -> str:
 
 
 def securities(references: References) -> tuple[Security, ...]:
-    """The document's ways to say who calls, one for each flow of OAuth."""
+    """The document's security schemes, one for each OAuth flow."""
     schemes = as_mapping(as_mapping(references.document.get("components")).get("securitySchemes"))
     return tuple(each for name, node in schemes.items() for each in _read(str(name), references.resolved(node)))
 
@@ -97,5 +98,5 @@ def _flow(name: str, kind: str, flow: Mapping[str, Any]) -> Security:
 
 
 def requirements(given: Any) -> tuple[tuple[str, ...], ...]:
-    """The alternatives, each the names of the schemes that go together; one that is empty allows everybody."""
+    """The alternatives, each with the names of the schemes that go together. An empty one allows anonymous calls."""
     return tuple(tuple(str(name) for name in each) for each in as_list(given) if isinstance(each, Mapping))

@@ -1,4 +1,4 @@
-"""The shape of an operation's answers, as JSON: proposed from a schema, learned from answers, edited by ops."""
+"""The shape of an operation's responses, as JSON: proposed from a schema, learned from responses, edited by ops."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ def shape_of(
     preview: Sequence[str] = (),
     sections: Any = None,
 ) -> Shape:
-    """What ops have set goes before what the document has."""
+    """The shape in `document`. `row`, `preview` and `sections`, which ops have set, take precedence."""
     chosen = document.get("sections", {}) if sections is None else sections
     return Shape(
         name=name,

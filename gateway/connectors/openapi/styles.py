@@ -1,4 +1,4 @@
-"""Arguments as the styles of OpenAPI 3 write them into a URL, a header, a cookie or a form, percent-encoded."""
+"""Writes arguments into a URL, a header, a cookie or a form in the styles of OpenAPI 3, percent-encoded."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,11 +11,11 @@ from gateway.connectors.openapi.description import Place
 Pair = tuple[str, str]  # name and value, both encoded
 
 _BETWEEN = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C", "simple": ",", "label": ",", "matrix": ","}
-_RESERVED = ":/?@!$'()*,;[]="  # what allowReserved leaves as it is, but what would end the value: & # +
+_RESERVED = ":/?@!$'()*,;[]="  # what allowReserved leaves unencoded, except & # +, which would end the value
 
 
 def text(value: Any) -> str:
-    """Any value as one text: as JSON has it, and a text as it is."""
+    """Any value as one text: a text unchanged, anything else as JSON."""
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
@@ -25,7 +25,7 @@ def encoded(value: Any, safe: str = "") -> str:
 
 
 def path_value(place: Place, value: Any) -> str:
-    """`simple`: 3,4,5  `label`: .3.4.5  `matrix`: ;id=3,4,5 (RFC 6570)."""
+    """`simple`: 3,4,5 `label`: .3.4.5 `matrix`: ;id=3,4,5 (RFC 6570)."""
     if place.media_type:
         return encoded(orjson.dumps(value).decode())
     match place.style:
@@ -56,7 +56,7 @@ def _joined(place: Place, value: Any, between: str, safe: str = "") -> str:
 
 
 def query_pairs(place: Place, value: Any) -> Iterator[Pair]:
-    """Of a query or a form. An empty list or object gives none."""
+    """The pairs of a query or a form. An empty list or object gives none."""
     name, safe = encoded(place.name), _RESERVED if place.allow_reserved else ""
     if place.media_type:
         yield name, encoded(orjson.dumps(value).decode(), safe)
@@ -86,7 +86,7 @@ def bracketed(name: str, value: Any, safe: str = "") -> Iterator[Pair]:
 
 
 def header_value(place: Place, value: Any) -> str:
-    """As it is: a header is not percent-encoded."""
+    """The value unencoded: a header is not percent-encoded."""
     if place.media_type or not isinstance(value, (list, dict)):
         return orjson.dumps(value).decode() if place.media_type else text(value)
     if isinstance(value, list):
@@ -96,5 +96,5 @@ def header_value(place: Place, value: Any) -> str:
 
 
 def cookies(place: Place, value: Any) -> list[str]:
-    """name=value, without what would end it."""
+    """name=value, encoded so that the value cannot end early."""
     return [f"{name}={each}" for name, each in query_pairs(place, value)]

@@ -1,4 +1,4 @@
-"""Sweeps of the worker."""
+"""Periodic tasks of the worker."""
 
 from celery import shared_task
 

@@ -1,4 +1,4 @@
-"""Descriptions as a list of tools has them: one or two plain sentences, without Markdown or HTML."""
+"""Descriptions for tool lists: one or two plain sentences, without Markdown or HTML."""
 
 import html
 import re
@@ -6,8 +6,8 @@ from typing import Any
 
 from context_protection.core.splitting import sentences
 
-LONGEST_READ = 4000  # characters of a description that are looked at
-SENTENCE_READ = 800  # where one sentence is wanted
+LONGEST_READ = 4000  # characters of a description that are read
+SENTENCE_READ = 800  # the same, if one sentence is wanted
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _BREAK = re.compile(r"</?(?:p|br|li|ul|ol|div|h[1-6]|tr|table)\b[^>]*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>|<!--.*?-->", re.DOTALL)
@@ -22,7 +22,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202
 
 
 def plain_text(markup: Any) -> str:
-    """Its words in one line."""
+    """The text on one line, without markup."""
     if not isinstance(markup, str):
         return ""
     text = markup[:LONGEST_READ]
@@ -41,7 +41,7 @@ def _without_markup(markup: str) -> str:
 
 
 def opening(markup: Any, limit: int) -> str:
-    """As many whole sentences from its beginning as fit into `limit` characters; if none does, its first words."""
+    """As many whole sentences from the beginning as fit into `limit` characters; the first words if none fits."""
     text = plain_text(markup)
     if len(text) <= limit:
         return text
@@ -54,7 +54,7 @@ def opening(markup: Any, limit: int) -> str:
 
 
 def first_sentence(markup: Any, limit: int) -> str:
-    """Only the first one, within `limit` characters."""
+    """The first sentence alone, within `limit` characters."""
     text = plain_text(markup[:SENTENCE_READ] if isinstance(markup, str) else "")
     match = re.match(r".{8,}?[.!?](?= [A-Z(\"'])", text)
     return opening(match[0] if match and not match[0].endswith(("e.g.", "i.e.", "etc.")) else text, limit)

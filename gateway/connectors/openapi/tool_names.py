@@ -1,4 +1,4 @@
-"""Names of tools and of their arguments, from what a document calls its operations and parameters."""
+"""Names of tools and of their arguments, derived from the document's names for operations and parameters."""
 
 import re
 import unicodedata
@@ -8,7 +8,7 @@ from context_protection.core.policy import Kind
 
 LONGEST = 48
 LONGEST_ARGUMENT = 64
-# What Sluice's own arguments are called: the same name would be taken for them.
+# Names of Sluice's own arguments, which an API's arguments must not have.
 RESERVED = frozenset({"limit", "cursor", "pages", "fields", "format", "where", "aggregate", "startLine", "endLine"})
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -21,7 +21,7 @@ _VERBS = {"post": "create", "put": "update", "patch": "update", "delete": "delet
 
 
 def words(text: str) -> list[str]:
-    """Those of a camelCase, snake_case, kebab-case or path name, in lower case, without accents."""
+    """The words of a camelCase, snake_case, kebab-case or path name, in lower case, without accents."""
     plain = _ascii(text)
     return [word.lower() for word in _WORD.findall(_HUMP.sub(" ", plain))]
 
@@ -31,7 +31,7 @@ def _ascii(text: str) -> str:
 
 
 class Names:
-    """Names of the tools of one document, each once."""
+    """Gives the tools of one document unique names."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
@@ -61,7 +61,8 @@ class Names:
 
 
 def _by_id(operation_id: str, method: str, path: str) -> list[str]:
-    """Its words, without what frameworks add to make them unique; none where they only repeat method and path."""
+    """The words of the operation id, without those that frameworks add to make it unique; none if they only repeat
+    method and path."""
     own = [word for word in words(operation_id) if word not in _FRAMEWORK_WORDS]
     of_path = words(path)
     for ending in ([*of_path, method], [method, *of_path]):  # read_item_items__item_id__get
@@ -82,7 +83,7 @@ def _by_path(method: str, path: str, kind: Kind) -> list[str]:
     above = [singular(word) for noun in before for word in noun]
     is_under_id = len(segments) > 2 and "{" in segments[-2] and not ends_with_id
     if method == "post" and is_under_id and last and singular(last[-1]) == last[-1]:
-        return [*last, *above]  # what is done to one of them
+        return [*last, *above]  # an action on one record: /charges/{id}/capture
     if kind is Kind.LIST:
         return ["list", *above, *last]
     verb = "get" if method == "get" else "update" if ends_with_id and method == "post" else _VERBS.get(method, method)
@@ -90,7 +91,7 @@ def _by_path(method: str, path: str, kind: Kind) -> list[str]:
 
 
 def _segments(path: str) -> list[str]:
-    """Without versions and words that every path has."""
+    """The path's segments without versions, and without words such as api."""
     parts = [part for part in path.partition("?")[0].split("/") if part]
     return [part for part in parts if not _VERSION.fullmatch(part) and part.lower() not in _NO_NOUNS]
 
@@ -103,7 +104,7 @@ def singular(word: str) -> str:
 
 
 def _joined(candidate: Sequence[str]) -> str:
-    """As long as a name may be: what is left out comes from the middle, since verb and last noun tell most."""
+    """The name, cut to LONGEST. Words from the middle are left out first, since the verb and the last noun say most."""
     kept = list(candidate)
     while len("_".join(kept)) > LONGEST and len(kept) > 2:
         del kept[1]
@@ -111,7 +112,7 @@ def _joined(candidate: Sequence[str]) -> str:
 
 
 def argument(name: str, location: str, taken: Collection[str]) -> str:
-    """What an upstream's parameter is called as an argument: as upstream has it, as far as that can be."""
+    """The name of an upstream's parameter as an argument: upstream's own, as far as that is valid and free."""
     own = _NOT_IN_ARGUMENTS.sub("_", _ascii(name)).strip("_")[:LONGEST_ARGUMENT] or location
     candidates = [own if own not in RESERVED else f"api_{own}", f"{location}_{own}"[:LONGEST_ARGUMENT]]
     number = 2

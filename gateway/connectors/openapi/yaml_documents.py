@@ -1,7 +1,7 @@
-"""YAML as OpenAPI means it: the values of JSON, and no more.
+"""Parses YAML as OpenAPI means it: with the values of JSON, and no others.
 
-PyYAML's safe loader reads dates, `no` as false and 010 as 8, and builds whatever aliases ask for. Here keys are texts,
-scalars are those of YAML 1.2's core schema, and what aliases add is counted.
+PyYAML's safe loader reads dates, `no` as false and 010 as 8, and expands aliases without limit. Here keys are texts,
+scalars are those of YAML 1.2's core schema, and the values that aliases add are counted.
 """
 
 import math
@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 DEEPEST = 200
-MOST_ALIASED = 1_000_000  # values that aliases may repeat, all together
+MOST_ALIASED = 1_000_000  # values that all aliases together may repeat
 _CONSTANTS = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -25,7 +25,7 @@ _MERGE = "<<"
 
 
 class YamlError(ValueError):
-    """`line` from 1; 0 where it is not known."""
+    """`line` counts from 1; 0 if it is not known."""
 
     def __init__(self, problem: str, line: int = 0) -> None:
         super().__init__(problem)
@@ -33,7 +33,7 @@ class YamlError(ValueError):
 
 
 class _Open:
-    """A mapping or a list whose end was not yet read."""
+    """A mapping or a list whose end was not read yet."""
 
     __slots__ = ("anchor", "key", "size", "value")
 
@@ -54,7 +54,7 @@ def load(text: str) -> Any:
 
 
 class _Builder:
-    """Without recursion, from the events of the parser."""
+    """Builds the value from the parser's events, without recursion."""
 
     def __init__(self) -> None:
         self.result: Any = None
@@ -120,7 +120,7 @@ class _Builder:
 
 
 def _put(mapping: dict[str, Any], key: str, value: Any) -> None:
-    """Under its key; the values of a merge only where the mapping has none of its own."""
+    """Sets the value under its key. A merge (<<) only adds keys that the mapping does not have."""
     parts = value if isinstance(value, list) else [value]
     if key != _MERGE or not all(isinstance(part, Mapping) for part in parts):
         mapping[key] = value

@@ -1,4 +1,4 @@
-"""Stored results: what a large answer was made of, by its handle."""
+"""Tools for stored results: they read the data behind a large response by its handle."""
 
 from gateway.connectors.connector import Connector
 from gateway.connectors.results.operations import operations

@@ -1,6 +1,6 @@
-"""Operations on stored results: an answer that was made smaller leaves a handle to all that it was made of.
+"""Operations on stored results. A reduced response has a handle to the full data that it was made from.
 
-What is stored costs no tokens. It is looked into with a path, a search, or SQL, and only what was asked for is sent.
+Stored data costs no tokens. Callers read it with a path, a search or SQL, and only the requested part is sent.
 """
 
 from collections.abc import Mapping
@@ -81,7 +81,7 @@ def _query(arguments: Arguments, caller: Caller) -> Payload:
     handle, sql = arguments["handle"], arguments["sql"]
 
     def load() -> Loaded:
-        walk_of(handle, caller)  # also where a database of it is at hand
+        walk_of(handle, caller)  # checks access even if its database is cached
         name = f"{caller.owner} {handle}"
         selected = databases.select(name, lambda: _database(opened(handle, caller), caller, sql), sql)
         note = {"notes": ["The statement has more rows than these: add LIMIT, WHERE or GROUP BY."]}
@@ -91,7 +91,7 @@ def _query(arguments: Arguments, caller: Caller) -> Payload:
 
 
 def _database(stored: Stored, caller: Caller, sql: str) -> RowsDatabase:
-    """Without columns for what is withheld from the caller."""
+    """The rows as a database, without the columns that are redacted for this caller."""
     if isinstance(stored, StoredRows):
         columns = [each for each in stored.columns if not is_withheld(each.path, caller.reveal)]
         rows = [

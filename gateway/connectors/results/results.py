@@ -1,4 +1,4 @@
-"""What a handle opens: the rows, the value or the text that an answer was made of."""
+"""Opens a result handle: the rows, the record or the text that a response was made from."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ MOST_BYTES = 64 * 2**20
 
 @dataclass(frozen=True)
 class StoredRows:
-    """A list's rows as they may leave: without what is withheld in lists, which `note` names."""
+    """A list's rows, ready to send. Fields that lists must not show are removed; `note` names all redacted fields."""
 
     rows: Sequence[dict[str, Any]]
     shape: Shape
@@ -42,7 +42,7 @@ class StoredRows:
 
 @dataclass(frozen=True)
 class StoredValue:
-    """One record, without what is withheld, which `note` names."""
+    """One redacted record; `note` names the redacted fields."""
 
     value: dict[str, Any]
     note: Mapping[str, Any]
@@ -51,7 +51,7 @@ class StoredValue:
 
 @dataclass(frozen=True)
 class StoredText:
-    """A text as it was when the handle was given."""
+    """A text, in the version that the handle was issued for."""
 
     text: Text
 
@@ -60,7 +60,8 @@ Stored = StoredRows | StoredValue | StoredText
 
 
 def opened(handle: str, caller: Caller) -> Stored:
-    """Raises InvalidHandle, and InvalidArgument for a list that is too long to be read whole."""
+    """The stored data behind a handle. Raises InvalidHandle, and InvalidArgument if a list is too large to be read
+    whole."""
     walk = walk_of(handle, caller)
     if needs_no_fetch(walk):
         operation = catalogue.find(walk.operation)
@@ -76,28 +77,29 @@ def opened(handle: str, caller: Caller) -> Stored:
 
 
 def _payload(walk: Walk, caller: Caller) -> Payload:
-    """What the walk goes over. An upstream is asked only for pages of a list that nobody has come to yet."""
+    """The payload behind the snapshot (`Walk`). Upstream is called only for pages of a list that were not fetched
+    yet."""
     operation = catalogue.get(walk.operation)
     if not operation.is_async:
         return cast(Fetch, operation.fetch)(walk.arguments, caller)
-    kept = kept_payload(walk, operation.shape, walks)
-    if kept is not None:
-        return kept
+    stored = kept_payload(walk, operation.shape, walks)
+    if stored is not None:
+        return stored
     known = stored_pages(walk, walks)
 
-    async def rest() -> Payload:
+    async def load_remaining() -> Payload:
         fetched = await cast(FetchAsync, operation.fetch)(walk.arguments, caller)
         payload = redacted(fetched.payload if isinstance(fetched, Fetched) else fetched, caller.reveal)
-        if not isinstance(payload, PagedRows):  # the operation answers otherwise since
+        if not isinstance(payload, PagedRows):  # the operation has changed since
             raise invalid_handle(walk.id, walk.origin)
         await payload.gather_rest(known)
         return payload
 
-    return wait_for(rest)
+    return wait_for(load_remaining)
 
 
 def walk_of(handle: str, caller: Caller) -> Walk:
-    """Raises InvalidHandle, also where the operation has been hidden since."""
+    """The snapshot that the handle names. Raises InvalidHandle, also if its operation is now hidden from the caller."""
     walk = walks.opened(handle, caller.owner)
     if walk.operation in caller.tools.hidden:
         raise invalid_handle(handle, None)
@@ -108,24 +110,24 @@ def _stored_rows(rows: Rows, walk: Walk) -> StoredRows:
     paths: dict[str, None] = {}
     try:
         every = list(_every_row(rows, walk, paths))
-    except InvalidCursor:  # a block is gone
+    except InvalidCursor:  # a stored block is missing
         raise invalid_handle(walk.id, walk.origin) from None
     return StoredRows(every, rows.shape, _columns(rows), withheld.note(paths))
 
 
 def _every_row(rows: Rows, walk: Walk, paths: dict[str, None]) -> Iterator[dict[str, Any]]:
-    """The rows as they may leave; where something is withheld in them is added to `paths`."""
+    """The rows, ready to send. Adds the paths of their redacted fields to `paths`."""
     assert isinstance(rows, Kept), "a list that leaves handles can be read whole"
     if (walk.plan["total"] or 0) > MOST_ROWS:
         raise _too_long(walk)
     size = 0
     for row in rows.everything(walk.plan["source"], partial(walks.blocks, walk)):
-        kept, left_out = rows.shape.as_row(row)
-        paths.update(dict.fromkeys([*left_out, *withheld.paths(withheld_in(kept))]))
-        size += len(dumps(kept))
+        sent, left_out = rows.shape.as_row(row)
+        paths.update(dict.fromkeys([*left_out, *withheld.paths(withheld_in(sent))]))
+        size += len(dumps(sent))
         if size > MOST_BYTES:
             raise _too_long(walk)
-        yield kept
+        yield sent
 
 
 def _columns(rows: Rows) -> list[Column]:

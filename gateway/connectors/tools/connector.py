@@ -1,4 +1,4 @@
-"""Tools that find tools, where there are too many to be listed."""
+"""Tools that find tools, for catalogues that are too large to list."""
 
 from gateway.connectors.connector import Connector
 from gateway.connectors.tools.operations import operations

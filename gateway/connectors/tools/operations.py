@@ -1,4 +1,4 @@
-"""Tools that find tools. Where a list of all would flood the context, these are listed instead."""
+"""Tools that find tools. Clients get these instead of the full list where that would flood the context."""
 
 import threading
 from collections import Counter
@@ -19,11 +19,11 @@ from gateway.connectors.tools.words import STOP_WORDS, nouns, words
 
 Arguments = Mapping[str, Any]
 
-SHORT_CHARS = 72  # of what a tool does, in a row
-ARGUMENT_CHARS = 44  # of its arguments
-GROUP_CHARS = 900  # of all groups
-LONGEST_NAME = 64  # that is repeated
-PAGE = 8  # rows
+SHORT_CHARS = 72  # of the column `does`
+ARGUMENT_CHARS = 44  # of the column `arguments`
+GROUP_CHARS = 900  # of all groups together
+LONGEST_NAME = 64  # characters of a name that a note repeats
+PAGE = 8  # rows of search_tools
 
 
 # -- What is searched -------------------------------------------------------------------------------
@@ -31,7 +31,7 @@ PAGE = 8  # rows
 
 @dataclass(frozen=True)
 class _Searched:
-    """The tools of one state of the catalogue, and the index over them."""
+    """One state of the catalogue, and the search index over its listed tools."""
 
     state: Sequence[Operation]
     index: Index = field(repr=False)
@@ -42,7 +42,7 @@ _lock = threading.Lock()
 
 
 def index() -> Index:
-    """The index over the catalogue as it is now: built once, and again when the catalogue has changed."""
+    """The search index of the current catalogue. It is rebuilt after the catalogue has changed."""
     global _held
     state = catalogue.state()
     held = _held
@@ -55,7 +55,7 @@ def index() -> Index:
 
 
 def visible(caller: Caller) -> list[Operation]:
-    """What there is to be found by this caller, in the catalogue's order."""
+    """The tools that this caller can find, in the catalogue's order."""
     return [each for each in catalogue if each.listed and each.name not in caller.tools.hidden]
 
 
@@ -83,20 +83,20 @@ def _row(operation: Operation) -> dict[str, Any]:
 
 
 def _does(operation: Operation) -> str:
-    """The description; the title before it where it says more than the name."""
+    """The description, after the title if the title adds words to the name."""
     says_more = set(words(operation.title)) - set(words(operation.name)) - STOP_WORDS
     return f"{operation.title}. {operation.description}" if says_more else operation.description
 
 
 def _clipped(text: str, chars: int) -> str:
-    """The beginning, up to a whole word."""
+    """The beginning of the text, cut at the end of a word."""
     return text if len(text) <= chars else f"{text[:chars].rpartition(' ')[0] or text[:chars]}…"
 
 
 def _arguments(operation: Operation) -> str:
-    """ "id*, fields": the names, with a star where one is required; the required ones first."""
-    own = [name for name in operation.parameters if name not in operation.quiet and name not in operation.required]
-    names = [*(f"{name}*" for name in operation.required), *own]
+    """ "id*, fields": the argument names, the required ones first and marked with a star."""
+    optional = [name for name in operation.parameters if name not in operation.quiet and name not in operation.required]
+    names = [*(f"{name}*" for name in operation.required), *optional]
     shown: list[str] = []
     for name in names:
         if sum(len(each) + 2 for each in shown) + len(name) > ARGUMENT_CHARS:
@@ -117,7 +117,7 @@ def _nothing(query: str, tools: Mapping[str, Operation]) -> dict[str, Any]:
 
 
 def _groups(tools: Sequence[Operation]) -> str:
-    """ "booking 8, listing 5": what the tools are about, and how many there are for each; the largest groups first."""
+    """ "booking 8, listing 5": the nouns in the tools' names and how many tools each has, the largest group first."""
     named = [(operation, nouns(operation)) for operation in tools]
     common = Counter(noun for _, each in named for noun in each)
     sizes = Counter(max(each, key=lambda noun: common[noun]) for _, each in named if each)
@@ -145,7 +145,7 @@ def _describe(arguments: Arguments, caller: Caller) -> Payload:
 
 
 def _example(operation: Operation, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of a valid call: the required ones, or one that chooses where none is."""
+    """Arguments of a valid call: the required ones, or the first of the others if none is required."""
     properties = schema["properties"]
     own = [name for name in operation.parameters if name in properties and name not in FORM_NAMES]
     chosen = operation.required or own[:1]

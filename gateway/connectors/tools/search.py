@@ -1,7 +1,8 @@
-"""Which tools a question means: a full-text index over what tools say of themselves, built once per catalogue.
+"""Full-text search over the tools' own texts. The index is built once per catalogue.
 
-Any word of the question counts (BM25, SQLite's FTS5, in memory). A word that no tool has counts for those that begin
-with it, or else, for less, for those that are spelt like it.
+A tool matches if it has any word of the query (BM25, SQLite's FTS5, in memory). A query word that no tool has matches
+words that begin with it, at a lower score. If there are none of these either, it matches words with a similar spelling,
+at a still lower score.
 """
 
 import difflib
@@ -16,35 +17,35 @@ from context_protection.core.policy import Kind
 from gateway.catalog.operation import Operation
 from gateway.connectors.tools.words import KNOWN_VERBS, READING, Things, asked_words, path_words, singular, verbs, words
 
-# What a word is worth, by where a tool says it.
+# The weight of a word, by the column that has it.
 WEIGHTS: Mapping[str, float] = {
     "name": 4.0,
     "title": 2.0,
-    "also": 3.0,  # what else the thing in its name is called
-    "told": 0.3,  # what the API tells of that thing
-    "verbs": 1.0,  # what else people call what it does
+    "also": 3.0,  # synonyms of the noun in its name
+    "told": 0.3,  # words with which the API describes that noun
+    "verbs": 1.0,  # synonyms of its verb
     "description": 1.0,
     "parameters": 0.3,
     "tags": 0.2,
 }
-# The kinds of tools that a question favours: one with a verb that acts; one with a number, as of an id; one that speaks
-# of many; any other.
+# Factors by kind of tool, for a query with a verb that changes something (ACTING), with a number such as an id (ONE),
+# with a plural (MANY), and any other (ANY).
 ACTING: Mapping[Kind, float] = {Kind.ACTION: 1.0, Kind.LIST: 0.9, Kind.RECORD: 0.9, Kind.TEXT: 0.9}
 ONE: Mapping[Kind, float] = {Kind.ACTION: 0.6, Kind.LIST: 0.9, Kind.RECORD: 1.1, Kind.TEXT: 1.1}
 MANY: Mapping[Kind, float] = {Kind.ACTION: 0.6, Kind.LIST: 1.0, Kind.RECORD: 0.7, Kind.TEXT: 0.7}
 ANY: Mapping[Kind, float] = {Kind.ACTION: 0.6, Kind.LIST: 1.0, Kind.RECORD: 0.9, Kind.TEXT: 0.9}
-UNCOVERED = 0.4  # what a tool keeps of its score that has hardly any of the words
-BEGINS, SPELT_LIKE = 0.8, 0.6  # what such a match is worth
-FLOOR = 0.15  # of the best score: what has less is not meant
+UNCOVERED = 0.4  # share of its score that a tool keeps if it has hardly any of the words
+BEGINS, SPELT_LIKE = 0.8, 0.6  # factors for a prefix match and for a similar spelling
+FLOOR = 0.15  # of the best score: tools below it are dropped
 
-MOST_WORDS = 24  # of a question
-MOST_LIKE = 3  # words that a misspelt one may mean
-CLOSE = 0.72  # difflib's ratio from which two words are spelt alike
+MOST_WORDS = 24  # of a query
+MOST_LIKE = 3  # known words that are tried for a misspelt one
+CLOSE = 0.72  # lowest difflib ratio of two words with a similar spelling
 _NUMBER = re.compile(r"\b\d{3,}\b")
 
 
 class Index:
-    """Over some tools; safe for threads."""
+    """A search index over some tools. Safe for threads."""
 
     def __init__(self, operations: Iterable[Operation]) -> None:
         self._operations = list(operations)
@@ -57,19 +58,19 @@ class Index:
         self._spelt = _by_trigram(self._fill())
 
     def _fill(self) -> list[str]:
-        """Returns all words that tools say."""
+        """Fills the table. Returns every word that the tools have, once each."""
         columns, known = ", ".join(WEIGHTS), dict[str, None]()
         self._database.execute(f"CREATE VIRTUAL TABLE tool USING fts5({columns}, tokenize='porter unicode61')")
         insert = f"INSERT INTO tool (rowid, {columns}) VALUES (?{', ?' * len(WEIGHTS)})"  # noqa: S608
         things = Things.of(self._operations)
         for number, operation in enumerate(self._operations):
-            said = _said(operation, things)
-            known |= dict.fromkeys(word for column in said.values() for word in column)
-            self._database.execute(insert, (number, *(" ".join(said[column]) for column in WEIGHTS)))
+            by_column = _words_by_column(operation, things)
+            known |= dict.fromkeys(word for column in by_column.values() for word in column)
+            self._database.execute(insert, (number, *(" ".join(by_column[column]) for column in WEIGHTS)))
         return list(known)
 
     def search(self, query: str) -> list[str]:
-        """The names of the tools that the question may mean, the likeliest first."""
+        """The names of the tools that match the query, the likeliest first."""
         asked = asked_words(query)[:MOST_WORDS]
         totals = _totals([scores for word in asked if (scores := self._scores(word))])
         favour = self._favour(query, asked)
@@ -89,7 +90,7 @@ class Index:
         return MANY if any(singular(word) != word for word in asked) else ANY
 
     def _scores(self, word: str) -> Mapping[int, float]:
-        """What each tool gets for one word."""
+        """Each matching tool's score for one word."""
         if exact := self._matching(f'"{word}"'):
             return exact
         if len(word) > 2 and (begun := self._matching(f'"{word}" *')):
@@ -107,7 +108,7 @@ class Index:
             return dict(self._database.execute(query, (match,)).fetchall())
 
     def _like(self, word: str) -> list[str]:
-        """Known words that are spelt like this one, the likeliest first."""
+        """Known words with a spelling similar to this one, the most similar first."""
         shared: dict[str, int] = {}
         for trigram in _trigrams(word):
             for known in self._spelt.get(trigram, ()):
@@ -117,7 +118,7 @@ class Index:
 
 
 def _totals(found: Sequence[Mapping[int, float]]) -> dict[int, float]:
-    """The sums of what tools get for each word; the more of the words a tool has, the more it keeps."""
+    """Each tool's sum of scores, reduced by the share of the query's words that the tool does not have."""
     totals: dict[int, float] = {}
     covered: dict[int, int] = {}
     for scores in found:
@@ -129,8 +130,7 @@ def _totals(found: Sequence[Mapping[int, float]]) -> dict[int, float]:
     }
 
 
-def _said(operation: Operation, things: Things) -> dict[str, list[str]]:
-    """The words of a tool, by column."""
+def _words_by_column(operation: Operation, things: Things) -> dict[str, list[str]]:
     thing = things.behind(operation)
     return {
         "name": words(operation.name),

@@ -1,4 +1,4 @@
-"""Words of tools and of questions: how names fall apart into them, and which of them mean the same."""
+"""Words of tools and of queries: how names are split into words, and which words are synonyms."""
 
 import re
 import unicodedata
@@ -11,7 +11,7 @@ from gateway.catalog.operation import Operation
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
-# What a question says without meaning any tool by it.
+# Words of a query that name no tool.
 _STOP = (
     "a an the of for to in on at by with from and or as than that this these those there here it its my our your their "
     "his her i we you they he she me us them is are was were be been being am do does did done doing can could should "
@@ -21,7 +21,7 @@ _STOP = (
 )
 STOP_WORDS = frozenset(_STOP.split())
 
-# Verbs of APIs, and what people say instead. A tool is called by all words of every group that its verb is in.
+# Verbs of APIs, and what people say instead. A tool is found by every word of every group that has its verb.
 VERBS: Sequence[frozenset[str]] = [
     frozenset(group.split())
     for group in (
@@ -59,7 +59,7 @@ VERBS: Sequence[frozenset[str]] = [
 KNOWN_VERBS = frozenset().union(*VERBS)
 READING = VERBS[0] | VERBS[1] | {"count", "number", "total", "many", "download", "export"}
 
-# Verbs of several words, as people write them, and when something is, which names no tool; looked for before words are.
+# Phrases for a verb, and phrases of time, which name no tool. They are replaced before a query is split into words.
 PHRASES: Mapping[str, str] = {
     r"get rid of|throw (?:out|away)": "delete",
     r"look(?:ing)? (?:up|for)": "find",
@@ -79,7 +79,7 @@ _PHRASES = [(re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), verb) for pattern
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in lower case, without accents; those of camelCase and snake_case names one by one."""
+    """The words of a text in lower case, without accents. Names in camelCase and snake_case are split."""
     plain = text if text.isascii() else _without_accents(text)
     return [word.lower() for word in _WORD.findall(_HUMP.sub(" ", plain))]
 
@@ -90,7 +90,7 @@ def _without_accents(text: str) -> str:
 
 
 def asked_words(query: str) -> list[str]:
-    """The words of a question that may name what is wanted, each once; all of its words, if none of them does."""
+    """The words of a query that may name a tool, each once. If there are none, all of its words."""
     for pattern, verb in _PHRASES:
         query = pattern.sub(verb, query)
     every = list(dict.fromkeys(words(query)))
@@ -99,7 +99,7 @@ def asked_words(query: str) -> list[str]:
 
 
 def singular(word: str) -> str:
-    """Of an English plural; any other word as it is."""
+    """The singular of an English plural. Other words are returned unchanged."""
     for ending, instead in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh"), ("ss", "ss")):
         if word.endswith(ending):
             return word.removesuffix(ending) + instead
@@ -107,13 +107,13 @@ def singular(word: str) -> str:
 
 
 def nouns(operation: Operation) -> list[str]:
-    """What the tool's name says beside its verb, in the singular."""
+    """The words of the tool's name without the leading verb, in the singular."""
     every = words(operation.name)
     return [singular(word) for place, word in enumerate(every) if place or word not in KNOWN_VERBS]
 
 
 def verbs(operation: Operation) -> list[str]:
-    """What people may call what the tool does, beside the word in its name."""
+    """Synonyms of the verb in the tool's name, without the words of the name itself."""
     own = words(operation.name)
     groups = [group for group in VERBS if own[:1] and own[0] in group]
     groups = groups or [group for group in VERBS if group.intersection(own)]
@@ -128,7 +128,7 @@ _OTHERS = [
     re.compile(rf"\b{_ALSO} (?:an? |the )?([^\W\d_]+)", re.IGNORECASE),  # suppliers, also called vendors
     re.compile(r"^(?:an? |the )?[^\W\d_]+ or ([^\W\d_]+)", re.IGNORECASE),  # cars or vans
 ]
-_OPENING = re.compile(r"[^:.;,()]*")  # of a description: what the things are
+_OPENING = re.compile(r"[^:.;,()]*")  # the start of a description, which says what the rows are
 OPENING_WORDS = 4
 _TOO_COMMON = STOP_WORDS.union({"returns", "gets", "gives", "lists", "shows", "one"}, *VERBS[:5])
 _NO_RESOURCE = frozenset({"api", "tools"})
@@ -136,7 +136,8 @@ _NO_RESOURCE = frozenset({"api", "tools"})
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """What tools are named for, as the tool that lists it tells: what else it is called, and in which words."""
+    """What the tool that lists a noun says about it: its synonyms (`also`), and the words of its description
+    (`told`)."""
 
     also: frozenset[str]
     told: frozenset[str]
@@ -147,8 +148,8 @@ NOTHING = Thing(frozenset(), frozenset())
 
 @dataclass(frozen=True, slots=True)
 class Things:
-    """The things of an API, by the nouns of the tools that list them. A list's description begins with what its things
-    are, and its address or its tags may name them as well."""
+    """The nouns of an API, keyed by the nouns in the names of the tools that list them. Synonyms come from a list's
+    description, which begins with what its rows are, and from its title, tags and endpoint."""
 
     by_nouns: Mapping[frozenset[str], Thing]
 
@@ -158,7 +159,7 @@ class Things:
         found: dict[frozenset[str], Thing] = {}
         for operation in operations:
             if operation.kind is Kind.LIST and (named := frozenset(nouns(operation))):
-                # A noun of other tools is no synonym: two things of which each has tools are two things.
+                # A noun in another tool's name is not a synonym: things with tools of their own are distinct.
                 also = _others(operation) - taken - _TOO_COMMON
                 known = found.get(named, NOTHING)
                 told = known.told.union(words(operation.description)) - _TOO_COMMON
@@ -166,7 +167,7 @@ class Things:
         return cls(found)
 
     def behind(self, operation: Operation) -> Thing:
-        """What the tool is named for: an order, or a purchase order, but not both."""
+        """The noun that the tool's name is about. The longest match wins: a purchase order is not also an order."""
         own = frozenset(nouns(operation))
         named = [each for each in self.by_nouns if each <= own]
         most = [self.by_nouns[each] for each in named if not any(each < other for other in named)]
@@ -194,7 +195,7 @@ def _first_noun_phrase(said: Sequence[str]) -> list[str]:
 
 
 def path_words(operation: Operation) -> list[str]:
-    """Of its address: what is neither a version nor a placeholder, nor the tool's own name."""
+    """The words of its endpoint, without versions, placeholders and the tool's own name."""
     segments = [each for each in operation.endpoint.split("/") if each and "{" not in each and each != operation.name]
     named = [each for each in segments if each not in _NO_RESOURCE and not re.fullmatch(r"v\d+", each)]
     return [word for each in named for word in words(each)]

@@ -1,4 +1,4 @@
-"""manage.py import_openapi: an OpenAPI document becomes tools."""
+"""manage.py import_openapi: turns an OpenAPI document into tools."""
 
 import os
 from argparse import ArgumentParser
@@ -123,7 +123,7 @@ def _plan(options: dict[str, Any]) -> Plan:
 
 
 def _entered(plan: Plan, options: dict[str, Any]) -> Credentials | None:
-    """The secret of the environment, sent as was asked for; None: as it is set already."""
+    """The secret from the environment, sent as requested; None leaves the connection as it is."""
     variable, auth = options["credential_env"], options["auth"]
     if not variable and not auth:
         return None
@@ -139,7 +139,7 @@ def _entered(plan: Plan, options: dict[str, Any]) -> Credentials | None:
 
 
 def _is_chosen(proposal: Proposal, options: dict[str, Any]) -> bool:
-    """What is on already stays so."""
+    """Whether the operation is switched on. A stored one that is on stays on."""
     operation = proposal.operation
     if operation is None or (proposal.stored is not None and proposal.chosen):
         return proposal.chosen
