@@ -46,23 +46,23 @@ def read(response: Response, operation: DocumentedOperation) -> Answered:
     if not response.body.strip():
         return Answered(rows=[]) if operation.kind is Kind.LIST else Answered(record={"httpStatus": response.status})
     if _JSON.fullmatch(kind):
-        return _of_data(_json(response), operation)
+        return _from_data(_json(response), operation)
     if _LINES.fullmatch(kind):
-        return _of_data(_json_lines(response), operation)
+        return _from_data(_json_lines(response), operation)
     if _XML.fullmatch(kind) and kind not in _HTML:
-        return _of_data(_xml(response), operation)
+        return _from_data(_xml(response), operation)
     if kind in _MAYBE_JSON and operation.kind is not Kind.TEXT and response.body.lstrip()[:1] in (b"{", b"["):
-        return _of_data(_json(response), operation)
+        return _from_data(_json(response), operation)
     if kind in _HTML and not _HTML.intersection(operation.accept):
         raise _garbled("an HTML page, such as a login or an error page", "html_answer")
     if kind == "text/csv":
-        return _of_table(_decoded(response), operation)
+        return _from_table(_decoded(response), operation)
     if kind.startswith("text/") or kind in _TEXTS:
         return Answered(text=_decoded(response))
     return Answered(record=_file(response))
 
 
-def _of_data(data: Any, operation: DocumentedOperation) -> Answered:
+def _from_data(data: Any, operation: DocumentedOperation) -> Answered:
     path = _rows_path(data, operation.rows) if operation.kind is Kind.LIST else None
     if operation.kind is not Kind.LIST or (path is None and operation.tells_no_kind):
         return Answered(record=data if isinstance(data, dict) else {"value": data}, body=data)
@@ -134,7 +134,7 @@ def _xml(response: Response) -> dict[str, Any]:
         raise _garbled(f"not XML that is read here: {problem}", "invalid_xml") from None
 
 
-def _of_table(text: str, operation: DocumentedOperation) -> Answered:
+def _from_table(text: str, operation: DocumentedOperation) -> Answered:
     """CSV as rows if it has a header of unique names; otherwise as a text."""
     if operation.kind is Kind.TEXT:
         return Answered(text=text)
@@ -167,7 +167,7 @@ def _decoded(response: Response) -> str:
     marked = next((encoding for mark, encoding in MARKS if response.body.startswith(mark)), None)
     try:
         return response.body.decode(marked or _charset(response) or "utf-8", "replace")
-    except (LookupError, UnicodeError):  # not a text encoding; some of those reject errors='replace'
+    except (LookupError, UnicodeError):  # unknown, or not a text encoding: some of those reject errors='replace'
         return response.body.decode("utf-8", "replace")
 
 

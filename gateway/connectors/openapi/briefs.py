@@ -20,7 +20,7 @@ SHORT_CHOICES = 6
 
 Schemas = Mapping[str, Mapping[str, Any]]
 _Lean = Mapping[str, Any]
-_Change = Callable[[_Lean, int, bool], _Lean]  # schema, level within its argument, is it needed
+_Change = Callable[[_Lean, int, bool], _Lean]  # schema, level within its argument, is needed
 _BELOW = ("items", "additionalProperties")
 _WORDS = frozenset({"description", "default"})
 _LIMITS = frozenset({"minLength", "maxLength", "minItems", "maxItems", "pattern", "multipleOf"})
@@ -33,11 +33,11 @@ def brief(arguments: Schemas, needed: Collection[str]) -> dict[str, _Lean] | Non
     if _fits(arguments):
         return None
     shown = dict(arguments)
-    for change in _OF_OTHERS:
+    for change in _CHANGES_OF_OTHERS:
         shown = {name: _changed(each, change, 0, name in needed) for name, each in shown.items()}
         if _fits(shown):
             return shown
-    for change in _OF_NEEDED:
+    for change in _CHANGES_OF_NEEDED:
         if _fits({name: each for name, each in shown.items() if name in needed}, MOST_BYTES // 2):
             break
         shown = {name: _changed(each, change, 0, name in needed) for name, each in shown.items()}
@@ -55,13 +55,13 @@ def _size(value: Any) -> int:
 def _first_that_fit(arguments: Schemas, needed: Collection[str]) -> dict[str, _Lean]:
     """As many arguments as fit, the needed ones first. The result keeps their own order."""
     room = MOST_BYTES
-    kept: set[str] = set()
+    fitting: set[str] = set()
     for name in sorted(arguments, key=lambda name: name not in needed):
         room -= _size({name: arguments[name]})
         if room < 0:
             break
-        kept.add(name)
-    return {name: each for name, each in arguments.items() if name in kept}
+        fitting.add(name)
+    return {name: each for name, each in arguments.items() if name in fitting}
 
 
 # -- What is left out of one schema -----------------------------------------------------------------
@@ -96,10 +96,10 @@ def _outlined(schema: _Lean, level: int, needed: bool, *, start: int, keeps_need
     """The schema without its nested schemas. Its types, its items' type and its required names stay."""
     if level < start or (needed and keeps_needed):
         return schema
-    kept = {key: value for key, value in schema.items() if key not in ("properties", "anyOf", *_BELOW)}
+    outline = {key: value for key, value in schema.items() if key not in ("properties", "anyOf", *_BELOW)}
     below = [type_of(_types(each)) for key in _BELOW if isinstance(each := schema.get(key), Mapping)]
     of_items = {"items": below[0]} if "items" in schema and below and below[0] else {}
-    return {**type_of(kind for each in schema.get("anyOf", ()) for kind in _types(each)), **kept, **of_items}
+    return {**type_of(kind for each in schema.get("anyOf", ()) for kind in _types(each)), **outline, **of_items}
 
 
 def _types(schema: _Lean) -> list[str]:
@@ -115,20 +115,20 @@ def _shortened(schema: _Lean, level: int, needed: bool) -> _Lean:
     words = first_sentence(schema.get("description"), SHORT_CHARS)
     if len(choices) > SHORT_CHOICES:
         words = f"Such as {', '.join(map(str, choices[:SHORT_CHOICES]))}."
-    kept = {key: value for key, value in schema.items() if key != "enum" or len(choices) <= SHORT_CHOICES}
-    return {**kept, "description": words} if words else kept
+    shorter = {key: value for key, value in schema.items() if key != "enum" or len(choices) <= SHORT_CHOICES}
+    return {**shorter, "description": words} if words else shorter
 
 
 # The least missed changes come first. `start` is the first level affected: 0 is the argument, and each object or list
 # adds one.
-_OF_OTHERS: tuple[_Change, ...] = (
+_CHANGES_OF_OTHERS: tuple[_Change, ...] = (
     partial(_without, keys=_WORDS, start=1),
     *(partial(_outlined, start=start) for start in (3, 2, 1, 0)),
     partial(_without, keys=_LIMITS),
     _shortened,
     partial(_without, keys=_WORDS),
 )
-_OF_NEEDED: tuple[_Change, ...] = (
+_CHANGES_OF_NEEDED: tuple[_Change, ...] = (
     *(partial(_outlined, start=start, keeps_needed=False) for start in (2, 1, 0)),
     partial(_without, keys=_WORDS | _LIMITS, keeps_needed=False),
 )

@@ -50,17 +50,17 @@ class Calling:
         request = requests.build(self.spec, own, self.base_url)
         response = await self.send(request)
         answered = await self.read(response)
-        is_untold = self.spec.tells_no_kind and answered.rows is None
-        if is_untold and (listed := detection.seen(self.spec, answered.body, response.headers)):
+        is_undescribed = self.spec.tells_no_kind and answered.rows is None
+        if is_undescribed and (listed := detection.seen(self.spec, answered.body, response.headers)):
             return await self._as_list(listed, response, arguments, caller)
         return await self._answered(response, answered)
 
     async def _answered(self, response: Response, answered: Answered) -> Fetched:
         await self.learn(answered)
-        is_kept = self.keep_seconds > 0
-        payload = self._payload(answered, response.note(kept=is_kept))
+        is_cached = self.keep_seconds > 0
+        payload = self._payload(answered, response.note(kept=is_cached))
         # A cached response states its time, so no later response gives an equal payload: it has no version.
-        version = None if is_kept or len(response.body) > LARGE else response.version
+        version = None if is_cached or len(response.body) > LARGE else response.version
         return Fetched(payload, response.fresh_until, version)
 
     async def _as_list(

@@ -15,7 +15,7 @@ _WITH_A_TOKEN = ("bearer", "authorizationCode", "password", "implicit", "openIdC
 
 @dataclass(frozen=True, kw_only=True)
 class Credentials:
-    """`secret` is plain text here, on its way from its source to the connection, which encrypts it."""
+    """`secret` is plain text here, until the connection encrypts it."""
 
     kind: Kind = Kind.NONE
     parameter_name: str = ""
@@ -31,24 +31,28 @@ def asked_for(document: ApiDocument) -> Security | None:
     """The security scheme that most operations name. Schemes that can be sent are preferred. None if there is no
     scheme."""
     times = Counter(names[0] for each in document.operations for names in each.security if len(names) == 1)
-    ways = sorted(document.securities, key=lambda way: (_kind(way) is None, -times[way.name]))
-    return next(iter(ways), None)
+    schemes = sorted(document.securities, key=lambda scheme: (_kind(scheme) is None, -times[scheme.name]))
+    return next(iter(schemes), None)
 
 
 def proposed(document: ApiDocument) -> Credentials:
     """The initial values of a form. Schemes that need more than a key, a token or a password are set up on the
     connection."""
-    way = asked_for(document)
-    kind = _kind(way) if way else None
-    if way is None or kind is None or kind is Kind.CLIENT_CREDENTIALS:
+    scheme = asked_for(document)
+    kind = _kind(scheme) if scheme else None
+    if scheme is None or kind is None or kind is Kind.CLIENT_CREDENTIALS:
         return Credentials()
-    return Credentials(kind=kind, parameter_name=way.parameter if kind in (Kind.HEADER, Kind.QUERY) else "")
+    return Credentials(kind=kind, parameter_name=scheme.parameter if kind in (Kind.HEADER, Kind.QUERY) else "")
 
 
 def in_words(document: ApiDocument) -> str:
-    """What the document says about authentication, as a sentence."""
-    way = asked_for(document)
-    return f"The document asks for {_way_in_words(way)}." if way else "The document does not say how callers are known."
+    """The authentication that the document asks for, as a sentence."""
+    scheme = asked_for(document)
+    return (
+        f"The document asks for {_scheme_in_words(scheme)}."
+        if scheme
+        else "The document does not say how callers are known."
+    )
 
 
 def spelled(text: str) -> Credentials:
@@ -83,11 +87,11 @@ def enter(upstream: UpstreamApi, credentials: Credentials) -> None:
         upstream.set_secret(credentials.secret)
 
 
-def _kind(way: Security) -> Kind | None:
+def _kind(scheme: Security) -> Kind | None:
     """The scheme as a kind of connection; None for a scheme that connections do not send."""
-    match way.kind, way.location:
+    match scheme.kind, scheme.location:
         case "apiKey", "header" | "query":
-            return Kind(way.location)
+            return Kind(scheme.location)
         case "basic", _:
             return Kind.BASIC
         case "clientCredentials", _:
@@ -97,14 +101,14 @@ def _kind(way: Security) -> Kind | None:
     return None
 
 
-def _way_in_words(way: Security) -> str:
-    match way.kind, way.location:
+def _scheme_in_words(scheme: Security) -> str:
+    match scheme.kind, scheme.location:
         case "apiKey", "header":
-            return f"an API key in the header {way.parameter}"
+            return f"an API key in the header {scheme.parameter}"
         case "apiKey", "query":
-            return f"an API key in the query parameter {way.parameter}"
+            return f"an API key in the query parameter {scheme.parameter}"
         case "apiKey", "cookie":
-            return f"a key in the cookie {way.parameter}, which is not sent from here"
+            return f"a key in the cookie {scheme.parameter}, which is not sent from here"
         case "basic", _:
             return "a user name and a password"
         case "bearer", _:
@@ -113,4 +117,4 @@ def _way_in_words(way: Security) -> str:
             return "OAuth 2.0 client credentials, which are entered at the connection after the import"
         case (("authorizationCode" | "password" | "implicit" | "openIdConnect"), _):
             return "an OAuth 2.0 token: one that you have is sent as a bearer token"
-    return f"{way.kind}, which is not sent from here"
+    return f"{scheme.kind}, which is not sent from here"

@@ -66,7 +66,7 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Plan:
-    """What importing a document under a name would store."""
+    """The result of importing a document under a name, before it is stored."""
 
     name: str
     base_url: str
@@ -85,7 +85,7 @@ class Plan:
 
 
 def plan(data: bytes, *, name: str, source: str, base_url: str = "") -> Plan:
-    """What an import would store. Reads the database, but does not write. Raises DocumentError."""
+    """Plans an import. Reads the database, but does not write. Raises DocumentError."""
     document = reader.read(documents.parse(data))
     stored = ImportedApi.objects.filter(upstream__name=name).select_related("upstream").first()
     before = {row.key: row for row in stored.operations.all()} if stored else {}
@@ -254,7 +254,7 @@ def _meanwhile() -> InvalidArgument:
 
 
 def name_problems(plan: Plan, named: Mapping[str, str]) -> list[str]:
-    """Why operations cannot have the names in `named` (by key): the first ten sentences."""
+    """The reasons why operations cannot have the names in `named` (by key): the first ten sentences."""
     found = [f"{name!r} is the name of two operations." for name, times in Counter(named.values()).items() if times > 1]
     for name in {named[each.key]: None for each in plan.proposals if each.operation}:
         try:

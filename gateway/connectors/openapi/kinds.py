@@ -1,5 +1,4 @@
-"""What a single schema says about a value: its types, choices and limits. Schemas that are not quite JSON Schema are
-read as they were meant."""
+"""The types, choices and limits of a single schema. A schema that is not quite JSON Schema is read as it was meant."""
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -23,7 +22,7 @@ _OTHER_TYPES = {
 _STRING_FORMATS = ("date", "date-time", "uuid", "email", "uri", "binary", "byte")
 _LENGTHS = {"string": ("minLength", "maxLength"), "array": ("minItems", "maxItems")}
 _RANGES = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
-_OF_PYTHON = {str: "string", bool: "boolean", int: "number", float: "number"}
+_JSON_TYPES = {str: "string", bool: "boolean", int: "number", float: "number"}
 VARIANTS = ("oneOf", "anyOf")
 
 
@@ -41,7 +40,7 @@ def _guessed(schema: Mapping[str, Any]) -> list[str]:
     if "items" in schema:
         return ["array"]
     if values := choices(schema):
-        return list(dict.fromkeys(_OF_PYTHON.get(type(value), "null") for value in values))
+        return list(dict.fromkeys(_JSON_TYPES.get(type(value), "null") for value in values))
     return ["string"] if "pattern" in schema or schema.get("format") in _STRING_FORMATS else []
 
 

@@ -1,6 +1,6 @@
-"""Learns from an operation's first responses which fields it has and how long they are. What rows and previews show is
-then proposed from them, which is better than a schema alone. Learning never costs a response: a failure is logged, and
-learning starts again."""
+"""Learns from an operation's first responses which fields it has and how long they are. The fields of rows and previews
+are then proposed from this, which is better than a schema alone. Learning never costs a response: a failure is logged,
+and learning starts again."""
 
 import logging
 import threading

@@ -23,8 +23,8 @@ READ_AT_ONCE = 200  # rows per query
 
 @dataclass(frozen=True, slots=True)
 class _Stamp:
-    """What an operation is made from. While the row, the connection and the name of the tool that opens its rows stay
-    the same, the same object is used again."""
+    """The inputs of an operation. While the row, the connection and the name of the tool that opens its rows stay the
+    same, the same object is used again."""
 
     changed_at: Any
     learned: bool

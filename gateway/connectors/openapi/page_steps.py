@@ -119,7 +119,8 @@ def _has_more(paging: Paging, answer: Response, body: Any, rows: Sequence[Mappin
 def total(
     paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]], following: Step | Done
 ) -> int | None:
-    """The number of all rows, if upstream states it."""
+    """The number of all rows, if upstream states it. A number equal to the rows on the page is ignored while pages
+    follow."""
     said = _total(paging, answer, body)
     return None if said == len(rows) and isinstance(following, Step) else said
 

@@ -25,8 +25,8 @@ class PagingStyle(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Paging:
     """`size` and `position` are names of upstream's parameters; `start` is the number of the first page. `next`,
-    `has_more` and `total` are dotted paths in the response; `total` may also be "header:x-total-count". What is not
-    known is empty. With the styles OFFSET and PAGE, `next` only shows whether there are more pages."""
+    `has_more` and `total` are dotted paths in the response; `total` may also be "header:x-total-count". Unknown values
+    are empty. With the styles OFFSET and PAGE, `next` only shows whether there are more pages."""
 
     style: PagingStyle
     size: str = ""
@@ -111,18 +111,18 @@ def _by_position(
     rows: str,
     size: QueryParameter | None,
 ) -> _Found | None:
-    rest = {name: each for name, each in by_name.items() if each is not size}
+    others = {name: each for name, each in by_name.items() if each is not size}
     next_url, next_cursor = _path(fields, conventions.NEXT_URLS), _path(fields, conventions.NEXT_CURSORS)
     next_cursor = "" if "link" in next_cursor.lower() else next_cursor
     page, offset, cursor, last_id = (
-        _first(rest, names)
+        _first(others, names)
         for names in (conventions.PAGES, conventions.OFFSETS, conventions.CURSORS, conventions.LAST_IDS)
     )
-    if (token := cursor or last_id) and next_cursor and not _is_of_numbers(token):
+    if (token := cursor or last_id) and next_cursor and not _is_numeric(token):
         return PagingStyle.CURSOR, token, next_cursor
     if "link" in answer.headers:
         return PagingStyle.LINK, page or cursor or offset, ""
-    if cursor and next_url and not _is_of_numbers(cursor):
+    if cursor and next_url and not _is_numeric(cursor):
         return PagingStyle.NEXT_URL, cursor, next_url
     if last_id and "id" in answer.properties_of(answer.row_schema(rows)):
         return PagingStyle.LAST_ID, last_id, ""
@@ -143,7 +143,7 @@ def _is_opaque(parameter: QueryParameter) -> bool:
     return is_text and not re.search(r"num|no$|index|-n$", parameter.name, re.IGNORECASE)
 
 
-def _is_of_numbers(parameter: QueryParameter) -> bool:
+def _is_numeric(parameter: QueryParameter) -> bool:
     return "integer" in str(parameter.schema.get("type"))
 
 

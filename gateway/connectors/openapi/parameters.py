@@ -58,7 +58,7 @@ def read(
             warnings += [] if name.lower() in _SILENT else [f"left out the header {name[:60]}, which no caller sets"]
         elif (location, name.lower()) not in known:
             found[location, name] = _read(references, node, location, name)
-    return _of_path(path, found, warnings), warnings
+    return _ordered(path, found, warnings), warnings
 
 
 def _read(references: References, node: Mapping[str, Any], location: str, name: str) -> Parameter:
@@ -82,13 +82,13 @@ def _read(references: References, node: Mapping[str, Any], location: str, name: 
 
 def _as_in_swagger(node: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Some documents have the type beside the name, as in Swagger 2."""
-    kept = {
+    schema = {
         key: node[key] for key in ("type", "enum", "items", "format", "default", "minimum", "maximum") if key in node
     }
-    return kept or None
+    return schema or None
 
 
-def _of_path(path: str, found: Mapping[tuple[str, str], Parameter], warnings: list[str]) -> list[Parameter]:
+def _ordered(path: str, found: Mapping[tuple[str, str], Parameter], warnings: list[str]) -> list[Parameter]:
     """The path's parameters first, in the order of its template and including undeclared ones; then the others."""
     names = list(dict.fromkeys(TEMPLATE.findall(path)))
     undeclared = [name for name in names if ("path", name) not in found]

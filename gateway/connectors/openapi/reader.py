@@ -144,7 +144,7 @@ class _Operation:
         kind = answer.kind(rows, is_safe=self._is_safe)
         given = self._parameters()
         paged = self._paging(given, answer, rows)
-        arguments, body = self._arguments([each for each in given if not _is_of(paged, each)])
+        arguments, body = self._arguments([each for each in given if not _is_paged_by(paged, each)])
         leaning = self._reading.answered
         response = shown(leaning, answer.schema)
         record = shown(leaning, answer.row_schema(rows)) if rows is not None else None
@@ -248,7 +248,7 @@ class _Operation:
                 self._warnings.append(f"the schema of {name} is none: it may be anything")
 
 
-def _is_of(paged: Paging | None, parameter: Parameter) -> bool:
+def _is_paged_by(paged: Paging | None, parameter: Parameter) -> bool:
     return paged is not None and parameter.place.location == "query" and parameter.name in paged.parameters
 
 

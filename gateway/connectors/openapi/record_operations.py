@@ -84,7 +84,8 @@ def _noun(path: str) -> list[str]:
 
 
 def _is_key(schema: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether its values can be sent as the wanted ones: a number can be sent as a text, but not a text as a number."""
+    """Whether its values can be sent as the wanted ones: a number can be sent as a string, but not a string as a
+    number."""
     found, expected = _types(schema), _types(wanted)
     return bool(found) and found <= _SCALARS and (not expected or "string" in expected or bool(found & expected))
 

@@ -68,7 +68,7 @@ class References:
         return node
 
     def merged(self, schema: Any) -> Merged:
-        """The merged schema. Anything that is no schema, and `true`, gives an empty one."""
+        """The merged schema. Anything but an object, such as `true`, gives an empty one."""
         if not isinstance(schema, dict):
             return _EMPTY
         known = self._merged.get(id(schema))

@@ -9,13 +9,13 @@ from gateway.connectors.openapi.names import tool_name
 
 
 def api_name_problem(name: str) -> str | None:
-    """Why no API can be imported under this name: its tools would look like Sluice's own or another source's. None if
-    one can."""
+    """The reason why no API can be imported under this name, or None. Its tools would look like Sluice's own or another
+    source's."""
     if name in {each.name for each in connectors()}:
         return f"{name} is a name of Sluice's own. Choose another, such as {name}_api."
     catalogue.refresh()
-    of_imports = {each.name for each in operations.operations()}
-    others = (each.name for each in catalogue if each.name not in of_imports)
+    imported_names = {each.name for each in operations.operations()}
+    others = (each.name for each in catalogue if each.name not in imported_names)
     alike = next((each for each in others if each.startswith(f"{name}_")), None)
     if alike is None:
         return None

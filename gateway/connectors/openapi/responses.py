@@ -120,8 +120,7 @@ class Answer:
 
 
 def shown(leaning: Leaning, schema: Any) -> Lean | None:
-    """The response schema that rows and previews are proposed from: without references, and small. None if there is
-    none."""
+    """The response schema that rows and previews are proposed from: without references, and small."""
     if not isinstance(schema, Mapping) or not schema:
         return None
     depths = range(SHOWN_LEVELS, 1, -1)

@@ -1,7 +1,7 @@
 """Lean JSON Schemas for tool lists: without references, no deeper than is useful, and valid.
 
-A model reads hundreds of these. Whatever does not help to write a value (examples, titles, number formats,
-documentation links) is left out. Whatever could never be satisfied, or is not JSON Schema, is loosened.
+A model reads hundreds of these. Parts that do not help to write a value (examples, titles, number formats,
+documentation links) are left out. Parts that could never be satisfied, or are not JSON Schema, are loosened.
 """
 
 from collections.abc import Mapping
@@ -91,7 +91,7 @@ class Leaning:
     def _typed(self, schema: Mapping[str, Any], found: list[str], depth: int, above: _Above) -> Lean:
         lean = type_of(found)
         if values := choices(schema):
-            return _of_choices(lean, [*values, None] if "null" in found and None not in values else values)
+            return _enumeration(lean, [*values, None] if "null" in found and None not in values else values)
         lean |= kinds.limits(schema, found)
         if "array" in found and isinstance(items := schema.get("items"), Mapping):
             lean["items"] = self._lean(items, depth - 1, above) if depth > 0 else type_of(self._kinds(items))
@@ -150,7 +150,7 @@ class Leaning:
         counted = [choices(each) for each in wholes]
         if all(counted):
             values = list(dict.fromkeys(value for each in counted for value in each if value is not None))
-            return _of_choices({}, [*values, *([None] if null else [])])
+            return _enumeration({}, [*values, *([None] if null else [])])
         if not _are_shown(branches, varied):
             return type_of([*(kind for each in branches for kind in self._kinds(each)), *null])
         lean: list[Lean] = []
@@ -167,7 +167,7 @@ def _are_shown(branches: list[Any], varied: int) -> bool:
     return len(branches) <= MOST_BRANCHES and varied < MOST_VARIED
 
 
-def _of_choices(lean: Lean, values: list[Any]) -> Lean:
+def _enumeration(lean: Lean, values: list[Any]) -> Lean:
     """An enumeration. A declared type that its values do not have is dropped."""
     counted = {**lean, "enum": values}
     if lean and is_valid({"items": lean}, values):

@@ -15,7 +15,7 @@ _RESERVED = ":/?@!$'()*,;[]="  # what allowReserved leaves unencoded, except & #
 
 
 def text(value: Any) -> str:
-    """Any value as one text: a text unchanged, anything else as JSON."""
+    """Any value as one string: a string unchanged, anything else as JSON."""
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
@@ -25,7 +25,7 @@ def encoded(value: Any, safe: str = "") -> str:
 
 
 def path_value(place: Place, value: Any) -> str:
-    """`simple`: 3,4,5 `label`: .3.4.5 `matrix`: ;id=3,4,5 (RFC 6570)."""
+    """`simple`: 3,4,5; `label`: .3.4.5; `matrix`: ;id=3,4,5 (RFC 6570)."""
     if place.media_type:
         return encoded(orjson.dumps(value).decode())
     match place.style:

@@ -105,10 +105,10 @@ def singular(word: str) -> str:
 
 def _joined(candidate: Sequence[str]) -> str:
     """The name, cut to LONGEST. Words from the middle are left out first, since the verb and the last noun say most."""
-    kept = list(candidate)
-    while len("_".join(kept)) > LONGEST and len(kept) > 2:
-        del kept[1]
-    return "_".join(kept)[:LONGEST].strip("_")
+    parts = list(candidate)
+    while len("_".join(parts)) > LONGEST and len(parts) > 2:
+        del parts[1]
+    return "_".join(parts)[:LONGEST].strip("_")
 
 
 def argument(name: str, location: str, taken: Collection[str]) -> str:

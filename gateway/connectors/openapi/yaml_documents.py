@@ -1,6 +1,6 @@
 """Parses YAML as OpenAPI means it: with the values of JSON, and no others.
 
-PyYAML's safe loader reads dates, `no` as false and 010 as 8, and expands aliases without limit. Here keys are texts,
+PyYAML's safe loader reads dates, `no` as false and 010 as 8, and expands aliases without limit. Here keys are strings,
 scalars are those of YAML 1.2's core schema, and the values that aliases add are counted.
 """
 

@@ -30,28 +30,28 @@ PAGE = 8  # rows of search_tools
 
 
 @dataclass(frozen=True)
-class _Searched:
+class _Indexed:
     """One state of the catalogue, and the search index over its listed tools."""
 
     state: Sequence[Operation]
     index: Index = field(repr=False)
 
 
-_held: _Searched | None = None
+_cached: _Indexed | None = None
 _lock = threading.Lock()
 
 
 def index() -> Index:
     """The search index of the current catalogue. It is rebuilt after the catalogue has changed."""
-    global _held
+    global _cached
     state = catalogue.state()
-    held = _held
-    if held is None or held.state != state:
+    cached = _cached
+    if cached is None or cached.state != state:
         with _lock:
-            held = _held
-            if held is None or held.state != state:
-                held = _held = _Searched(state, Index(each for each in state if each.listed))
-    return held.index
+            cached = _cached
+            if cached is None or cached.state != state:
+                cached = _cached = _Indexed(state, Index(each for each in state if each.listed))
+    return cached.index
 
 
 def visible(caller: Caller) -> list[Operation]:

@@ -71,9 +71,9 @@ class Index:
 
     def search(self, query: str) -> list[str]:
         """The names of the tools that match the query, the likeliest first."""
-        asked = asked_words(query)[:MOST_WORDS]
-        totals = _totals([scores for word in asked if (scores := self._scores(word))])
-        favour = self._favour(query, asked)
+        terms = asked_words(query)[:MOST_WORDS]
+        totals = _totals([scores for word in terms if (scores := self._scores(word))])
+        favour = self._favour(query, terms)
         scores = {number: total * favour[self._operations[number].kind] for number, total in totals.items()}
         floor = FLOOR * max(scores.values(), default=0)
         if (named := self._named.get(tuple(words(query)))) is not None:
@@ -82,12 +82,12 @@ class Index:
         ranked = sorted(meant, key=lambda number: (-round(scores[number], 6), number))
         return [self._operations[number].name for number in ranked]
 
-    def _favour(self, query: str, asked: Sequence[str]) -> Mapping[Kind, float]:
-        if self._acting.intersection(asked):
+    def _favour(self, query: str, terms: Sequence[str]) -> Mapping[Kind, float]:
+        if self._acting.intersection(terms):
             return ACTING
         if _NUMBER.search(query):
             return ONE
-        return MANY if any(singular(word) != word for word in asked) else ANY
+        return MANY if any(singular(word) != word for word in terms) else ANY
 
     def _scores(self, word: str) -> Mapping[int, float]:
         """Each matching tool's score for one word."""
@@ -118,7 +118,7 @@ class Index:
 
 
 def _totals(found: Sequence[Mapping[int, float]]) -> dict[int, float]:
-    """Each tool's sum of scores, reduced by the share of the query's words that the tool does not have."""
+    """Each tool's sum of scores. The fewer of the query's words a tool has, the more its sum is reduced."""
     totals: dict[int, float] = {}
     covered: dict[int, int] = {}
     for scores in found:
@@ -139,12 +139,14 @@ def _words_by_column(operation: Operation, things: Things) -> dict[str, list[str
         "told": sorted(thing.told),
         "verbs": verbs(operation),
         "description": words(operation.description),
-        "parameters": [word for name, schema in operation.parameters.items() for word in _of_parameter(name, schema)],
+        "parameters": [
+            word for name, schema in operation.parameters.items() for word in _parameter_words(name, schema)
+        ],
         "tags": [*path_words(operation), *words(" ".join((*operation.tags, *operation.field_names)))],
     }
 
 
-def _of_parameter(name: str, schema: Mapping[str, Any]) -> list[str]:
+def _parameter_words(name: str, schema: Mapping[str, Any]) -> list[str]:
     choices = " ".join(str(value) for value in schema.get("enum", ()))
     return words(f"{name} {schema.get('description', '')} {choices}")
 

@@ -136,8 +136,7 @@ _NO_RESOURCE = frozenset({"api", "tools"})
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """What the tool that lists a noun says about it: its synonyms (`also`), and the words of its description
-    (`told`)."""
+    """A noun's synonyms (`also`) and the words of its description (`told`), from the tool that lists it."""
 
     also: frozenset[str]
     told: frozenset[str]
