@@ -107,7 +107,7 @@ def _row(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"value": value}
 
 
-# -- What the bytes say -----------------------------------------------------------------------------
+# -- Decoding ---------------------------------------------------------------------------------------
 
 
 def _json(response: Response) -> Any:

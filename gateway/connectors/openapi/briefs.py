@@ -64,7 +64,7 @@ def _first_that_fit(arguments: Schemas, needed: Collection[str]) -> dict[str, _L
     return {name: each for name, each in arguments.items() if name in fitting}
 
 
-# -- What is left out of one schema -----------------------------------------------------------------
+# -- Changes to one schema --------------------------------------------------------------------------
 
 
 def _changed(schema: _Lean, change: _Change, level: int, needed: bool) -> _Lean:

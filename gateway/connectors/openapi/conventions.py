@@ -34,7 +34,7 @@ BACKWARDS = {
     "afterId": "beforeId",
 }
 
-# -- Answers ----------------------------------------------------------------------------------------
+# -- Responses --------------------------------------------------------------------------------------
 
 ROWS = _names(
     "data items results result value values records rows entries elements content list objects resources collection "

@@ -11,7 +11,7 @@ from gateway.connectors.openapi.parameters import TEMPLATE
 from gateway.connectors.openapi.tool_names import singular, words
 
 _LAST = re.compile(r"(.*)/\{([^{}]+)\}(\.\w+)?")  # a path that ends with a parameter, as in /orders/{id}.json
-_KEYS = frozenset({"id", "uuid", "guid", "key", "number", "slug", "code", "sku"})  # words for what identifies a thing
+_KEYS = frozenset({"id", "uuid", "guid", "key", "number", "slug", "code", "sku"})  # words in the names of keys
 _SCALARS = frozenset({"string", "integer", "number", "null"})
 
 

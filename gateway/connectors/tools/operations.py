@@ -26,7 +26,7 @@ LONGEST_NAME = 64  # characters of a name that a note repeats
 PAGE = 8  # rows of search_tools
 
 
-# -- What is searched -------------------------------------------------------------------------------
+# -- The search index -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,7 @@ def verbs(operation: Operation) -> list[str]:
     return sorted(set().union(*groups).difference(own))
 
 
-# -- Synonyms that an API's own texts give ----------------------------------------------------------
+# -- Synonyms from an API's own texts ---------------------------------------------------------------
 
 _ALSO = r"(?:also(?: called| known as)?|aka|a\.k\.a\.|formerly|i\.e\.)"
 _OTHERS = [
