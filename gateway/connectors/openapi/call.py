@@ -57,18 +57,18 @@ class Calling:
 
     async def _answered(self, response: Response, answered: Answered) -> Fetched:
         await self.learn(answered)
-        is_cached = self.keep_seconds > 0
-        payload = self._payload(answered, response.note(kept=is_cached))
-        # A cached response states its time, so no later response gives an equal payload: it has no version.
-        version = None if is_cached or len(response.body) > LARGE else response.version
+        may_be_cached = self.keep_seconds > 0
+        payload = self._payload(answered, response.note(kept=may_be_cached))
+        # A payload that may be cached states its time, so no later response gives an equal one: it has no version.
+        version = None if may_be_cached or len(response.body) > LARGE else response.version
         return Fetched(payload, response.fresh_until, version)
 
     async def _as_list(
         self, listed: Listed, response: Response, arguments: Arguments, caller: Caller
     ) -> Payload | Fetched:
-        """Treats the operation as a list from this response on. If upstream pages the list, it is fetched again page by
-        page. If the caller has set upstream's own paging arguments, these stay in force, since the hints and cursors of
-        this response refer to them."""
+        """Treats the operation as a list, because this response is one. That is stored, and a list that upstream pages
+        is fetched again page by page. If the caller has set upstream's own paging arguments, neither is done: hints and
+        cursors of this response refer to these arguments, so they stay in force."""
         if detection.paging_arguments(self.spec, listed).isdisjoint(arguments):
             await observed_fields.noted_list(self.row, listed)
         else:
