@@ -1,4 +1,4 @@
-"""An HTTP request of MCP: let in, read whole, watched while it lasts, and ended when its key is refused or the server
+"""Admits an HTTP request to MCP: authenticates it, reads its body, and ends it when its key is rejected or the server
 restarts."""
 
 from collections.abc import Awaitable, Callable, Sized
@@ -32,8 +32,9 @@ async def admit(
     *,
     in_flight: Sized | None = None,
 ) -> None:
-    """Serves a request by `endpoint` if its headers let it in. Before a restart none is begun: a connection that is
-    kept alive could send more and more of them. `in_flight`: what waits to be answered on it, if it is a session's."""
+    """Authenticates a request and serves it with `endpoint`. While the server drains before a restart, no request is
+    started: a keep-alive connection could go on sending them. `in_flight`: the session's pending requests; without a
+    session, the request itself."""
     response = _Response(send)
     with Share(known) as share:
         try:
@@ -50,7 +51,7 @@ async def admit(
             await response.finish()
             return
         scope, peer = _admitted(scope, caller, door)
-        if in_flight is None:  # a stream of notifications answers nothing for which a restart would wait
+        if in_flight is None:  # a restart does not wait for a stream of notifications: no answer is due on it
             headers = Handshake.of(scope)
             is_stream = scope["method"] == "GET" or headers.get("mcp-method") == "subscriptions/listen"
             in_flight = () if is_stream else (scope,)
@@ -61,8 +62,8 @@ async def admit(
 
 
 async def _arrival(scope: dict[str, Any], receive: Any, share: Share, door: str) -> tuple[Caller, Any]:
-    """Who calls, and a `receive` whose first message is the whole body, which nobody without a key gets read. Raises
-    CallError, ClientGone, or _Unread."""
+    """The caller, and a `receive` whose first message is the whole body. The key is checked before the body is read.
+    Raises CallError, ClientGone, or _Unread."""
     caller = await Handshake.of(scope).caller(Visit.of(scope, door))
     if scope["method"] == "GET":
         return caller, receive
@@ -75,7 +76,7 @@ async def _arrival(scope: dict[str, Any], receive: Any, share: Share, door: str)
 
 
 class _Unread(Exception):
-    """A message that is not to be parsed."""
+    """The message is rejected before it is parsed."""
 
     def __init__(self, refusal: JSONRPCError) -> None:
         self.refusal = refusal
@@ -89,7 +90,7 @@ async def _answer_unread(send: Any, refusal: JSONRPCError) -> None:
 
 
 def _admitted(scope: dict[str, Any], caller: Caller, door: str) -> tuple[dict[str, Any], Peer]:
-    """The scope as the SDK wants it, which binds a session to its caller."""
+    """The scope with the user that the SDK binds a session to."""
     peer = Peer(caller, door)
     token = AccessToken(token=caller.id, client_id=caller.id, scopes=[])
     headers = [(name, value.strip()) for name, value in scope["headers"]]
@@ -104,7 +105,7 @@ async def not_allowed(send: Any, allowed: str) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOpen:
-    """The session of a request: it is ended by ending the response."""
+    """An open request as a session. Ending it ends the response."""
 
     peer: Peer
     cancellable: anyio.CancelScope
@@ -119,7 +120,7 @@ class HeldOpen:
 
 
 class _Response:
-    """What has been sent of a response, so that one that is ended early ends well."""
+    """Tracks what has been sent, so that a response can be ended early and still be valid HTTP."""
 
     def __init__(self, send: Any) -> None:
         self._send = send

@@ -1,7 +1,7 @@
-"""Clients that want to hear of a changed tool list, in both eras, and when to tell them.
+"""Notifies clients of a changed tool list, in both protocol eras.
 
-A change of configuration, in whatever process it was made, moves the revision that every process follows. Each then
-compares, for the callers that are connected to it, the list of tools with the one before.
+A configuration change in any process moves the revision, which every process polls. Each process then compares the tool
+lists of its connected callers with the lists that they last saw.
 """
 
 import asyncio
@@ -27,18 +27,18 @@ Tell = Callable[[], Awaitable[None]]
 
 
 class Listeners:
-    """Of one caller: the sessions of the handshake era, and the subscriptions of the one after."""
+    """The sessions (handshake era) and subscriptions (2026 era) of one caller."""
 
     def __init__(self, caller: Caller, known: str) -> None:
         self.caller = caller
-        self.known = known  # the fingerprint of the list that they know
+        self.known = known  # fingerprint of the tool list that the clients last saw
         self.sessions: dict[object, Tell] = {}
         self._telling: dict[object, asyncio.Task[None]] = {}
         self.bus = InMemorySubscriptionBus()
         self.subscriptions = ListenHandler(self.bus)
 
     async def tell(self) -> None:
-        """Waits for nobody to read it. Who has not yet read the last one needs no second."""
+        """Does not wait until clients read the notification. A session with an unread one gets no second."""
         await self.bus.publish(ToolsListChanged())
         for session, tell in self.sessions.items():
             if session not in self._telling:
@@ -52,7 +52,7 @@ class Listeners:
 
 
 class Changes:
-    """`fingerprint` tells one state of a caller's tool list from another; it blocks."""
+    """`fingerprint` identifies the state of a caller's tool list; it blocks."""
 
     def __init__(self, sessions: Sessions, fingerprint: Callable[[Caller], str], stdio_peer: Peer | None) -> None:
         self.sessions = sessions
@@ -68,11 +68,11 @@ class Changes:
         server.add_request_handler("subscriptions/listen", types.SubscriptionsListenRequestParams, self._listen)
 
     async def _initialized(self, ctx: ServerRequestContext[Any], params: Any) -> None:
-        connection = ctx.session._connection  # the SDK gives handlers no other way to a connection's end
+        connection = ctx.session._connection  # the SDK offers handlers no public way to notice a closed connection
         if not connection.has_standalone_channel:
-            return  # a request of stateless HTTP: there is no way to tell it anything later
+            return  # stateless HTTP: no notification can reach this client later
         listeners = await self._of(ctx)
-        if connection not in listeners.sessions:  # a client may say it again
+        if connection not in listeners.sessions:  # a client may repeat the notification
             listeners.sessions[connection] = connection.send_tool_list_changed
             connection.exit_stack.callback(listeners.sessions.pop, connection, None)
 
@@ -90,7 +90,7 @@ class Changes:
         return self._listeners[caller.id]
 
     def _end_subscriptions(self) -> None:
-        """Each sends its result, which tells the client that it was ended on purpose."""
+        """Each subscription sends its result, which tells the client that the server ended it on purpose."""
         for listeners in self._listeners.values():
             listeners.subscriptions.close()
 
@@ -104,7 +104,7 @@ class Changes:
             self._watching.cancel()
 
     async def _watch(self) -> None:
-        """Looks for as long as the process lives. What fails once is looked at again a second later."""
+        """Checks every second until the process ends. A failed check is logged and repeated."""
         while True:
             try:
                 await self.look()
@@ -113,7 +113,7 @@ class Changes:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def look(self) -> None:
-        """Ends the connections of refused keys, and tells of changed lists where the configuration has changed."""
+        """Ends the connections of rejected keys. After a configuration change, notifies clients of changed lists."""
         callers = {*self.sessions.callers(), *(listeners.caller for listeners in self._listeners.values())}
         revision, refused = await run_sync(_standing, callers)
         for caller, error in refused.items():
@@ -135,7 +135,7 @@ class Changes:
 
 
 def _standing(callers: Collection[Caller]) -> tuple[int, dict[Caller, NotAuthenticated]]:
-    """The revision, and those who are no longer let in: also by the clock, which moves none. Blocks."""
+    """The revision, and the callers that are no longer admitted. An expired key moves no revision. Blocks."""
     revision, refused = revisions.current(), {}
     for caller in callers:
         try:

@@ -18,11 +18,11 @@ from gateway.mcp.paging import fitting, tokens_of
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.resources import by_template
 
-MOST_VALUES = 100  # the protocol's
+MOST_VALUES = 100  # limit of the protocol
 
 
 def completion_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
-    """The SDK server's handler of completion. `stdio_peer` is who calls where the transport carries no credentials."""
+    """The SDK server's completion handler. `stdio_peer`: the caller if the transport carries no credentials."""
 
     async def complete(ctx: ServerRequestContext[Any], params: types.CompleteRequestParams) -> types.CompleteResult:
         with refusals(ctx.protocol_version):
@@ -34,7 +34,7 @@ def completion_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
 
 
 def _completion(params: types.CompleteRequestParams, caller: Caller) -> types.Completion:
-    """Raises InvalidArgument where nothing has such a name; an argument that takes any value has no completion."""
+    """Values for an argument; none for an argument that takes any value. Raises InvalidArgument for an unknown name."""
     hidden = confirm(caller).tools.hidden
     complete = _completer(params.ref, params.argument.name, hidden)
     text, typed = params.argument.value, (params.context and params.context.arguments) or {}

@@ -22,9 +22,9 @@ SUBPROTOCOL = "mcp"
 
 
 class MCPConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no types
-    """Accepts a socket of a known caller, and serves one session over it."""
+    """Authenticates the caller, accepts the socket, and serves one session over it."""
 
-    channel_layer_alias = None  # no group sends to it
+    channel_layer_alias = None  # no group sends to this consumer
 
     def __init__(self, server: Server[Any], sessions: Sessions) -> None:
         super().__init__()
@@ -40,13 +40,13 @@ class MCPConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has
             await self._reject(scope, error)
             return
         await self.accept(subprotocol=SUBPROTOCOL)
-        scope["headers"].clear()  # or they stay in memory for as long as the socket is open
+        scope["headers"].clear()  # otherwise they stay in memory while the socket is open
         session = SocketSession(receive, self, Peer(caller, "websocket", session=object()), self.sessions)
         with self.sessions.opened(session):
             await session.serve(self.server)
 
     async def _reject(self, scope: dict[str, Any], error: CallError) -> None:
-        """Denies the handshake: with status and body where the web server can, else with a bare 403."""
+        """Denies the handshake, with status and body if the web server supports that, else with a bare 403."""
         if "websocket.http.response" not in scope.get("extensions", {}):
             await self.close()
             return
@@ -56,7 +56,7 @@ class MCPConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has
 
 
 async def deny(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """Denies sockets at every other address."""
+    """Denies sockets at all other addresses."""
     await receive()
     await send({"type": "websocket.close"})
 
@@ -70,7 +70,7 @@ def websocket_routes(server: Server[Any], sessions: Sessions) -> list[Any]:
 
 
 async def _admitted(scope: dict[str, Any]) -> Caller:
-    """Raises CallError for a rejected key, Host or Origin, and where the subprotocol is not offered."""
+    """The authenticated caller. Raises CallError for a rejected key, Host or Origin, and for a missing subprotocol."""
     caller = await Handshake.of(scope).caller(Visit.of(scope, "websocket"))
     offered = scope.get("subprotocols", [])
     if SUBPROTOCOL not in offered:

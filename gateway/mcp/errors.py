@@ -1,4 +1,4 @@
-"""What MCP answers when a request cannot be that is no tool's call: a protocol error that says what to mend."""
+"""Protocol errors for requests that are not tool calls. Each says how to correct the request."""
 
 import logging
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from context_protection.stores.database_errors import is_away
 
 logger = logging.getLogger(__name__)
 
-# What revisions before 2026-07-28 recommend for a resource that is not there; since then it is INVALID_PARAMS.
+# The code for a missing resource before revision 2026-07-28; later revisions use INVALID_PARAMS.
 RESOURCE_NOT_FOUND = -32002
 
 
 @contextmanager
 def refusals(protocol_version: str, *, uri: str | None = None) -> Iterator[None]:
-    """Whatever is raised leaves as an MCPError, with nothing of ours in it: the SDK would send an exception's own
-    words. `uri` is that of the resource which is asked for."""
+    """Turns every exception into an MCPError without internal details; the SDK would send the exception's own text.
+    `uri`: the requested resource."""
     try:
         yield
     except CallError as error:

@@ -1,9 +1,9 @@
-"""A request over stateless HTTP and its one response: JSON where the answer comes soon and nothing is said before it,
-else a stream of events that begins with what is.
+"""One request over stateless HTTP and its response: JSON if the answer comes first, or an event stream if progress, a
+notification or a ping has to be sent before the answer.
 
-The SDK's own transport of the handshake's revisions makes a session of six tasks and five streams for every request,
-and ends it with the answer: three times the processor time of all else that a kept answer costs. What the SDK knows of
-MCP itself (revisions, validation, handlers, middleware) serves here as it does there, by its `serve_one`.
+The SDK's own transport for the handshake revisions creates a session of six tasks and five streams for every request.
+That takes three times the processor time of everything else in a cached call. The SDK's `serve_one` is used here as
+well, so revisions, validation, handlers and middleware stay the SDK's.
 """
 
 import asyncio
@@ -32,8 +32,8 @@ from gateway.mcp.peers import SCOPE_KEY, Peer
 
 logger = logging.getLogger(__name__)
 
-ATTEND_SECONDS = 0.2  # after which it is looked whether the client is still there
-PING_SECONDS = 15.0  # of silence, in which a proxy might take the connection for dead
+ATTEND_SECONDS = 0.2  # until the first check whether the client is still connected
+PING_SECONDS = 15.0  # of silence; a proxy may close a connection that is silent for longer
 PING = b": ping\r\n\r\n"
 JSON = b"application/json"
 EVENTS = b"text/event-stream"
@@ -41,8 +41,8 @@ UNBUFFERED = ((b"cache-control", b"no-cache, no-transform"), (b"x-accel-bufferin
 
 
 def request_in(scope: dict[str, Any], message: dict[str, Any]) -> JSONRPCRequest | None:
-    """The JSON-RPC request that an HTTP request of the handshake's revisions carries; `message` holds its whole body.
-    None: it is something else, or it is not as it has to be, which the SDK's transport says better."""
+    """The JSON-RPC request in an HTTP request of the handshake revisions; `message` holds its whole body.
+    None for anything else and for invalid requests, which the SDK's transport answers with its own errors."""
     request = Request(scope)
     version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER, DEFAULT_NEGOTIATED_VERSION)
     if scope["method"] != "POST" or version not in HANDSHAKE_PROTOCOL_VERSIONS:
@@ -58,12 +58,12 @@ def request_in(scope: dict[str, Any], message: dict[str, Any]) -> JSONRPCRequest
 
 
 def _is_huge(name: Any) -> bool:
-    """Whether it is a number that our JSON has no digits for; the SDK's has."""
+    """Whether orjson cannot write this number. The SDK's JSON can."""
     return isinstance(name, int) and abs(name) >= 2**63
 
 
 class Exchange:
-    """What the SDK's handlers see of it is a DispatchContext."""
+    """Implements the SDK's DispatchContext for its handlers."""
 
     can_send_request = False
 
@@ -82,7 +82,7 @@ class Exchange:
         self._turn = asyncio.Lock()
 
     async def serve(self, server: Server[Any]) -> None:
-        """Until the response is sent, or the client has gone, which cancels what is done for it."""
+        """Returns when the response is sent. A client that disconnects cancels its call."""
         with anyio.CancelScope() as scope:
             attendant = _Attendant(self, scope)
             try:
@@ -100,12 +100,12 @@ class Exchange:
                 told = {
                     "result": await serve_one(server, self, method, params, connection=connection, lifespan_state=state)
                 }
-            except Exception as error:  # in words that hold nothing of ours
+            except Exception as error:  # the SDK turns it into an error without internal details
                 said = modern_error_data(error)
                 told = {"error": said.model_dump(mode="json", by_alias=True, exclude_none=True)}
         return {"jsonrpc": "2.0", "id": self.request_id, **told}
 
-    # -- What the handlers say before the answer ------------------------------------------------------
+    # -- Messages from the handlers before the answer -------------------------------------------------
 
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
@@ -125,7 +125,7 @@ class Exchange:
     # -- The response ---------------------------------------------------------------------------------
 
     async def say(self, event: bytes) -> None:
-        """Makes the response a stream, if it is none yet."""
+        """Sends an event. The first one makes the response an event stream."""
         async with self._turn:
             if not self._is_stream:
                 await self._begin(EVENTS, UNBUFFERED)
@@ -144,7 +144,7 @@ class Exchange:
         await self._send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", kind), *headers]})
 
     async def client_has_gone(self) -> None:
-        """Returns when it has."""
+        """Returns when the client has disconnected."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
@@ -154,7 +154,7 @@ def _event(message: bytes) -> bytes:
 
 
 class _Attendant:
-    """Looks after the client of a call that takes long. A quick one costs no task, only a timer."""
+    """Watches the client of a slow call. A quick call costs only a timer, no task."""
 
     def __init__(self, exchange: Exchange, scope: anyio.CancelScope) -> None:
         self._exchange, self._scope = exchange, scope
@@ -170,7 +170,7 @@ class _Attendant:
         self._task = asyncio.create_task(self._attend())
 
     async def _attend(self) -> None:
-        """Until there is nobody left to answer, or to be told that it takes longer."""
+        """Sends pings until the client has disconnected or a ping fails, then cancels the call."""
         try:
             await self._wait()
         except Exception:

@@ -1,5 +1,5 @@
-"""MCP over Streamable HTTP at /mcp, routed before Django; stateless, so that any process answers any request, unless
-`MCP_STATEFUL` is set: then a session lives in the process that began it."""
+"""MCP over Streamable HTTP at /mcp, routed before Django. It is stateless, so any process answers any request. With
+`MCP_STATEFUL` a session lives in the process that started it."""
 
 import asyncio
 import contextvars
@@ -15,11 +15,11 @@ from gateway.process.bodies import replaying
 
 
 class StreamableHTTP:
-    """The endpoint. Its session manager lives in a task of its own, one per event loop: started by the first
-    request or by the process's lifespan, whichever comes first (not every ASGI server has a lifespan)."""
+    """The endpoint. Each event loop has one session manager, in a task of its own. The first request or the process's
+    lifespan starts it, whichever comes first (not every ASGI server has a lifespan)."""
 
     def __init__(self, server: SluiceServer, sessions: Sessions, **options: Any) -> None:
-        """`options` are the SDK's session manager's: stateless, event_store, retry_interval, …"""
+        """`options`: those of the SDK's session manager (stateless, event_store, retry_interval, …)."""
         self.server = server.silent() if options.get("stateless") else server
         self.sessions = sessions
         self.options = options
@@ -30,7 +30,7 @@ class StreamableHTTP:
 
     async def _serve(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         if self.options.get("stateless") and scope["method"] == "GET":
-            await not_allowed(send, "POST")  # a stream on which nothing could ever come
+            await not_allowed(send, "POST")  # without sessions, nothing could be sent on such a stream
             return
         if self.options.get("stateless"):
             message = await receive()
@@ -55,7 +55,7 @@ class StreamableHTTP:
 
 
 class _Manager:
-    """A session manager running in its own task, because its task group must end where it began."""
+    """A session manager in its own task, because a task group must end in the task that started it."""
 
     def __init__(self, manager: StreamableHTTPSessionManager) -> None:
         self.manager = manager
@@ -73,7 +73,7 @@ class _Manager:
         await asyncio.wait([ready, self._task], return_when=asyncio.FIRST_COMPLETED)
         if self._task.done():
             ready.cancel()
-            self._task.result()  # what went wrong
+            self._task.result()  # raises the error
         return self.manager
 
     async def stop(self) -> None:

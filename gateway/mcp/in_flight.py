@@ -1,4 +1,4 @@
-"""The requests of one session that wait for their answers: bounded, each id once, none begun before a restart."""
+"""The in-flight requests of one session: limited in number, each id once, no new request while the server drains."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ class InFlight:
         return len(self._ids)
 
     def arrived(self, message: JSONRPCMessage) -> ErrorData | None:
-        """Takes note of what the other end has sent; of a request that is not to be begun, why not."""
+        """Records a message from the client. Returns an error for a request that is rejected."""
         if isinstance(message, JSONRPCRequest):
             refused = self._refusal(message)
             if refused is None and message.method not in STREAMS:
@@ -43,7 +43,7 @@ class InFlight:
         return None
 
     def left(self, message: JSONRPCMessage) -> None:
-        """Takes note of what the server has sent."""
+        """Records a message from the server."""
         if isinstance(message, (JSONRPCResponse, JSONRPCError)):
             self._forget(message.id)
 
@@ -59,7 +59,7 @@ class InFlight:
         return None
 
     def _forget(self, named: Any) -> None:
-        """Whatever names a request, as the SDK reads it: 7 and "7" are one id."""
+        """Removes a request by its id. As in the SDK, 7 and "7" are the same id."""
         request_id = as_request_id(named)
         if request_id is not None:
             self._ids.discard(coerce_request_id(request_id))

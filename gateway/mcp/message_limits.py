@@ -1,4 +1,4 @@
-"""Messages that are refused before they are read: of more values or levels than a request may have."""
+"""Rejects messages before they are parsed: those with more values or nesting levels than a request may have."""
 
 import re
 
@@ -9,9 +9,9 @@ from mcp.types import ErrorData, JSONRPCError, RequestId
 from context_protection.core import json_limits
 from context_protection.core.errors import CallError, InvalidArgument
 
-EDGE = 1024  # bytes at either end of a message in which its id is looked for
+EDGE = 1024  # bytes at each end of a message that are searched for its id
 
-# The id of a message that no parser has read. Clients write it before `params` or after, next to other short members.
+# Finds the id without parsing the message. Clients write it before or after `params`, next to other short members.
 _TEXT = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
 _MEMBER = rb"%b\s*:\s*(?:%b|-?\d+)" % (_TEXT, _TEXT)
 _ID = rb'"id"\s*:\s*("[^"\\]{1,200}"|-?\d{1,15})\s*'
@@ -20,7 +20,7 @@ _ID_LAST = re.compile(rb"%b(?:,\s*%b\s*)*\}\s*\Z" % (_ID, _MEMBER))
 
 
 def refusal_of(text: bytes | str) -> JSONRPCError | None:
-    """What is answered instead of reading the message; None where it may be read."""
+    """The error for a message that must not be parsed; None if it may be."""
     try:
         json_limits.check(text, "message")
     except InvalidArgument as error:
@@ -29,7 +29,7 @@ def refusal_of(text: bytes | str) -> JSONRPCError | None:
 
 
 def refused(text: bytes | str, error: CallError) -> JSONRPCError:
-    """The error for a message, by its id where that can be told: its sender waits for it."""
+    """The error for a message, with its id if that can be found, because the sender waits for an answer to it."""
     said = error.document()["error"]
     data = {"reason": said["reason"], **said["data"]}
     return JSONRPCError(
@@ -44,5 +44,5 @@ def _id_in(text: bytes | str) -> RequestId | None:
     found = _ID_FIRST.match(first) or _ID_LAST.search(last)
     try:
         return as_request_id(orjson.loads(found[1])) if found else None
-    except orjson.JSONDecodeError:  # bytes that are no text
+    except orjson.JSONDecodeError:  # bytes that are not UTF-8
         return None

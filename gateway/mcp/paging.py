@@ -1,4 +1,4 @@
-"""Lists of what the server offers, in pages under the hard cap (law 1)."""
+"""Pages of the lists that the server offers (tools, prompts, templates), each under the hard cap (law 1)."""
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
@@ -13,14 +13,14 @@ from context_protection.core.tokens import claude
 from context_protection.stores.snapshots import walks
 
 Entry = TypeVar("Entry", bound=BaseModel)
-AROUND = 200  # tokens of what stands around the entries: names, a cursor, how long to keep it
+AROUND = 200  # tokens for everything but the entries: names, a cursor, the cache lifetime
 
 
 def page(
     listed: str, entries: Sequence[Entry], tokens: Sequence[int], cursor: str | None
 ) -> tuple[list[Entry], str | None]:
-    """Entries from `cursor` on, as many as the cap holds by their `tokens`, and the cursor of the rest. `listed` says
-    which list it is: a cursor is good for its own. Blocks. Raises InvalidCursor."""
+    """As many entries from `cursor` on as fit the hard cap by their `tokens`, and the cursor for the rest. `listed`
+    names the list: a cursor is valid for its own list only. Blocks. Raises InvalidCursor."""
     start = 0 if cursor is None else _place(listed, cursor)
     rest = list(entries[start:])
     count = max(1, fitting(tokens[start:]))
@@ -28,7 +28,7 @@ def page(
 
 
 def fitting(tokens: Sequence[int]) -> int:
-    """How many entries of so many tokens, from the first on, one answer holds. Blocks."""
+    """How many of the first entries, of these sizes in tokens, fit one answer. Blocks."""
     room = policy_for("").hard_cap / budget.MARGIN - AROUND
     return sum(size <= room for size in accumulate(tokens))
 
@@ -38,7 +38,7 @@ def tokens_of(texts: Iterable[str]) -> list[int]:
 
 
 def written(entry: BaseModel) -> str:
-    """An entry as it leaves."""
+    """An entry's JSON on the wire."""
     return entry.model_dump_json(by_alias=True, exclude_none=True)
 
 

@@ -1,4 +1,4 @@
-"""Who is at the other end of an MCP connection, as its transport has authenticated them."""
+"""The authenticated client of an MCP connection."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ SCOPE_KEY = "sluice.peer"
 class Peer:
     caller: Caller
     door: str  # websocket | http | sse | stdio
-    session: Hashable = None  # of a connection that carries many calls; None: a connection of this one request
+    session: Hashable = None  # identifies a connection of many calls; None: the connection carries one request
 
     @property
     def lane(self) -> Hashable:
-        """Whose calls wait for each other where threads are few."""
+        """The key of the concurrency limit: calls with the same key wait for each other when threads are scarce."""
         return self.session or self.caller.id
 
 
 def peer_of(ctx: ServerRequestContext[Any], stdio_peer: Peer | None) -> Peer:
-    """The peer that the transport put into the request, or the one at the other end of stdio."""
+    """The peer that the transport stored in the request, or the client of stdio."""
     request = ctx.request
     if isinstance(request, Peer):
         return request

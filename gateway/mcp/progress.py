@@ -1,5 +1,5 @@
-"""Word of a call that takes long, to a client that asked for it: what its upstream says; where that is silent, that it
-still runs: within two seconds, and every two seconds."""
+"""Progress reports for a client that requested them: what the upstream reports, or, while the upstream is silent, that
+the call still runs. A report arrives at least every two seconds."""
 
 import asyncio
 import logging
@@ -13,9 +13,9 @@ from mcp.server import ServerRequestContext
 
 from gateway.dispatch.progress import listener
 
-REPORT_SECONDS = 1.5  # so that an update has arrived every 2 seconds
-MOST_WAITING = 32  # reports that a client has not yet taken; of more, the oldest are left out
-LAST_SECONDS = 1.0  # for the last of them, before the answer
+REPORT_SECONDS = 1.5  # leaves time for a report to arrive every 2 seconds
+MOST_WAITING = 32  # unsent reports; the oldest are dropped first
+LAST_SECONDS = 1.0  # to send the last reports before the answer
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ Report = tuple[float, float | None, str | None]
 
 @asynccontextmanager
 async def reported(ctx: ServerRequestContext[Any], what: str) -> AsyncIterator[None]:
-    """Reports what is inside, for as long as it takes. Who did not ask hears nothing, and no upstream is asked."""
+    """Reports the progress of the block. If the client did not request it, the upstream is not asked for it either."""
     reporter = _Reporter(ctx, what)
     before = listener.set(reporter.heard if "progress_token" in (ctx.meta or {}) else None)
     try:
@@ -36,30 +36,30 @@ async def reported(ctx: ServerRequestContext[Any], what: str) -> AsyncIterator[N
 
 
 class _Reporter:
-    """Costs a call that is quick no task, only a timer."""
+    """Reports one call's progress. A quick call costs only a timer, no task."""
 
     def __init__(self, ctx: ServerRequestContext[Any], what: str) -> None:
         self.ctx, self.what = ctx, what
         self._waiting: deque[Report] = deque(maxlen=MOST_WAITING)
         self._seconds, self._said = 0.0, -math.inf
-        self._is_heard = False  # upstream, since the last look
-        self._follows_upstream = False  # whose figures go on as they are, with ours between them
+        self._is_heard = False  # whether upstream has reported since the last tick
+        self._follows_upstream = False  # then our own reports raise the figure only minimally
         self._is_over = False
         self._task: asyncio.Task[None] | None = None
         self._timer = asyncio.get_running_loop().call_later(REPORT_SECONDS, self._look)
 
     def heard(self, progress: float, total: float | None, message: str | None) -> None:
-        """What upstream says of it."""
+        """Takes a report of the upstream."""
         self._is_heard = self._follows_upstream = True
         self._say((progress, total, message))
 
     async def told(self) -> None:
-        """Returns when the client has been told all, or takes no more."""
+        """Returns when all reports are sent, or after LAST_SECONDS if the client does not read."""
         if self._task is not None and not self._task.done():  # the last report may have left the queue, unsent
             await asyncio.wait([self._task], timeout=LAST_SECONDS)
 
     def stop(self) -> None:
-        """From here on nothing is told: what upstream says later would come after the answer."""
+        """Ends reporting. A later report of the upstream would arrive after the answer."""
         self._is_over = True
         self._timer.cancel()
         if self._task is not None:
@@ -84,12 +84,12 @@ class _Reporter:
         try:
             while self._waiting:
                 await self.ctx.session.report_progress(*self._rising(*self._waiting.popleft()))
-        except Exception as error:  # a client that has gone, which the call finds out by itself
+        except Exception as error:  # the client has disconnected; the call notices that by itself
             logger.debug("progress not told", extra={"error": type(error).__name__})
 
     def _rising(self, progress: float, total: float | None, message: str | None) -> Report:
-        """A progress has to rise with each report. One that does not, since ours was before it or upstream begins anew,
-        is told in words."""
+        """The protocol requires progress to increase with each report. A figure that does not increase (our own report
+        was higher, or upstream started over) goes into the message instead."""
         if progress > self._said:
             self._said = progress
             return progress, total, message

@@ -1,4 +1,4 @@
-"""Prompts over MCP: a list, and one message of the user's for each."""
+"""Prompts over MCP: the list, and the user message of each."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ LISTED = "prompts"
 
 
 def prompt_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
-    """The SDK server's handlers of prompts. `stdio_peer` is who calls where the transport carries no credentials."""
+    """The SDK server's prompt handlers. `stdio_peer`: the caller if the transport carries no credentials."""
 
     async def list_prompts(
         ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
@@ -63,6 +63,6 @@ def _listed(prompt: Prompt) -> types.Prompt:
 
 
 def _message(name: str, given: Mapping[str, str], caller: Caller) -> tuple[Prompt, str]:
-    """A message may name what is in the account: the caller is looked at again, as at every call."""
+    """A message may contain account data, so the caller is confirmed again, as for every call."""
     prompt = prompts.get(name, confirm(caller).tools.hidden)
     return prompt, prompt.message(given)

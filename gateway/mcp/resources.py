@@ -1,7 +1,7 @@
-"""Resources: what can be read one at a time (documents, records), by URI.
+"""Resources: documents and records that are read one at a time, by URI.
 
-Reading one is a call of its operation, through the corridor like every other; its answer is the same envelope, whose
-hints are URIs. So a long document comes as a chunk with its cursor, and a large record as a preview.
+Reading a resource calls its operation through the dispatcher, like every call. The answer is the same envelope, with
+URIs as hints: a long document comes as a chunk with a cursor, a large record as a preview.
 """
 
 import re
@@ -32,15 +32,15 @@ from gateway.mcp.progress import reported
 LISTED = "resource templates"
 DOCUMENTS, DOCUMENT = "list_documents", "read_document"
 FACTS = "id,title,mediaType,lines,bytes,estimatedTokens"
-# What a read gives is an envelope, whatever the document is: a client that chose its viewer by the document's own type
-# would be wrong, so that this is named in the description.
+# A read returns an envelope, whatever the document is. With the document's own type here, a client would choose the
+# wrong viewer, so that type is in the description.
 MIME_TYPE = "application/json"
-LONGEST_URI = 16_384  # characters; a query with `where` and a cursor has a tenth
+LONGEST_URI = 16_384  # characters; ten times a query with `where` and a cursor
 SHORTENED_NAME = 40  # characters
 
 
 def resource_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
-    """The SDK server's handlers of resources. `stdio_peer` is who calls where the transport carries no credentials."""
+    """The SDK server's resource handlers. `stdio_peer`: the caller if the transport carries no credentials."""
 
     async def list_resources(
         ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
@@ -79,11 +79,11 @@ def _call(operation: Operation, arguments: Mapping[str, Any], peer: Peer) -> Cal
     return Call(operation.name, arguments, peer.caller, peer.door, hints.resource, lane=peer.lane)
 
 
-# -- What there is ----------------------------------------------------------------------------------
+# -- Lists ------------------------------------------------------------------------------------------
 
 
 async def _listed(peer: Peer, cursor: str | None) -> types.ListResourcesResult:
-    """A page of documents, as the operation that lists them pages: its cursor is the list's."""
+    """A page of documents, with the cursor of the operation that lists them."""
     caller = await on_thread(peer.lane, confirm, peer.caller)
     if not {DOCUMENTS, DOCUMENT}.isdisjoint(caller.tools.hidden):
         return types.ListResourcesResult(resources=[])
@@ -91,7 +91,7 @@ async def _listed(peer: Peer, cursor: str | None) -> types.ListResourcesResult:
     arguments = {"fields": FACTS, **({"cursor": cursor} if cursor is not None else {})}
     found = await _page_of_documents(listing, arguments, peer)
     room = await on_thread(peer.lane, _fitting, found.resources)
-    if room < len(found.resources):  # a resource says a little more than a row: ask for so many that they fit
+    if room < len(found.resources):  # a resource is longer than a row: request only as many as fit
         found = await _page_of_documents(listing, {**arguments, "limit": max(1, room)}, peer)
     if not room:
         found.resources = [_bare(each) for each in found.resources]
@@ -130,7 +130,7 @@ def _described(row: Mapping[str, Any]) -> str:
 
 
 def _bare(entry: types.Resource) -> types.Resource:
-    """An entry that alone is over the cap: where it is, and the beginning of its name."""
+    """A short form of an entry that alone exceeds the cap: its URI, and the beginning of its name."""
     return types.Resource(uri=entry.uri, name=entry.name[:SHORTENED_NAME])
 
 
@@ -144,7 +144,7 @@ def _page_of_templates(caller: Caller, cursor: str | None) -> tuple[list[types.R
 
 
 def resource_templates(hidden: Container[str] = ()) -> list[types.ResourceTemplate]:
-    """One for each operation that reads one thing at a time, in the catalogue's order, but for the hidden ones."""
+    """One template for each visible operation that reads a single resource, in catalogue order."""
     return [
         types.ResourceTemplate(
             uri_template=template,
@@ -174,13 +174,13 @@ def _in_query(operation: Operation) -> list[str]:
 
 
 def _called_by(caller: Caller, uri: str) -> tuple[Operation, dict[str, Any]]:
-    """As `called`, with what is hidden from the caller's key now. Blocks."""
+    """As `called`, without the operations that are hidden from the caller's key now. Blocks."""
     return called(uri, confirm(caller).tools.hidden)
 
 
 def called(uri: str, hidden: Container[str] = ()) -> tuple[Operation, dict[str, Any]]:
-    """The operation and the arguments that a URI stands for; what it asks for is not yet validated. Raises NotFound
-    where no operation has such URIs, InvalidArgument for a query that names something twice."""
+    """The operation and arguments of a URI. The arguments are not validated yet. Raises NotFound if no operation has
+    such URIs, InvalidArgument if the query repeats an argument."""
     address, _, query = uri.partition("?")
     scheme, _, path = address.partition("://")
     if scheme.lower() != hints.SCHEME or len(uri) > LONGEST_URI:
@@ -195,12 +195,12 @@ def called(uri: str, hidden: Container[str] = ()) -> tuple[Operation, dict[str, 
 
 @lru_cache(maxsize=1024)
 def _pattern(address: str) -> re.Pattern[str]:
-    """What fits sluice://bookings/{id}: a value of the path holds no delimiter that is not encoded."""
+    """Matches addresses like sluice://bookings/{id}. A path value contains no unencoded delimiter."""
     return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/?#]+)", re.escape(address)))
 
 
 def _read_query(query: str, in_path: Mapping[str, str]) -> dict[str, str]:
-    """Values by name. As in RFC 6570, a blank is %20 and a plus is a plus."""
+    """Values by name. As in RFC 6570, a space is %20, and a plus is a plus."""
     pairs = parse_qsl(query.replace("+", "%2B"), keep_blank_values=True)
     for name, times in Counter([*in_path, *(name for name, _ in pairs)]).items():
         if times > 1:

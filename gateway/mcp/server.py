@@ -15,7 +15,7 @@ from gateway.mcp.resources import resource_handlers
 from gateway.mcp.tools import tool_handlers
 from gateway.version import VERSION
 
-# What is offered. What is read is not: it is subject to budgets, which the very next answer obeys.
+# Clients may cache these lists. They may not cache a resource: a changed budget applies to the very next answer.
 CACHED: tuple[CacheableMethod, ...] = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
 INSTRUCTIONS = (
     "Answers are kept small and nothing in them is lost. Ask instead of paging: where chooses rows, aggregate gives "
@@ -32,12 +32,12 @@ INSTRUCTIONS = (
 
 
 class SluiceServer(Server[Any]):
-    """Says that its tool list can change, also to clients of Streamable HTTP, whose manager asks without options."""
+    """Announces that its tool list can change, by default: the SDK's Streamable HTTP manager passes no options."""
 
-    announces = True  # that the tool list can change
+    announces = True  # whether the tool list can change
 
     def silent(self) -> "SluiceServer":
-        """The same server where there is no way to tell a client anything between its requests."""
+        """The same server for transports that cannot notify a client between its requests."""
         server = copy(self)
         server.announces = False
         return server
@@ -53,8 +53,8 @@ class SluiceServer(Server[Any]):
 
 
 def build_server(stdio_peer: Peer | None = None, changes: Changes | None = None) -> SluiceServer:
-    """The server. `stdio_peer` is who calls where the transport carries no credentials of its own; `changes` tells
-    clients of a changed tool list."""
+    """`stdio_peer`: the caller if the transport carries no credentials. `changes` notifies clients of a changed tool
+    list."""
     server = SluiceServer(
         "sluice",
         title="Sluice",

@@ -1,4 +1,4 @@
-"""The MCP connections that are open in this process: ended when their key is refused, and before a restart."""
+"""The open MCP connections of this process. They are ended when their key is rejected, and before a restart."""
 
 import asyncio
 import time
@@ -11,13 +11,13 @@ from gateway.access.callers import Caller
 from gateway.mcp.peers import Peer
 from gateway.process.drain import drains
 
-POLL_SECONDS = 0.05  # how often a drain looks whether the last answer has left
-END_SECONDS = 1.0  # for the other ends to take that their connections are ended
+POLL_SECONDS = 0.05  # between checks whether the last answer has been sent
+END_SECONDS = 1.0  # for clients to accept the end of their connections
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Why a connection is ended: a WebSocket close code, and a sentence for the other end."""
+    """Why a connection is ended: a WebSocket close code, and a sentence for the client."""
 
     code: int
     reason: str
@@ -35,7 +35,7 @@ class Session(Protocol):
 
     @property
     def answering(self) -> int:
-        """How many requests wait for their answers."""
+        """How many requests are in flight."""
         ...
 
     async def end(self, ending: Ending) -> None: ...
@@ -44,8 +44,8 @@ class Session(Protocol):
 class Sessions:
     def __init__(self) -> None:
         self._open: set[Session] = set()
-        self._ending: set[asyncio.Task[None]] = set()  # the loop itself holds no task
-        self.farewells: list[Callable[[], None]] = []  # what ends by itself when told to, before a restart
+        self._ending: set[asyncio.Task[None]] = set()  # the event loop holds only weak references to tasks
+        self.farewells: list[Callable[[], None]] = []  # called before a restart, to end what can end itself
         self.draining = False
 
     @contextmanager
@@ -64,7 +64,7 @@ class Sessions:
         await self._end([session for session in self._open if session.peer.caller == caller], ending)
 
     async def drain(self, seconds: float) -> None:
-        """Begins no more calls, lets those in flight finish for so long, and ends every connection."""
+        """Accepts no new calls, waits up to `seconds` for in-flight calls, then ends every connection."""
         self.draining = True
         for farewell in self.farewells:
             farewell()
@@ -76,7 +76,7 @@ class Sessions:
         await self._end(list(self._open), RESTART)
 
     async def _end(self, sessions: list[Session], ending: Ending) -> None:
-        """Waits a moment for all of them: one that does not read may take long, and holds up nobody."""
+        """Ends them all at once, and waits at most END_SECONDS: a client that does not read delays nobody."""
         ends = [asyncio.create_task(session.end(ending)) for session in sessions]
         self._ending.update(ends)
         for end in ends:

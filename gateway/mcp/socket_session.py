@@ -1,8 +1,8 @@
 """One MCP session over a WebSocket: a text frame holds one JSON-RPC message.
 
-The SDK's server reads and writes the consumer's socket through this object. There is no queue, task or copy between, so
-an idle socket costs little, and a client that does not read holds up nobody but itself. A request is cancelled by
-`notifications/cancelled`; closing the socket cancels all requests that still run for it.
+The SDK's server reads and writes the consumer's socket through this object, without a queue, task or copy in between.
+So an idle socket costs little memory, and a client that does not read delays only itself. `notifications/cancelled`
+cancels a request; closing the socket cancels all its in-flight requests.
 """
 
 import logging
@@ -45,7 +45,7 @@ FAILED = Ending(1011, "The session failed; connect again.")
 
 
 class Wire(Protocol):
-    """A socket that has been accepted: a Channels consumer."""
+    """An accepted socket: a Channels consumer."""
 
     async def send(self, text_data: str) -> None: ...
 
@@ -53,7 +53,7 @@ class Wire(Protocol):
 
 
 class SocketSession:
-    """The stream that the SDK reads from, and the one that it writes to."""
+    """Both streams of the SDK: the one that it reads from and the one that it writes to."""
 
     __slots__ = ("_closed", "_in_flight", "_metadata", "_opening", "_receive", "_wire", "peer")
 
@@ -76,8 +76,8 @@ class SocketSession:
             await self._unless_gone(self._wire.close(code=ending.code, reason=ending.reason))
 
     async def serve(self, server: Server[Any]) -> None:
-        """Serves until the socket is closed. Its era is that of the first request, for good. (The SDK's own
-        `serve_dual_era_loop` chooses likewise, at the price of one more stream and task for every socket.)"""
+        """Serves until the socket is closed. The first request decides the protocol era of the session. (The SDK's own
+        `serve_dual_era_loop` decides likewise, but costs one more stream and task for every socket.)"""
         try:
             opening = await self._first_request()
             if opening is None:
@@ -100,15 +100,15 @@ class SocketSession:
             await self.end(FAILED)
 
     async def _first_request(self) -> JSONRPCRequest | None:
-        """The first request, which is read once more by the SDK; what comes before it has no meaning. None: the
-        socket was closed."""
+        """The first request, which the SDK will read again. Messages before it are dropped. None: the socket was
+        closed."""
         async for item in self:
             if isinstance(item.message, JSONRPCRequest):
                 self._opening = item
                 return item.message
         return None
 
-    # -- What the SDK reads -------------------------------------------------------------------------
+    # -- Reading ------------------------------------------------------------------------------------
 
     def __aiter__(self) -> Self:
         return self
@@ -129,7 +129,7 @@ class SocketSession:
     receive = __anext__
 
     async def _understood(self, event: dict[str, Any]) -> JSONRPCMessage | None:
-        """The message of a frame; None where the frame has been answered here."""
+        """The message in a frame; None if the frame was rejected here."""
         text = event.get("text")
         if text is None:
             await self.end(NOT_TEXT)
@@ -146,7 +146,7 @@ class SocketSession:
             )
             return None
         if isinstance(message, JSONRPCNotification) and '"id"' in text and "id" in from_json(text):
-            await self._answer_garbage(None, *NO_REQUEST)  # a request, whose sender waits: its id is no id
+            await self._answer_garbage(None, *NO_REQUEST)  # a request with an invalid id, whose sender waits
             return None
         refused = self._in_flight.arrived(message)
         if refused is not None and isinstance(message, JSONRPCRequest):
@@ -155,10 +155,10 @@ class SocketSession:
         return message
 
     async def _answer_garbage(self, request_id: RequestId | None, code: int, words: str) -> None:
-        """What the SDK drops silently: the sender learns that it was not understood."""
+        """Answers an invalid message, which the SDK would drop silently."""
         await self._write(JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=code, message=words)))
 
-    # -- What the SDK writes ------------------------------------------------------------------------
+    # -- Writing ------------------------------------------------------------------------------------
 
     async def send(self, item: SessionMessage) -> None:
         await self._write(item.message)
@@ -169,14 +169,14 @@ class SocketSession:
         await self._unless_gone(self._wire.send(text_data=text))
 
     async def _unless_gone(self, write: Awaitable[None]) -> None:
-        """Waits for as long as the client does not read. A client that has gone gets no error."""
+        """Waits until the client reads. A disconnected client raises no error."""
         try:
             await write
         except (OSError, RuntimeError):
             self._closed = True
 
     async def aclose(self) -> None:
-        """The SDK closes its streams when the session has ended: with it the socket, in `serve`."""
+        """Does nothing: the SDK closes its streams when the session has ended, and `serve` handles the socket."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -188,13 +188,13 @@ class SocketSession:
 
 
 def _id_in(text: str) -> RequestId | None:
-    """The id of a request that is none otherwise, where it can be read: its sender waits for it."""
+    """The id of an invalid request, if it can be read, because the sender waits for an answer to it."""
     document = from_json(text)
     named = document.get("id") if isinstance(document, dict) and "method" in document else None
     return as_request_id(named)
 
 
 def _is_enveloped(request: JSONRPCRequest) -> bool:
-    """Whether the request is of the 2026 era, each of whose requests names its protocol version."""
+    """Whether the request is of the 2026 era, in which every request names its protocol version."""
     meta = (request.params or {}).get("_meta")
     return isinstance(meta, dict) and PROTOCOL_VERSION_META_KEY in meta

@@ -1,5 +1,5 @@
 """MCP over HTTP with server-sent events, the transport of 2024-11-05: a stream at /mcp/sse, messages to
-/mcp/sse/messages. Kept for clients that know nothing newer; a session lives in the process that holds its stream."""
+/mcp/sse/messages. It serves clients that support no newer transport. A session lives in the process of its stream."""
 
 from functools import partial
 from types import TracebackType
@@ -24,13 +24,13 @@ class LegacySSE:
         self.transport = SseServerTransport(MESSAGES)
 
     async def stream(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        """GET: opens a session, whose answers come on this stream."""
+        """GET: opens a session. Its answers are sent on this stream."""
         in_flight = InFlight(self.sessions)
         serve = partial(self._serve, in_flight)
         await admit(serve, self.sessions, "sse", scope, receive, send, in_flight=in_flight)
 
     async def messages(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        """POST: a message to a session, of the same caller."""
+        """POST: a message to a session of the same caller."""
         await admit(self.transport.handle_post_message, self.sessions, "sse", scope, receive, send)
 
     async def _serve(self, in_flight: InFlight, scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -43,7 +43,7 @@ class LegacySSE:
 
 
 class _Stream:
-    """One of the SDK's two streams of a session, with what waits to be answered on it."""
+    """One of the SDK's two streams of a session, with the session's in-flight requests."""
 
     def __init__(self, stream: Any, in_flight: InFlight) -> None:
         self._stream, self._in_flight = stream, in_flight
@@ -67,7 +67,7 @@ class _Outgoing(_Stream):
 
 
 class _Incoming(_Stream):
-    """What is not to be begun is answered here, by `outgoing`."""
+    """Answers rejected requests itself, on `outgoing`."""
 
     def __init__(self, stream: Any, in_flight: InFlight, outgoing: Any) -> None:
         super().__init__(stream, in_flight)
@@ -75,7 +75,7 @@ class _Incoming(_Stream):
 
     @property
     def last_context(self) -> Any:
-        """Of the request that brought the last message."""
+        """The context of the HTTP request that carried the last message."""
         return self._stream.last_context
 
     def __aiter__(self) -> Self:

@@ -32,7 +32,7 @@ async def serve_stdio(caller: Caller) -> None:
     messages: Any = Messages(_own_stdin(), settings.LARGEST_BODY)
     try:
         async with stdio_server(messages) as (incoming, outgoing):
-            messages.outgoing = outgoing  # nothing has been read yet
+            messages.outgoing = outgoing  # before the first line is read
             await server.run(incoming, outgoing, server.create_initialization_options())
     finally:
         await changes.stop()
@@ -42,16 +42,16 @@ async def serve_stdio(caller: Caller) -> None:
 
 
 def _own_stdin() -> BinaryIO:
-    """Standard input, for nobody else: what is started from here reads nothing of it."""
+    """Moves standard input to a private descriptor, so that child processes do not read from it."""
     own = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
-    return os.fdopen(own, "rb", closefd=False)  # a thread may wait for it until the process ends
+    return os.fdopen(own, "rb", closefd=False)  # a thread may block on it until the process ends
 
 
 class Messages:
-    """The lines that the SDK reads, as it wants them. One that is too large is answered here."""
+    """The lines of stdin for the SDK. Rejected lines (too long, too complex) are answered here."""
 
     outgoing: Any
 

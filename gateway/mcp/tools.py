@@ -1,8 +1,8 @@
-"""Tools over MCP: the catalogue's operations, or where these are too many, three tools that find and call them.
+"""Tools over MCP: the catalogue's operations, or, if they are too many, three tools that find and call them.
 
-The list that a caller gets is all tools while their definitions fit TOOL_LIST_BUDGET, else search_tools, describe_tool,
-call_tool and what is pinned; the admin can choose either for a key. An answer is one text block, the envelope's compact
-JSON, and no structuredContent: clients drop the text where both are present, or pay for both.
+tools/list returns all tools while their definitions fit TOOL_LIST_BUDGET. Otherwise it returns search_tools,
+describe_tool, call_tool and the pinned tools. The admin can choose either form for a key. An answer is one text block
+with the envelope's compact JSON and no structuredContent: given both, clients drop the text or pay for both.
 """
 
 import hashlib
@@ -35,14 +35,14 @@ from gateway.mcp.progress import reported
 
 LISTED = "tools"
 MAX_RESULT_SIZE = "anthropic/maxResultSizeChars"
-ROUNDING = 1000  # characters of what a client may count beside the text
+ROUNDING = 1000  # characters that a client may count in addition to the text
 
 # -- The list ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A tool as it is published, and what it costs: Claude's tokens of its JSON."""
+    """A published tool, its JSON, and the Claude tokens of that JSON."""
 
     tool: types.Tool
     json: str
@@ -51,7 +51,7 @@ class Definition:
 
 @lru_cache(maxsize=4096)
 def definition(operation: Operation, policy: Policy) -> Definition:
-    """Counted once for a policy: counting hundreds takes a while."""
+    """Cached for each policy, because counting the tokens of hundreds of tools is slow."""
     tool = types.Tool(
         name=operation.name,
         title=operation.title,
@@ -65,22 +65,22 @@ def definition(operation: Operation, policy: Policy) -> Definition:
 
 
 def _annotations(operation: Operation) -> types.ToolAnnotations:
-    """Of what only reads, the other hints mean nothing; every word of a tool list is paid for in every prompt."""
+    """For a read-only tool the other hints mean nothing, and every word of a tool list costs tokens in every prompt."""
     if operation.kind is not Kind.ACTION:
         return types.ToolAnnotations(read_only_hint=True)
     return types.ToolAnnotations(destructive_hint=operation.destructive, idempotent_hint=operation.idempotent)
 
 
 def _declared(policy: Policy) -> dict[str, Any] | None:
-    """What answers may be longer than: Claude Code puts a result of 50,000 characters aside, into a file, unless its
-    tool says so. It does where ops have raised the hard cap."""
+    """The declared size limit of results, if ops have raised the hard cap: Claude Code moves a result above 50,000
+    characters into a file unless its tool declares more."""
     most = most_chars(policy)
     return {MAX_RESULT_SIZE: most + ROUNDING} if most > MOST_CHARS else None
 
 
 @dataclass(frozen=True)
 class Listing:
-    """What tools/list answers to one caller. `searched`: not all tools, but those that find them."""
+    """The answer to tools/list for one caller. `searched`: it has the three finding tools instead of all tools."""
 
     definitions: Sequence[Definition]
     searched: bool
@@ -95,13 +95,13 @@ class Listing:
 
     @cached_property
     def hints(self) -> Hints:
-        """How this caller is told what to call next: with tools of this list."""
+        """Hints that use only tools of this list."""
         return hints.by_call_tool(self.names) if self.searched else hints.mcp
 
 
 class _Listings:
-    """The lists of one configuration and one state of the catalogue, by what has been chosen for a key; each is made
-    at the first need."""
+    """The lists of one configuration and catalogue state, by the choice for a key. Each is built when it is first
+    needed."""
 
     def __init__(self, policy: Policy, state: Sequence[Operation]) -> None:
         self.policy, self.state = policy, state
@@ -136,7 +136,7 @@ _held: _Listings | None = None
 
 
 def _listings() -> _Listings:
-    """Those of now. The policy for all operations is another object whenever a revision has been read."""
+    """The current lists. Each new revision makes a new policy object for all operations, so identity shows a change."""
     global _held
     catalogue.refresh()
     policy, state, held = policy_for(""), catalogue.state(), _held
@@ -146,13 +146,13 @@ def _listings() -> _Listings:
 
 
 def listing_of(caller: Caller) -> Listing:
-    """What the caller's key is shown now. Blocks. Raises NotAuthenticated."""
+    """The list for the caller's key now. Blocks. Raises NotAuthenticated."""
     return _listings().of(confirm(caller).tools)
 
 
 def fingerprint(caller: Caller) -> str:
-    """Of what tools/list would answer to this caller now: another one as soon as anything in it is different, the same
-    in every process. Empty for a caller who is no longer let in. Blocks."""
+    """A digest of the tool list for this caller now: it changes with any change of the list, and is the same in every
+    process. Empty for a caller that is no longer admitted. Blocks."""
     try:
         return listing_of(caller).fingerprint
     except NotAuthenticated:
@@ -160,7 +160,7 @@ def fingerprint(caller: Caller) -> str:
 
 
 def page_of_tools(caller: Caller, cursor: str | None) -> tuple[list[types.Tool], str | None]:
-    """Tools from `cursor` on, as many as the hard cap holds, and the cursor of the rest (law 1). Blocks. Raises
+    """As many tools from `cursor` on as fit the hard cap (law 1), and the cursor for the rest. Blocks. Raises
     InvalidCursor, NotAuthenticated."""
     definitions = listing_of(caller).definitions
     return page(LISTED, [each.tool for each in definitions], [each.tokens for each in definitions], cursor)
@@ -173,7 +173,7 @@ def _never(arguments: Mapping[str, Any], caller: Caller) -> Any:
     raise AssertionError("call_tool is this door's way to call others")
 
 
-# A tool without an operation: what it calls goes the way of every call, under its own name.
+# call_tool has no operation of its own: the dispatcher serves the tool that it names, under that tool's name.
 CALLING = Operation(
     name=CALL_TOOL,
     title="Call a tool",
@@ -193,14 +193,14 @@ CALLING = Operation(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The operation that is meant, and its own arguments."""
+    """The requested operation, and its own arguments."""
 
     operation: str
     arguments: Mapping[str, Any]
 
 
 def asked_for(params: types.CallToolRequestParams) -> Asked:
-    """What a call of a tool asks for; call_tool, the tool that it names. Raises InvalidArgument."""
+    """The operation that a tool call requests; for call_tool, the tool that it names. Raises InvalidArgument."""
     given = params.arguments or {}
     if params.name != CALL_TOOL:
         return Asked(params.name, given)
@@ -220,7 +220,7 @@ def asked_for(params: types.CallToolRequestParams) -> Asked:
 
 
 def _own_arguments(name: str, arguments: Any) -> Mapping[str, Any]:
-    """An object; some clients send its JSON as a text."""
+    """The arguments as an object. Some clients send them as JSON text."""
     try:
         own = json_limits.loads(arguments, "arguments") if isinstance(arguments, str) else arguments
     except ValueError:
@@ -255,8 +255,8 @@ def _misplaced(name: Any, argument: str, given: Mapping[str, Any]) -> InvalidArg
 
 @dataclass(frozen=True)
 class _Followable:
-    """Hints that the caller can follow literally, by the list that it has; looked up at the first need, on the thread
-    of the call."""
+    """Hints that the caller can follow literally with its own tool list. The list is looked up when a hint is first
+    needed, on the call's thread."""
 
     caller: Caller
 
@@ -269,7 +269,7 @@ class _Followable:
 
 
 def tool_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
-    """The SDK server's handlers of tools. `stdio_peer` is who calls where the transport carries no credentials."""
+    """The SDK server's tool handlers. `stdio_peer`: the caller if the transport carries no credentials."""
 
     async def list_tools(
         ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
@@ -296,7 +296,7 @@ def tool_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
 
 
 def _translated(call: Call, params: types.CallToolRequestParams) -> Call:
-    """The call that is meant. Raises InvalidArgument, which is recorded: a call that names none is a call too."""
+    """The call of the requested operation. Raises InvalidArgument, and records that call as rejected."""
     try:
         asked = asked_for(params)
     except InvalidArgument as error:

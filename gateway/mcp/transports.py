@@ -1,4 +1,4 @@
-"""Which transport `manage.py mcp` serves, as the environment says it (MCP_TRANSPORT, MCP_PORT)."""
+"""The transport that `manage.py mcp` serves, from the environment (MCP_TRANSPORT, MCP_PORT)."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,19 +15,19 @@ PORTS = (1024, 65535)
 
 
 class InvalidTransport(ValueError):
-    """A sentence that names the variable, its value, and what is expected."""
+    """The message names the variable, its value, and what is expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class TransportConfig:
-    """`port` is None for stdio, which has none."""
+    """`port` is None for stdio."""
 
     transport: Transport
     port: int | None = None
 
     @classmethod
     def of(cls, transport: str, port: str) -> Self:
-        """From the variables' texts. Raises InvalidTransport."""
+        """Parses the values of both variables. Raises InvalidTransport."""
         try:
             chosen = Transport(transport.strip().lower())
         except ValueError:
