@@ -1,2 +1,2 @@
-"""What Sluice calls: other people's APIs, whatever connector they belong to. Each call has a deadline, a size that it
-may have, and as few repetitions as its answer allows."""
+"""The client for other people's APIs, used by all connectors. Each call has a deadline, a size limit and limited
+retries."""

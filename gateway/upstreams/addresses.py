@@ -1,5 +1,5 @@
-"""Where Sluice connects to: public addresses, and those that the deployer has named. What is judged is the address
-that is connected to, so that no spelling of a host, no name and no redirect leads elsewhere."""
+"""The addresses that Sluice connects to: public ones, and networks that the deployer allows. The resolved address of
+each connection is checked, so no spelling of a host, DNS name or redirect bypasses the check."""
 
 import socket
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def _networks(*spelled: str) -> tuple[Network, ...]:
 
 PRIVATE = _networks("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7")
 
-# Public by their numbers, or private, and yet a cloud's own services: credentials are had there for the asking.
+# Metadata services of clouds, in public and private ranges. They give credentials to anyone who connects.
 METADATA = _networks(
     "169.254.0.0/16", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32", "fd00:ec2::/32", "fd20:ce::/32"
 )
@@ -48,7 +48,7 @@ SPECIAL_V4 = _networks(
     "240.0.0.0/4",  # reserved, and broadcast
 )
 
-# All that is global unicast is in here. Addresses that hold one of IPv4 (mapped, compatible, NAT64) are not.
+# Contains all global unicast addresses, but not those that embed an IPv4 address (mapped, compatible, NAT64).
 GLOBAL_V6 = IPv6Network("2000::/3")
 SPECIAL_V6 = _networks(
     "2001::/23",  # IETF protocols: Teredo, benchmarking, ORCHID
@@ -60,8 +60,8 @@ SPECIAL_V6 = _networks(
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What is connected to beside public addresses: the networks that ops have `named`, whatever is in them; and
-    those of PRIVATE, but not a cloud's METADATA."""
+    """What is allowed in addition to public addresses. `named`: networks that ops have listed, whatever they contain.
+    `private`: PRIVATE without METADATA."""
 
     named: tuple[Network, ...] = ()
     private: bool = False
@@ -107,7 +107,7 @@ def _network(spelled: str) -> Network:
 
 
 def allowed() -> Allowed:
-    """What `settings.ALLOW_PRIVATE_UPSTREAMS` says."""
+    """The addresses allowed by `settings.ALLOW_PRIVATE_UPSTREAMS`."""
     value = getattr(settings, "ALLOW_PRIVATE_UPSTREAMS", False)
     if isinstance(value, bool):
         return PRIVATE_TOO if value else PUBLIC_ONLY
@@ -120,8 +120,7 @@ def _precisely(networks: tuple[Network | str, ...]) -> Allowed:
 
 
 def check_url(url: str) -> None:
-    """What can be judged of an upstream's address without asking a name server, for when it is saved. Raises
-    AddressRefused."""
+    """Checks an upstream's address when it is saved, without a DNS query. Raises AddressRefused."""
     host = split(url).hostname or ""
     address = _literal(host)
     if address is not None and not allowed().permits(address):
@@ -145,7 +144,7 @@ def split(url: str) -> SplitResult:
 
 
 def origin(parts: SplitResult) -> str:
-    """ "https://api.example.com:8443", without the port that goes without saying."""
+    """ "https://api.example.com:8443", without the scheme's default port."""
     host = (parts.hostname or "").rstrip(".")
     host = f"[{host}]" if ":" in host else host
     port = parts.port
@@ -153,7 +152,7 @@ def origin(parts: SplitResult) -> str:
 
 
 def ascii_host(parts: SplitResult) -> str:
-    """The host as name servers know it. Raises AddressRefused."""
+    """The host in ASCII, as in DNS (IDNA). Raises AddressRefused."""
     host = parts.hostname or ""
     if host.isascii():
         return host
@@ -164,7 +163,7 @@ def ascii_host(parts: SplitResult) -> str:
 
 
 def _literal(host: str) -> Address | None:
-    """The address that a host says itself, also as 2130706433, 0x7f.1 or 0177.0.0.1; None for a name."""
+    """The address that a host spells out, also as 2130706433, 0x7f.1 or 0177.0.0.1; None for a name."""
     name = host.rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):
         return IPv4Address("127.0.0.1")

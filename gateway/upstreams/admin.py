@@ -1,5 +1,5 @@
-"""Upstream APIs in the admin, and whatever else holds a credential: everything can be changed, and a secret cannot be
-read."""
+"""The admin of upstream APIs, and a base for other models with a credential. Everything can be changed; a secret cannot
+be read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gateway.upstreams.forms import UpstreamApiForm
 from gateway.upstreams.models import UpstreamApi, WithCredential
 from gateway.upstreams.secrets import ending, vault
 
-unreported = method_decorator(sensitive_post_parameters("secret"))  # in reports of errors
+unreported = method_decorator(sensitive_post_parameters("secret"))  # keeps the secret out of error reports
 
 
 AUTHENTICATION = (
@@ -43,7 +43,7 @@ AUTHENTICATION = (
 
 
 class CredentialAdmin(HistoryAdmin):
-    """Of a model that is `WithCredential`, by a `CredentialForm`; its fieldsets hold AUTHENTICATION."""
+    """Base for the admin of a `WithCredential` model. Needs a `CredentialForm`, and fieldsets with AUTHENTICATION."""
 
     readonly_fields: tuple[str, ...] = ("secret_state",)
 
@@ -51,7 +51,7 @@ class CredentialAdmin(HistoryAdmin):
         js = ("upstreams/authentication.js",)
 
     def get_fieldsets(self, request: HttpRequest, obj: WithCredential | None = None) -> Any:
-        """Who may only look has no inputs, and where nothing is stored there is nothing to remove."""
+        """Leaves out the secret's inputs for read-only users, and the removal if no secret is stored."""
         may_change = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
         left_out = set() if may_change else {"secret", "remove_secret"}
         if _stored(obj) is None:
@@ -106,7 +106,7 @@ class UpstreamApiAdmin(CredentialAdmin):
 
 
 def _stored(row: WithCredential | None) -> WithCredential | None:
-    """The row with its secret as it is stored, also while a form with another one waits to be corrected."""
+    """The row with its stored secret, even while a rejected form with a new one is shown."""
     return type(row)._default_manager.filter(pk=row.pk).exclude(sealed_secret="").first() if row else None
 
 

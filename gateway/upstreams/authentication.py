@@ -1,4 +1,4 @@
-"""What a request carries so that its upstream knows who calls."""
+"""Credentials in requests: headers and query parameters."""
 
 import base64
 from dataclasses import dataclass, field, replace
@@ -9,7 +9,7 @@ from gateway.upstreams.exchanges import Request, Response, Send
 
 @dataclass(frozen=True, slots=True)
 class HeaderAuthentication:
-    """The same header on each request: an API key, a bearer token, user name and password."""
+    """The same header on each request: an API key, a bearer token, or user name and password."""
 
     name: str
     value: str = field(repr=False)
@@ -24,7 +24,7 @@ class HeaderAuthentication:
 
 @dataclass(frozen=True, slots=True)
 class QueryAuthentication:
-    """An API key in the query. It stands in proxies' logs, so that a header is better where there is a choice."""
+    """An API key in the query. Prefer a header where the API allows one: proxies log queries."""
 
     name: str
     value: str = field(repr=False)
@@ -60,7 +60,7 @@ def basic(user: str, password: str) -> HeaderAuthentication:
 
 
 def with_header(request: Request, name: str, value: str) -> Request:
-    """The request with this header, instead of any of the same name."""
+    """The request with this header, which replaces any header of the same name."""
     others = {each: text for each, text in request.headers.items() if each.lower() != name.lower()}
     return replace(request, headers={**others, name: value})
 

@@ -1,11 +1,12 @@
-"""Reading a body that may be endless, or small and endless once it is unpacked: what is counted is what comes out."""
+"""Reads a response body under a size limit. The limit counts decompressed bytes, because a small body may expand
+without end."""
 
 import asyncio
 import zlib
 from collections.abc import AsyncIterable, Iterator
 
-STEP = 256 * 1024  # bytes that are read before others have their turn on the loop
-PIECE_COST = 2048  # bytes that might be read in the time that a piece takes, however small it is
+STEP = 256 * 1024  # bytes read before other tasks of the loop run
+PIECE_COST = 2048  # bytes added per piece, because even a tiny piece takes time
 ACCEPTED = "gzip, deflate"
 GZIP_MAGIC = b"\x1f"
 ANY_HEADER = zlib.MAX_WBITS | 32  # of gzip or zlib
@@ -13,15 +14,15 @@ NO_HEADER = -zlib.MAX_WBITS
 
 
 class TooLong(Exception):
-    """More than the bytes that may be read."""
+    """The body is longer than the limit."""
 
 
 class Undecodable(Exception):
-    """Not in the content encoding that it says it is in; the message says what is wrong."""
+    """The body is not in its declared content encoding; the message says what is wrong."""
 
 
 async def read(chunks: AsyncIterable[bytes], encoding: str, most: int) -> bytes:
-    """The body without its content encoding, at most `most` bytes. Raises TooLong, Undecodable."""
+    """The decoded body, at most `most` bytes. Raises TooLong, Undecodable."""
     unpacking = _unpacking(encoding)
     body = bytearray()
     turn = 0
@@ -60,7 +61,7 @@ class _Unpacking:
         while True:
             if self._inflate.eof:
                 if not data.startswith(GZIP_MAGIC):
-                    return  # nothing, or padding
+                    return  # the end, or padding
                 self._inflate = zlib.decompressobj(ANY_HEADER)
             piece = self._piece(data)
             if piece:

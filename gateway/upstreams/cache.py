@@ -1,4 +1,4 @@
-"""Answers that are given again while they are fresh, and as the last known state while upstream gives none."""
+"""The response cache: serves fresh answers again, and stale ones while upstream does not answer."""
 
 import hashlib
 import threading
@@ -10,21 +10,21 @@ from gateway.upstreams.exchanges import Request, Response
 
 MOST_ANSWERS = 1000
 MOST_BYTES = 64 * 2**20
-ENTRY_BYTES = 2000  # what an answer takes beside its body
-STALE_SECONDS = 24 * 3600.0  # that an answer outlives its freshness
+ENTRY_BYTES = 2000  # memory of an answer in addition to its body
+STALE_SECONDS = 24 * 3600.0  # how long a stale answer may still be served
 
 Clock = Callable[[], float]
 
 
 def key_of(request: Request, scope: str) -> Hashable:
-    """What an equal request has in common with it: `scope` is whose answer it is."""
+    """Equal for equal requests. `scope` separates callers whose answers differ."""
     headers = tuple(sorted((name.lower(), value) for name, value in request.headers.items()))
     body = hashlib.sha256(request.body).digest() if request.body else b""
     return scope, request.method, request.url, headers, body
 
 
 class Kept:
-    """Those of one upstream in this process; the oldest goes first (N-FR-009)."""
+    """The cached answers of one upstream in this process. The oldest is evicted first (N-FR-009)."""
 
     def __init__(
         self, clock: Clock = time.monotonic, most_answers: int = MOST_ANSWERS, most_bytes: int = MOST_BYTES
@@ -35,7 +35,7 @@ class Kept:
         self._lock = threading.Lock()  # an upstream may be called from several loops
 
     def find(self, key: Hashable) -> Response | None:
-        """The answer, fresh or not, unless it is too old to be shown at all."""
+        """The cached answer, fresh or stale; None if it is too old to serve at all."""
         answer = self._answers.get(key)
         if answer is None or self._clock() > answer.fresh_until + STALE_SECONDS:
             return None
@@ -45,7 +45,7 @@ class Kept:
         return self._clock() < answer.fresh_until
 
     def keep(self, key: Hashable, answer: Response, seconds: float) -> Response:
-        """The answer as it is kept; one that says no-store is not."""
+        """Stores the answer for `seconds` and returns it with its `fresh_until`. A no-store answer is not stored."""
         if "no-store" in answer.headers.get("cache-control", "").lower():
             self.drop(key)
             return answer
@@ -74,7 +74,7 @@ class Kept:
 
 
 def conditional(request: Request, known: Response | None) -> Request:
-    """The request, so that an answer which is still `known` need not be sent again (RFC 9110, 13)."""
+    """The request with the validators of the `known` answer, so that upstream may reply 304 (RFC 9110, 13)."""
     if known is None:
         return request
     conditions = {}

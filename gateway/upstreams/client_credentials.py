@@ -1,7 +1,7 @@
-"""OAuth 2.0 client credentials (RFC 6749, 4.4): a token that is fetched once, shared by all calls, and renewed before
-it expires, or once when upstream refuses it.
+"""OAuth 2.0 client credentials (RFC 6749, 4.4). All calls share one token. It is renewed before it expires, or once
+when upstream rejects it.
 
-Calls run in several event loops at once, so that whoever waits for a token waits for a future of no loop.
+Calls run in several event loops at once, so waiting calls share a future that belongs to no loop.
 """
 
 import asyncio
@@ -23,15 +23,15 @@ from gateway.upstreams.connections import ClientPlace, Connection
 from gateway.upstreams.errors import UpstreamError, UpstreamGarbled, UpstreamRefused, UpstreamUnavailable
 from gateway.upstreams.exchanges import Request, Response, Send
 
-UNSAID_SECONDS = 3600.0  # the life of a token whose answer does not say it
-MARGIN_SHARE, MARGIN_SECONDS = 0.1, 30.0  # of a token's life: so long before its end it is replaced
-YOUNG_SECONDS = 5.0  # a token that was refused so soon is not the problem
-MOST_PATIENT_SECONDS = 300.0  # between renewals where each new token is refused again
-REFUSAL_SECONDS = 10.0  # in which a token endpoint that refused is not asked again
+UNSAID_SECONDS = 3600.0  # lifetime of a token if the answer names none
+MARGIN_SHARE, MARGIN_SECONDS = 0.1, 30.0  # a token is replaced this long before it expires (the larger one)
+YOUNG_SECONDS = 5.0  # if a token this young is rejected, the token is not the cause
+MOST_PATIENT_SECONDS = 300.0  # longest pause between renewals while each new token is rejected
+REFUSAL_SECONDS = 10.0  # pause after a rejection by the token endpoint
 LONGEST_TOKEN = 16_384  # characters
 BUSY = 429
 
-# What a token endpoint may say is wrong (RFC 6749, 5.2); nothing else of its words is repeated.
+# Error codes of a token endpoint (RFC 6749, 5.2). Nothing else that it says is repeated.
 KNOWN_ERRORS = frozenset(
     {"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type"}
     | {"invalid_scope", "invalid_target", "access_denied"}
@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """Times are the clock's. `patience`: a refusal of a younger token than this does not renew it."""
+    """Times are those of the clock. `patience`: a token younger than this, in seconds, is not renewed when rejected."""
 
     value: str = field(repr=False)
     issued_at: float
@@ -53,11 +53,11 @@ class Token:
 
 
 class Abandoned(Exception):
-    """Who was fetching the token has been cancelled; another has to."""
+    """The call that was fetching the token has been cancelled; another call must fetch it."""
 
 
 class ClientCredentials:
-    """`clock` in seconds, monotonic; `sleep` waits for seconds."""
+    """`clock`: monotonic seconds. `sleep` takes seconds."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class ClientCredentials:
         self._lock = threading.Lock()
         self._token: Token | None = None
         self._fetching: Future[Token] | None = None
-        self._refusal: tuple[float, UpstreamError] | None = None  # until when it stands
+        self._refusal: tuple[float, UpstreamError] | None = None  # with the time until which it is repeated
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ class ClientCredentials:
         return (self._secret, quote_plus(self._secret), self._pair, *([token.value] if token else []))
 
     async def apply(self, request: Request, send: Send) -> Request:
-        """Raises UpstreamError when no token can be had."""
+        """Raises UpstreamError if no token can be fetched."""
         token = self._token
         if token is None or self._clock() >= token.replaced_at:
             token = await self._another_than(token, send)
@@ -92,8 +92,8 @@ class ClientCredentials:
         return with_header(request, "Authorization", f"Bearer {token.value}")
 
     async def renewed(self, refused: Response, send: Send) -> bool:
-        """Raises UpstreamError when no token can be had. A young token is not renewed; if it has just replaced another,
-        that one may be what was refused."""
+        """Whether to send the request again. A young token is not renewed; but if it has just replaced another token,
+        the rejected request may have carried the old one. Raises UpstreamError if no token can be fetched."""
         token = self._token
         if token is not None:
             age = self._clock() - token.issued_at
@@ -102,7 +102,7 @@ class ClientCredentials:
         await self._another_than(token, send)
         return True
 
-    # -- One fetches, all others wait ------------------------------------------------------------------
+    # -- One call fetches the token, the others wait ---------------------------------------------------
 
     async def _another_than(self, former: Token | None, send: Send) -> Token:
         while True:
@@ -143,7 +143,7 @@ class ClientCredentials:
         return self._token_of(response, former)
 
     def _request(self) -> Request:
-        """Made anew, so that nothing that is meant for the API goes to whoever issues its tokens."""
+        """A request of its own, so that nothing meant for the API reaches the token endpoint."""
         own = self._connection
         form = {"grant_type": "client_credentials", "scope": own.scope, "audience": own.audience}
         headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
@@ -175,7 +175,7 @@ class ClientCredentials:
             is_renewal=former is not None,
         )
 
-    # -- What goes wrong -------------------------------------------------------------------------------
+    # -- Errors ----------------------------------------------------------------------------------------
 
     def _failure(self, response: Response) -> UpstreamError:
         name, status = self._connection.name, response.status
@@ -202,7 +202,7 @@ class ClientCredentials:
 
 
 def life_of(expires_in: Any) -> float:
-    """Seconds after which a token is replaced: before its end, but never so early that each call needs a new one."""
+    """Seconds until a token is replaced: before it expires, but not before half its lifetime."""
     try:
         seconds = float(expires_in)
     except (TypeError, ValueError):
@@ -213,14 +213,14 @@ def life_of(expires_in: Any) -> float:
 
 
 def _patience_after(former: Token | None, now: float) -> float:
-    """Twice as long as before where the former token has not lived: what upstream refuses is then not the token."""
+    """Doubles the patience if the former token was short-lived: the token is then not why upstream rejects calls."""
     if former is None or now - former.issued_at > MOST_PATIENT_SECONDS:
         return YOUNG_SECONDS
     return min(2 * former.patience, MOST_PATIENT_SECONDS)
 
 
 def _document(response: Response) -> Mapping[str, Any]:
-    """The JSON object of an answer, also where it is wrapped in {"status", "result": {…}}; empty for anything else."""
+    """The JSON object of an answer, unwrapped from {"status", "result": {…}} if needed; empty for anything else."""
     try:
         document = response.json()
     except orjson.JSONDecodeError:
@@ -240,7 +240,7 @@ def _fits_a_header(token: str) -> bool:
 
 
 def _under_way() -> Future[Token]:
-    """A future that no waiter's cancellation cancels."""
+    """A running future, which a cancelled waiter does not cancel."""
     future: Future[Token] = Future()
     future.set_running_or_notify_cancel()
     return future

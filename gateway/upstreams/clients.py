@@ -1,8 +1,8 @@
-"""The connections of an event loop, which all upstreams share. What may be connected to is part of a pool's key: a
-connection that one upstream was allowed to make is never another's way round its check.
+"""The connection pools of an event loop, shared by all upstreams. There is one pool for each set of allowed addresses,
+so an upstream never reuses a connection that only another one was allowed to make.
 
-httpcore2's pool is used by itself: Sluice follows redirects, counts and decodes bodies on its own, keeps no cookies,
-and reads no proxies from the environment.
+httpcore2's pool is used without a client: Sluice follows redirects and limits and decodes bodies itself, stores no
+cookies, and reads no proxies from the environment.
 """
 
 import ssl
@@ -37,7 +37,7 @@ class Pools(dict[Allowed, httpcore2.AsyncConnectionPool]):
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """Certificates as the machine trusts them, or as SSL_CERT_FILE says; the name of the host is verified."""
+    """Trusts the certificates of the system or of SSL_CERT_FILE, and verifies host names."""
     return httpcore2.default_ssl_context()
 
 

@@ -1,4 +1,4 @@
-"""The upstream behind a connection that ops manage: one in each process, made anew when the connection changes."""
+"""The upstream of a connection that ops manage: one per process, replaced when the connection changes."""
 
 import threading
 from collections.abc import Container
@@ -42,7 +42,7 @@ def _upstream(connection: Connection) -> Upstream:
 
 
 def retain(names: Container[str]) -> None:
-    """Forgets the others: they have been switched off, or are no more."""
+    """Removes all other upstreams: they have been disabled or deleted."""
     with _lock:
         for name in [each for each in _made if each not in names]:
             del _made[name]

@@ -1,4 +1,4 @@
-"""How an upstream is reached: what ops have set, as the hot path reads it."""
+"""The settings of an upstream, in the form that calls read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from gateway.upstreams.errors import AddressRefused
 
 
 class Kind(StrEnum):
-    """How an upstream knows who calls."""
+    """How Sluice authenticates itself to an upstream."""
 
     NONE = "none"
     HEADER = "header"
@@ -19,7 +19,7 @@ class Kind(StrEnum):
     CLIENT_CREDENTIALS = "client_credentials"
 
 
-# The fields that say more about each; those of other kinds stay empty.
+# The fields that each kind needs; fields of other kinds stay empty.
 FIELDS_OF: Mapping[Kind, tuple[str, ...]] = {
     Kind.NONE: (),
     Kind.HEADER: ("parameter_name",),
@@ -40,9 +40,9 @@ class ClientPlace(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """`name` is also the prefix of its tools. `sealed_secret` is opened where it is sent; "": there is none.
-    `keep_seconds` None: as the policy says. `rate_calls` None: as many as come. `usable_after`: seconds from the issue
-    of a token to its first use."""
+    """`name` is also the prefix of its tools. `sealed_secret` is decrypted only to be sent; "" means no secret.
+    `keep_seconds`: cache lifetime; None: the policy's. `rate_calls` None: no rate limit. `usable_after`: seconds
+    between the issue of a token and its first use."""
 
     name: str
     base_url: str
@@ -67,7 +67,7 @@ class Connection:
 
     @property
     def secret_goes_to(self) -> tuple[str, str]:
-        """The origins that are sent the secret, or a token that it was exchanged for at the second."""
+        """The API's origin, which receives the secret or its token, and the token endpoint's ("" if none)."""
         token_origin = origin(self.token_url) if self.kind is Kind.CLIENT_CREDENTIALS else ""
         return origin(self.base_url), token_origin
 
@@ -77,7 +77,7 @@ class Connection:
 
 
 def origin(url: str) -> str:
-    """Scheme, host and port: "https://api.example.com". "" for what is no address."""
+    """Scheme, host and port: "https://api.example.com". "" for an invalid address."""
     try:
         return addresses.origin(addresses.split(url))
     except AddressRefused:

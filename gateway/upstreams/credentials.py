@@ -1,4 +1,4 @@
-"""From a connection to what its requests carry: the one place where a credential is opened."""
+"""Builds the authentication of a connection. Only this module decrypts a credential for use."""
 
 import asyncio
 import time
@@ -19,8 +19,8 @@ Sleep = Callable[[float], Awaitable[None]]
 def authentication_of(
     connection: Connection, *, clock: Clock = time.monotonic, sleep: Sleep = asyncio.sleep
 ) -> Authentication:
-    """Never raises: where the credential is missing or cannot be opened, each call says so, and calls to other
-    upstreams go on."""
+    """Never raises. If the credential is missing or cannot be decrypted, each call of this upstream fails with that
+    error, and other upstreams go on."""
     if connection.kind is Kind.NONE:
         return NO_AUTHENTICATION
     try:
@@ -60,7 +60,7 @@ def _carrying(connection: Connection, secret: str, clock: Clock, sleep: Sleep) -
 
 @dataclass(frozen=True, slots=True)
 class OnlyTo:
-    """A credential goes to its upstream's origin, whatever address a document or an answer names."""
+    """Sends a credential to its upstream's origin only, whatever address a document or an answer names."""
 
     upstream: str
     origin: str
@@ -71,7 +71,7 @@ class OnlyTo:
         return self.authentication.secrets
 
     async def apply(self, request: Request, send: Send) -> Request:
-        """Raises AddressRefused for a request that goes elsewhere."""
+        """Raises AddressRefused for a request to another origin."""
         if origin(request.url) != self.origin:
             raise AddressRefused(
                 f"The credential of {self.upstream} goes to {self.origin} only; this call would take it elsewhere.",
@@ -86,7 +86,7 @@ class OnlyTo:
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """No request is sent without the credential that it needs."""
+    """Rejects every request, because its credential is missing."""
 
     error: UpstreamError
     secrets: tuple[str, ...] = ()

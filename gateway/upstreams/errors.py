@@ -1,5 +1,5 @@
-"""What goes wrong with an upstream, as callers read it. Nothing of upstream's is repeated but a short message of its
-own, as a quoted value and never in our words: what it says is data, not advice."""
+"""Errors of upstreams, as callers read them. Only a short message of the upstream is repeated, as a value of its own
+and never inside our text: it is data, not advice."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from context_protection.core.errors import UPSTREAM, CallError
 
 @dataclass(frozen=True)
 class UpstreamError(CallError):
-    """`upstream`: {"status": 422, "message": "…"}: what it said, cut and cleaned, where that is known. `transient`:
-    the same request may do better in a moment."""
+    """`upstream`: its status and its cleaned, shortened message, if known: {"status": 422, "message": "…"}.
+    `transient`: the same request may succeed in a moment."""
 
     upstream: Mapping[str, Any] | None = None
     transient: bool = False
@@ -27,7 +27,7 @@ class UpstreamError(CallError):
 
 
 class UpstreamUnavailable(UpstreamError):
-    """No answer, one of 5xx, too many requests, or its breaker is open: `retry_after` says when to try again."""
+    """No answer, status 5xx or 429, no free connection, or an open breaker. `retry_after`: seconds, if known."""
 
     status = 503
 
@@ -37,7 +37,7 @@ class UpstreamTooSlow(UpstreamError):
 
 
 class UpstreamRefused(UpstreamError):
-    """It answered, and does not want to (4xx): `upstream` says why."""
+    """Upstream rejected the request (4xx). `upstream` says why."""
 
 
 class UpstreamNotFound(UpstreamRefused):
@@ -45,16 +45,16 @@ class UpstreamNotFound(UpstreamRefused):
 
 
 class UpstreamCredentials(UpstreamRefused):
-    """It does not know Sluice (401), or does not let it (403): for the operator to mend."""
+    """Upstream rejected Sluice's credentials (401) or their permissions (403). The operator must correct them."""
 
 
 class UpstreamGarbled(UpstreamError):
-    """What it answered is not what it should be: no JSON, no identity, cut off, redirects without end."""
+    """The answer is unusable: invalid JSON, an unknown encoding, truncated, or too many redirects."""
 
 
 class UpstreamTooLarge(UpstreamError):
-    """Its answer is longer than Sluice reads."""
+    """The answer exceeds the size limit."""
 
 
 class AddressRefused(UpstreamError):
-    """Where it is, Sluice does not connect to."""
+    """Sluice does not connect to the upstream's address."""

@@ -1,5 +1,5 @@
-"""A request with its credentials, sent to where redirects lead it: each exchange is logged, and none goes where it may
-not."""
+"""Sends a request with its credentials and follows redirects. Each exchange is checked against the allowed addresses
+and logged."""
 
 import logging
 import time
@@ -22,7 +22,7 @@ logger = logging.getLogger("gateway.upstreams")
 
 
 class Exchanger:
-    """Of one upstream. `quota_left`: how many requests it said last that it still takes."""
+    """Exchanges of one upstream. `quota_left`: the remaining requests that it last reported."""
 
     def __init__(
         self, name: str, authentication: Authentication, limits: Limits, trusted: Sequence[str], failures: Failures
@@ -32,7 +32,7 @@ class Exchanger:
         self.quota_left: int | None = None
 
     async def send(self, request: Request, attempt: int) -> Response:
-        """The answer, whatever its status. Raises UpstreamError."""
+        """The answer, of any status. Raises UpstreamError."""
         response = await self._followed(request, attempt)
         if response.status in (401, 403) and await self._authentication.renewed(response, self._bare):
             response = await self._followed(request, attempt)
@@ -46,7 +46,7 @@ class Exchanger:
         return await redirects.follow(request, hop, self._failures, self._authentication.secrets)
 
     async def _bare(self, request: Request) -> Response:
-        """One exchange without credentials, by which they are had."""
+        """Sends a request without credentials, in order to fetch them."""
 
         async def hop(request: Request, at_home: bool) -> Response:
             return await self._exchange(request, 1)
@@ -54,8 +54,8 @@ class Exchanger:
         return await redirects.follow(request, hop, self._failures, self._authentication.secrets)
 
     async def _exchange(self, request: Request, attempt: int) -> Response:
-        """Over a connection of before or a new one. One of before may be closed by now: then nothing was done, and it
-        is sent again, which is no other attempt."""
+        """Sends and logs one exchange. A reused connection may turn out closed; the request is then sent again within
+        the same attempt."""
         allowed = self._allowed(request)
         begun, outcome, status = time.perf_counter(), "stopped", 0
         try:

@@ -1,4 +1,4 @@
-"""One exchange with an upstream: what is sent, and what came back."""
+"""One exchange with an upstream: request, response and authentication."""
 
 import hashlib
 import time
@@ -14,9 +14,8 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`url` is absolute, with its query, percent-encoded. `repeatable`: sent twice, it does no more than once; of a
-    method that is not safe, only who knows the operation can say so. `secrets`: texts in it that neither
-    a log nor an error repeats."""
+    """`url`: absolute, with its query, percent-encoded. `repeatable`: whether it is idempotent; for an unsafe method
+    only the operation's author knows. `secrets`: texts in it that no log and no error may repeat."""
 
     method: str
     url: str
@@ -32,10 +31,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """`headers` by lower-case names; `body` whole, without its content encoding. `as_of`: when it was received, Unix
-    seconds. `fresh_until`: time.monotonic() until which it is given again without a question. `stale`: it is given
-    although that has passed, since upstream does not answer. `content`: what `accept` has read out of it; None of an
-    answer of before."""
+    """`headers` have lower-case names; `body` is complete and decoded. `as_of`: when it was received, Unix seconds.
+    `fresh_until`: the time.monotonic() until which the cache serves it. `stale`: served after that, because upstream
+    does not answer. `content`: the value that `accept` has read; None in a cached response."""
 
     status: int
     headers: Mapping[str, str]
@@ -47,19 +45,19 @@ class Response:
 
     @property
     def media_type(self) -> str:
-        """In lower case and without parameters: "application/json"."""
+        """In lower case, without parameters: "application/json"."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     @property
     def version(self) -> bytes:
-        """Equal for equal answers: a digest of status, type and body, which takes 1 ms for each MB."""
+        """A digest of status, type and body, equal for equal answers. It takes 1 ms per MB."""
         digest = hashlib.blake2b(f"{self.status} {self.headers.get('content-type')}\n".encode(), digest_size=16)
         digest.update(self.body)
         return digest.digest()
 
     def note(self, *, kept: bool) -> dict[str, Any]:
-        """What an answer's `meta` says: when upstream said it, of what is `kept` to be given again; and that it is old,
-        where upstream does not answer."""
+        """The entries for an answer's `meta`: `asOf` if the response is cached (`kept`) or stale, and `stale` if
+        upstream did not answer."""
         if not (kept or self.stale):
             return {}
         as_of = datetime.fromtimestamp(self.as_of, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -71,24 +69,24 @@ class Response:
 
 
 Accept = Callable[[Response], Awaitable[Response]]
-"""Reads what upstream answered, into `content`. Raises UpstreamGarbled for what is no answer: it is then treated as a
-failure of upstream's, and never kept."""
+"""Reads the response into `content`. Raises UpstreamGarbled for an invalid response, which then counts as a failure of
+the upstream and is never cached."""
 
 Send = Callable[[Request], Awaitable[Response]]
-"""One exchange without authentication, retries or kept answers; its deadline, size and address are looked at."""
+"""One exchange without authentication, retries or cache; deadline, size limit and address check apply."""
 
 
 class Authentication(Protocol):
-    """How Sluice says who it is. `secrets`: what is masked wherever text of upstream's leaves."""
+    """How Sluice authenticates itself. `secrets`: texts that are masked in everything repeated from upstream."""
 
     @property
     def secrets(self) -> Sequence[str]: ...
 
     async def apply(self, request: Request, send: Send) -> Request:
-        """The request with its credentials, which may first be fetched by `send`. Raises UpstreamError."""
+        """The request with its credentials, which may have to be fetched with `send`. Raises UpstreamError."""
 
     async def renewed(self, refused: Response, send: Send) -> bool:
-        """After 401 or 403: whether there are other credentials now, so that the request is sent once more."""
+        """After 401 or 403: whether the credentials have been renewed, so that the request is sent once more."""
 
 
 class NoAuthentication:

@@ -1,5 +1,5 @@
-"""What is said when an exchange goes wrong: which upstream, what happened, what to do next. Its address, its query and
-its credentials are never in the words."""
+"""Builds the errors of failed exchanges: which upstream, what happened, what to do next. They never contain its
+address, query or credentials."""
 
 import math
 import time
@@ -22,22 +22,22 @@ from gateway.upstreams.errors import (
 )
 from gateway.upstreams.exchanges import Authentication, Response
 
-LONGEST_WAIT = 3600  # seconds that a caller is told to wait
+LONGEST_WAIT = 3600  # the largest retry_after, in seconds
 TRANSIENT_STATUSES = frozenset({429, 502, 503, 504})
 
 
 class Failures:
-    """The errors of one upstream. `secrets`: those of a request, which upstream may repeat as it may the credential."""
+    """The errors of one upstream. `secrets`: those of a request; upstream may repeat them, like the credential."""
 
     def __init__(self, name: str, authentication: Authentication, secrets: Sequence[str] = ()) -> None:
         self._name, self._authentication, self._secrets = name, authentication, secrets
 
     def hiding(self, secrets: Sequence[str]) -> "Failures":
-        """The same of a request that holds these."""
+        """The same errors, for a request that contains these secrets."""
         return Failures(self._name, self._authentication, secrets) if secrets else self
 
     def of_status(self, response: Response) -> UpstreamError | None:
-        """What a status says; None for 2xx, and for 304, which only who asked for it gets."""
+        """The error for a status; None for 2xx, and for 304, which answers conditional requests only."""
         status = response.status
         if 200 <= status < 300 or status == 304:
             return None
@@ -180,7 +180,7 @@ class Failures:
 
 
 def retry_after(response: Response) -> float | None:
-    """Seconds that upstream asks for, as a number or a date; None where it does not, or not in a way that is known."""
+    """The seconds that upstream demands, given as a number or a date; None if missing or unreadable."""
     value = response.headers.get("retry-after", "").strip()
     if value.isascii() and value.isdigit():
         return float(value[:10])

@@ -1,4 +1,4 @@
-"""Equal requests at the same time are one exchange: who comes later waits for the answer of who came first."""
+"""In-flight calls: equal concurrent requests share one exchange. Later callers wait for the answer of the first."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable
@@ -14,14 +14,14 @@ class Flight(Generic[T]):
 
 
 class Flights(Generic[T]):
-    """Those of one event loop."""
+    """The in-flight calls of one event loop."""
 
     def __init__(self) -> None:
         self._flights: dict[Hashable, Flight[T]] = {}
 
     async def join(self, key: Hashable, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """The result of `start`, or what it raises, shared with all who wait for the same key. It is cancelled when
-        the last of them has been."""
+        """The result or exception of `start`, shared by all callers that wait for the same key. The task is cancelled
+        when its last caller is."""
         flight = self._flights.get(key)
         if flight is None:
             flight = self._flights[key] = Flight(asyncio.create_task(start()))
@@ -33,7 +33,7 @@ class Flights(Generic[T]):
         finally:
             flight.waiting -= 1
             if not flight.waiting and not flight.task.done():
-                self._landed(key, flight)  # who comes now starts anew
+                self._landed(key, flight)  # a later caller starts a new task
                 flight.task.cancel()
 
     def _landed(self, key: Hashable, flight: Flight[T]) -> None:
@@ -42,6 +42,6 @@ class Flights(Generic[T]):
 
 
 def _seen(task: asyncio.Task[Any]) -> None:
-    """An error of which nobody is left to hear is not the loop's to report."""
+    """Marks the exception as retrieved: the loop must not report it if no caller is left."""
     if not task.cancelled():
         task.exception()

@@ -1,4 +1,4 @@
-"""The form of an upstream API, and of whatever else holds a credential. A secret goes in and never comes out."""
+"""The form of an upstream API, and a base for other models with a credential. A secret is never shown again."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from gateway.upstreams.connections import FIELDS_OF, OF_SOME_KINDS, Kind
 from gateway.upstreams.models import UpstreamApi
 from gateway.upstreams.rules import secret_problem
 
-LONGEST_SECRET = 8_000  # characters; a header holds no more
+LONGEST_SECRET = 8_000  # characters; a header is not longer
 
 ALWAYS = (
     "name",
@@ -27,7 +27,7 @@ ALWAYS = (
 
 
 class CredentialForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Of a model that is `WithCredential`."""
+    """Base for the form of a `WithCredential` model."""
 
     secret = forms.CharField(
         required=False,
@@ -71,7 +71,7 @@ class UpstreamApiForm(CredentialForm):
 
 
 def _shown_for() -> dict[str, list[str]]:
-    """Which kinds of authentication a field says more about. The script beside hides it for all others."""
+    """The kinds of authentication that need each field. A script hides the field for all other kinds."""
     with_secret = [kind.value for kind in Kind if kind is not Kind.NONE]
     shown = {name: [kind.value for kind, names in FIELDS_OF.items() if name in names] for name in OF_SOME_KINDS}
     return {**shown, "secret": with_secret, "remove_secret": with_secret}

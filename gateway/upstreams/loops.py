@@ -1,4 +1,4 @@
-"""What belongs to an event loop, and ends with it: a connection of one loop cannot be used by another."""
+"""Objects that belong to one event loop and end with it, because loops cannot share connections."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class PerLoop(Generic[T]):
-    """One `T` for each running loop. It is closed by `close`, or when its loop shuts down."""
+    """One `T` per running loop. `close` closes it, or the shutdown of its loop."""
 
     def __init__(self, make: Callable[[], T], end: Callable[[T], Awaitable[None]]) -> None:
         self._make, self._end = make, end
@@ -31,7 +31,7 @@ class PerLoop(Generic[T]):
             await held[1].aclose()
 
     async def _life(self, loop: asyncio.AbstractEventLoop, made: T) -> AsyncGenerator[None, None]:
-        """A loop that shuts down closes its asynchronous generators (asyncio.run does so, and uvicorn by it)."""
+        """A generator that a loop closes when it shuts down (asyncio.run does that, and uvicorn uses it)."""
         try:
             yield
         finally:
@@ -39,7 +39,7 @@ class PerLoop(Generic[T]):
             await self._end(made)
 
     def _forget_closed(self) -> None:
-        """Those that have ended without shutting down."""
+        """Drops the objects of loops that were closed without a shutdown."""
         for loop in list(self._held):
             if loop.is_closed():
                 self._held.pop(loop, None)

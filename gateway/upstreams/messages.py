@@ -1,4 +1,4 @@
-"""What upstream says of a refusal, as a caller may read it: short, of printable characters, without secrets."""
+"""The upstream's own error message, made safe for callers: short, printable, without secrets."""
 
 import re
 import unicodedata
@@ -12,7 +12,7 @@ from context_protection.core.redaction import redact_text
 from gateway.upstreams.exchanges import Response
 
 MOST_CHARS = 300
-MOST_BYTES_READ = 64 * 1024  # of a body that a message is looked for in
+MOST_BYTES_READ = 64 * 1024  # a larger body is not searched for a message
 MASK = "***"
 SHORTEST_SECRET = 4
 
@@ -51,7 +51,7 @@ PATHS = (
 
 
 def message(response: Response, secrets: Iterable[str]) -> str:
-    """The message of a JSON body, cleaned; "" where there is none. Of a page in HTML nothing is repeated."""
+    """The cleaned message of a JSON body; "" if it has none. Nothing of an HTML page is repeated."""
     if "json" not in response.media_type or len(response.body) > MOST_BYTES_READ:
         return ""
     try:
@@ -72,13 +72,13 @@ def _at(document: Any, path: tuple[str | int, ...]) -> Any:
 
 
 def cleaned(text: str, secrets: Iterable[str], most: int = MOST_CHARS) -> str:
-    """Cleaned first, so that no invisible character splits a secret; cut last, so that none is left in half."""
+    """Removes invisible characters first: they could split a secret. Cuts last, so that no secret is cut in half."""
     text = masked(redact_text(printable(text))[0], secrets)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def printable(text: str) -> str:
-    """On one line, without what cannot be seen."""
+    """The text on one line, without invisible characters."""
     text = SELECTORS.sub("", ANSI.sub("", text))
     spaced = (" " if each.isspace() else each for each in text)
     return " ".join("".join(each for each in spaced if unicodedata.category(each) not in INVISIBLE).split())
@@ -93,7 +93,7 @@ def masked(text: str, secrets: Iterable[str]) -> str:
 
 
 def without(text: str, secrets: Iterable[str]) -> str:
-    """Without these secrets, the longest first: one may hold another."""
+    """Masks these secrets, longest first, because one may contain another."""
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= SHORTEST_SECRET:
             text = text.replace(secret, MASK).replace(quote(secret, safe=""), MASK)

@@ -1,4 +1,4 @@
-"""Upstream APIs as ops manage them, and what all rows have in common that hold a credential."""
+"""Upstream APIs as ops manage them, and the base of all models with a credential."""
 
 from typing import Any
 
@@ -32,8 +32,8 @@ def _within(low: float, high: float, unit: str) -> list[BaseValidator]:
 
 
 class WithCredential(models.Model):
-    """What Sluice calls, and how that knows who calls. The secret is sealed before it is a value of the row, and has no
-    history. A model of this kind excludes `sealed_secret` from its own."""
+    """Base of models that Sluice calls with a credential. The secret is sealed before it is stored in the row, and the
+    history never contains it: a subclass must exclude `sealed_secret` from its history."""
 
     name: Any
     enabled: Any
@@ -83,7 +83,7 @@ class WithCredential(models.Model):
         help_text="Of OAuth 2.0: to the token address. Try the other one if it answers “invalid_client”.",
     )
     sealed_secret = models.TextField(blank=True, default="", editable=False)
-    secret_changed_at = models.DateTimeField(null=True, blank=True)  # editable, so that the history tells it
+    secret_changed_at = models.DateTimeField(null=True, blank=True)  # editable, so that the history shows it
 
     class Meta:
         abstract = True
@@ -92,12 +92,12 @@ class WithCredential(models.Model):
         raise NotImplementedError
 
     def credential(self) -> dict[str, Any]:
-        """What a connection says of it."""
+        """The credential's fields of a `Connection`."""
         own: dict[str, Any] = {name: getattr(self, name) for name in _OF_A_CREDENTIAL}
         return {"kind": Kind(self.authentication), "client_place": ClientPlace(self.client_place), **own}
 
     def set_secret(self, secret: str) -> None:
-        """From here on only sealed; saved with the row."""
+        """Seals the secret. It is saved with the row."""
         self.sealed_secret, self.secret_changed_at = vault().seal(secret), timezone.now()
 
     def remove_secret(self) -> None:
@@ -113,7 +113,7 @@ class WithCredential(models.Model):
             self.remove_secret()
 
     def secret_problems(self, connection: Connection) -> list[Problem]:
-        """A secret that is missing, or would go to where it was not entered for."""
+        """Reports a missing secret, and one that would go to another server than it was entered for."""
         if not self.sealed_secret:
             missing = self.enabled and connection.needs_secret
             return [("secret", "Enter the secret; or take the tick from “Enabled”.")] if missing else []
@@ -128,7 +128,7 @@ _OF_A_CREDENTIAL = ("sealed_secret", "parameter_name", "user_name", "client_id",
 
 class UpstreamApiManager(models.Manager["UpstreamApi"]):
     def connections(self) -> tuple[Connection, ...]:
-        """Of all that are enabled, by name. Their secrets stay sealed."""
+        """The enabled APIs, by name. Their secrets stay sealed."""
         return tuple(api.connection() for api in self.filter(enabled=True))
 
 
@@ -214,11 +214,11 @@ class UpstreamApi(WithCredential):
         return Connection(**self.credential(), **own)
 
     def clean(self) -> None:
-        """Refuses what cannot work, and a secret that would go to where it was not entered for."""
+        """Rejects settings that cannot work, and a secret that would go to another server."""
         try:
             self.clean_fields()
         except ValidationError:
-            return  # told already, each at its field; what follows is about values that are possible at all
+            return  # already reported at their fields; the checks below need valid values
         self.base_url = (self.base_url or "").rstrip("/")
         self.empty_what_does_not_apply()
         connection = self.connection()

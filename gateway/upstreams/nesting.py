@@ -1,4 +1,4 @@
-"""JSON that upstreams send, of no more levels than everything behind this border bears."""
+"""Reads upstream JSON and limits its nesting to what the later steps can process."""
 
 import re
 from collections.abc import Callable
@@ -9,15 +9,15 @@ import orjson
 from context_protection.core import json_limits, json_values
 from gateway.upstreams.errors import UpstreamGarbled
 
-DEEPEST = 250  # an answer puts a few levels around it, and our JSON knows 254
+DEEPEST = 250  # an answer adds a few levels, and orjson writes at most 254
 TOO_DEEP = "too_deep"
 
-# A text, to the end of the document where it has none of its own; or a bracket.
+# A string (an unterminated one extends to the end of the document), or a bracket.
 _TEXT_OR_BRACKET = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*\\?(?:"|\Z)|[\[\]{}]', re.DOTALL)
 
 
 def loads(data: bytes, parse: Callable[[bytes], Any] = orjson.loads, levels: int = DEEPEST) -> Any:
-    """The document, read by `parse`. Raises ValueError for what is no JSON, UpstreamGarbled for what is too deep."""
+    """The document, read by `parse`. Raises ValueError for invalid JSON, UpstreamGarbled if nested too deeply."""
     may_be_deep = data.count(b"[") + data.count(b"{") > levels
     try:
         value = parse(data)
@@ -29,15 +29,15 @@ def loads(data: bytes, parse: Callable[[bytes], Any] = orjson.loads, levels: int
 
 
 def checked(value: Any, levels: int = DEEPEST) -> Any:
-    """Raises UpstreamGarbled for more levels."""
+    """Raises UpstreamGarbled for more than `levels` levels."""
     if not json_values.is_within(value, levels):
         raise too_deep(levels)
     return value
 
 
 def cut(data: bytes, levels: int = DEEPEST) -> bytes:
-    """The document with null in the place of what begins below `levels` and one more: any parser reads it, and the
-    parts of it that were too deep still are."""
+    """The document with null for each structure below `levels` + 1 levels. Any parser can read it, and a part that was
+    too deep still exceeds `levels`."""
     kept: list[bytes] = []
     first_cut, depth, begins = levels + 2, 0, 0
     for found in _TEXT_OR_BRACKET.finditer(data):

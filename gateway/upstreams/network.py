@@ -1,6 +1,6 @@
 # ruff: noqa: ASYNC109 (`timeout` is httpcore2's interface)
-"""Connections that are made to addresses which have been looked at: the name is resolved, every address is judged, and
-one of those is connected to, so that the name cannot mean something else a moment later."""
+"""Connects to checked addresses only. The name is resolved once, every address is checked, and the connection goes to
+one of these addresses, so a DNS change in between has no effect."""
 
 import asyncio
 import select
@@ -16,15 +16,15 @@ import httpcore2
 from context_protection.core.cached_property import cached_property
 from gateway.upstreams.addresses import Address, Allowed, refused
 
-LOOK_SECONDS = 0.02  # for which an idle connection is taken to be as it was found; one that is used is looked at again
+LOOK_SECONDS = 0.02  # how long the check of an idle connection stays valid; a write checks again
 
 
 class Dropped(httpcore2.ReadError):
-    """A connection that was kept open was closed by upstream before a byte of this answer: nothing was done."""
+    """Upstream closed a reused connection before the first byte of this answer."""
 
 
 class Unsent(Dropped):
-    """It was found closed before a byte of the request was sent."""
+    """The connection was closed before a byte of the request was sent, so any request may be sent again."""
 
 
 class CheckedNetwork(httpcore2.AsyncNetworkBackend):
@@ -53,7 +53,7 @@ class CheckedNetwork(httpcore2.AsyncNetworkBackend):
     async def _connect(
         self, addresses: list[Address], port: int, timeout: float | None
     ) -> httpcore2.AsyncNetworkStream:
-        """To the first that answers; each has its share of the time."""
+        """Connects to the first address that answers. Each gets an equal share of the time."""
         share = timeout / len(addresses) if timeout else None
         for address in addresses[:-1]:
             try:
@@ -79,7 +79,7 @@ async def resolve(host: str, port: int) -> list[Address]:
 
 
 class KeptOpen(httpcore2.AsyncNetworkStream):
-    """A stream that knows whether it has answered before, and whether it is silent since it was last written to."""
+    """A stream that records whether it has answered before, and whether an answer is due since the last write."""
 
     def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
         self._stream = stream
@@ -116,8 +116,8 @@ class KeptOpen(httpcore2.AsyncNetworkStream):
         return self._stream.get_extra_info(info)
 
     def _is_readable(self) -> bool:
-        """Asked of each idle connection at the begin and the end of every request: one that has just been looked at is
-        taken to be as it was."""
+        """The pool calls this for each idle connection at the start and end of every request, so a result is reused
+        for LOOK_SECONDS."""
         now = time.monotonic()
         if now < self._silent_until:
             return False
@@ -135,7 +135,7 @@ class KeptOpen(httpcore2.AsyncNetworkStream):
 
 
 def _is_readable(connected: Any) -> bool:
-    """Whether there is something to read: of an idle connection, that the other side has closed it."""
+    """Whether there is data to read. On an idle connection that means that the other side has closed it."""
     if connected is None or connected.fileno() < 0:
         return True
     poll = select.poll()

@@ -1,4 +1,4 @@
-"""What an upstream says of how many requests it still takes, in the headers that are in use."""
+"""Reads the remaining quota of an upstream from the usual rate limit headers."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ IN_ONE = re.compile(r"(?:\br|\bremaining)\s*=\s*(\d{1,12})")  # `"default";r=50;
 
 
 def quota_left(headers: Mapping[str, str], before: int | None) -> int | None:
-    """Requests that are left; what was known `before` where the answer says nothing."""
+    """The remaining requests, or `before` if the headers do not say."""
     for name in NAMES:
         value = headers.get(name, "").strip()
         if value.isascii() and value.isdigit():

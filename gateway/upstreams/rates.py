@@ -1,5 +1,5 @@
-"""How often an upstream may be called: a window that slides, shared by all processes over Redis where there is one. Who
-comes too early is given a moment later, and waits for it; who would wait too long is told so at once."""
+"""Rate limits of upstreams: a sliding window, shared by all processes through Redis if it is configured. A call that is
+too early waits for its turn. A call that would wait too long is rejected at once."""
 
 import asyncio
 import logging
@@ -19,11 +19,11 @@ from gateway.upstreams.loops import PerLoop
 
 logger = logging.getLogger(__name__)
 
-REDIS_SECONDS = 0.5  # that an answer of Redis is waited for
-AWAY_SECONDS = 5.0  # that Redis is not asked after it has failed
-CAUTIOUS_SHARE = 4  # without Redis, a process takes a fourth: there may be others
+REDIS_SECONDS = 0.5  # timeout of Redis
+AWAY_SECONDS = 5.0  # pause after Redis has failed
+CAUTIOUS_SHARE = 4  # while Redis is down, a process uses a fourth of the rate: there may be others
 
-# Grants are kept by when they are due, in microseconds; the one `amount` grants ago bounds the next.
+# Grants are stored by due time, in microseconds. The grant `amount` positions back bounds the next one.
 RESERVE = """
 local now = redis.call('TIME')
 now = now[1] * 1000000 + now[2]
@@ -41,7 +41,7 @@ return {due - now, math.max(0, amount - redis.call('ZCARD', KEYS[1]))}
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """At most `amount` exchanges in any `seconds`. `name` tells it from others of the same upstream."""
+    """At most `amount` exchanges in any period of `seconds`. `name` is unique within the upstream."""
 
     name: str
     amount: int
@@ -49,14 +49,14 @@ class Rate:
 
 
 class Window:
-    """A rate in this process."""
+    """The sliding window of one process."""
 
     def __init__(self, amount: int, seconds: float, clock: Callable[[], float]) -> None:
         self._amount, self._seconds, self._clock = amount, seconds, clock
         self._due: deque[float] = deque(maxlen=amount)
 
     def reserve(self, longest: float) -> float:
-        """Seconds until the next exchange is due. Nothing is reserved where these are more than `longest`."""
+        """Seconds until the next exchange is due. If they exceed `longest`, nothing is reserved."""
         now = self._clock()
         due = max(now, self._due[0] + self._seconds) if len(self._due) == self._amount else now
         if due - now <= longest:
@@ -70,7 +70,7 @@ class Window:
 
 
 class SharedRate:
-    """A rate over all processes."""
+    """A rate that all processes share."""
 
     def __init__(self, upstream: str, rate: Rate, clock: Callable[[], float]) -> None:
         self._rate, self._clock = rate, clock
@@ -78,7 +78,7 @@ class SharedRate:
         self._alone = Window(rate.amount, rate.seconds, clock)
         self._cautious = Window(max(1, rate.amount // CAUTIOUS_SHARE), rate.seconds, clock)
         self._away_until = 0.0
-        self._seen, self._seen_until = rate.amount, 0.0  # what Redis said was left, and until when that says anything
+        self._seen, self._seen_until = rate.amount, 0.0  # what Redis last reported as left, and how long it is valid
 
     @property
     def left(self) -> int:
@@ -87,7 +87,7 @@ class SharedRate:
         return self._seen if self._clock() < self._seen_until else self._rate.amount
 
     async def reserve(self, longest: float) -> float:
-        """Seconds until the next exchange is due; not reserved where these are more than `longest`."""
+        """As `Window.reserve`, over all processes."""
         if not settings.REDIS_URL:
             return self._alone.reserve(longest)
         if self._clock() < self._away_until:
@@ -125,11 +125,11 @@ class Rates:
 
     @property
     def left(self) -> int | None:
-        """How many exchanges the tightest of them lets through at once."""
+        """How many exchanges the tightest rate allows at once."""
         return min((rate.left for rate in self._rates), default=None)
 
     async def enter(self, longest: float) -> float:
-        """Waits until an exchange is due, then 0.0; or the seconds until then, at once, where they are too many."""
+        """Waits until an exchange is due, and returns 0.0. Returns the seconds at once if they exceed `longest`."""
         for rate in self._rates:
             seconds = await rate.reserve(longest)
             if seconds > longest:

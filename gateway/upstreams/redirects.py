@@ -1,5 +1,5 @@
-"""Redirects, as the fetch standard has them, and stricter: every hop is looked at like a first request, and nothing
-that was meant for one origin goes to another."""
+"""Redirects, as in the Fetch standard but stricter: every hop is checked like a first request, and no body, credential
+or private header goes to another origin."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -20,8 +20,8 @@ Hop = Callable[[Request, bool], Awaitable[Response]]
 
 
 async def follow(request: Request, hop: Hop, failures: Failures, secrets: Sequence[str]) -> Response:
-    """Sends by `hop(request, at_home)`, which adds credentials only at home: as long as the origin has not changed.
-    Raises UpstreamError."""
+    """Sends each request with `hop(request, at_home)`, which adds credentials only if `at_home`: the origin has never
+    changed. Raises UpstreamError."""
     at_home = True
     for _ in range(MOST_HOPS + 1):
         response = await hop(request, at_home)

@@ -1,5 +1,5 @@
-"""The upstreams of this process, by name: a connector registers its own, health reads them all. Registering a name
-again replaces what it stood for; calls that are under way end as they began."""
+"""The upstreams of this process, by name. Connectors register them, and the health page reads them. Registering a name
+again replaces its upstream; in-flight calls finish on the old one."""
 
 from gateway.upstreams.upstream import Upstream
 

@@ -1,4 +1,4 @@
-"""Whether a request that failed is sent once more, and when. The only layer that repeats anything."""
+"""Decides whether and when a failed request is sent again. No other layer retries."""
 
 import random
 import time
@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 from gateway.upstreams.errors import UpstreamError
 
-FIRST_PAUSE = 0.2  # seconds; the most of the first one
+FIRST_PAUSE = 0.2  # seconds; upper bound of the first pause
 LONGEST_PAUSE = 5.0
-BUDGET_SHARE = 0.2  # of recent calls
-BUDGET_FLOOR = 3  # however few the calls
+BUDGET_SHARE = 0.2  # retries per recent call
+BUDGET_FLOOR = 3  # retries that are always allowed
 BUDGET_SECONDS = 10
 
 
 class Budget:
-    """How many repetitions an upstream gets: an outage is not multiplied by them. Counted by the second."""
+    """Limits the retries of an upstream, so that they do not multiply the load of an outage. Counts per second."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -25,7 +25,7 @@ class Budget:
         self._count(self._calls)
 
     def take(self) -> bool:
-        """Whether there is one left; it is then taken."""
+        """Takes one retry from the budget. False if none is left."""
         first = int(self._clock()) - BUDGET_SECONDS
         calls, retries = (sum(n for at, n in counts.items() if at > first) for counts in (self._calls, self._retries))
         if retries >= max(BUDGET_FLOOR, int(BUDGET_SHARE * calls)):
@@ -48,8 +48,8 @@ class Retries:
         self.budget = Budget(clock)
 
     def pause(self, error: UpstreamError, attempt: int, seconds_left: float) -> float | None:
-        """Seconds after which the `attempt`-th failure is followed by another attempt; None: it is not. What upstream
-        asks for is waited for, where there is time; else the pause is anywhere up to a bound that doubles."""
+        """The pause in seconds after failed attempt number `attempt`; None: do not retry. It is upstream's retry_after,
+        else random below a bound that doubles. A pause that exceeds `seconds_left` means no retry."""
         if not error.transient or attempt >= self._attempts:
             return None
         bound = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (attempt - 1))

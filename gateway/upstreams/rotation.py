@@ -1,4 +1,4 @@
-"""From former keys to the newest one, a row at a time."""
+"""Seals stored secrets again with the newest key, row by row."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from django.apps import apps
 
 from gateway.upstreams.secrets import CredentialLost, vault
 
-CREDENTIAL = "sealed_secret"  # the field of whatever model holds a credential; `name` says whose it is
-CONTENT = "SEALED_CONTENT"  # of a model whose rows keep something else that is sealed: the name of that field
-BATCH = 500  # rows that are read at once
+CREDENTIAL = "sealed_secret"  # the field of every model with a credential; `name` says whose it is
+CONTENT = "SEALED_CONTENT"  # the attribute by which a model names its field with other sealed content
+BATCH = 500  # rows read at once
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Of what is sealed: under the newest key before, under a former one before, and what no key opens: of credentials
-    whose they are, of content the number of rows."""
+    """Sealed values by state before the run: sealed with the newest key, with a former key, or lost because no key
+    opens them. `lost` has the names of lost credentials, `lost_content` counts rows of other content."""
 
     newest: int
     former: int
@@ -25,18 +25,18 @@ class Counts:
 
 
 def counted() -> Counts:
-    """Where all that is sealed stands. Changes nothing."""
+    """Counts only; changes nothing."""
     return _total(_examined())
 
 
 def rotated() -> Counts:
-    """Seals anew what a former key has sealed. Stopped halfway, it has done whole rows, and goes on with the rest."""
+    """Seals with the newest key what a former key has sealed. Works row by row, so it can be stopped and run again."""
     return _total(_reseal(step) for step in _examined())
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a row keeps in `field`, and the same under the newest key; `resealed` None: it is so already, or is lost."""
+    """A row's sealed value in `field`, and the value under the newest key. `resealed` None: already so, or lost."""
 
     model: type[Any]
     field: str
@@ -63,7 +63,7 @@ def _examined_rows(model: type[Any], field: str) -> Iterator[Step]:
 
 
 def _in_batches(model: type[Any], field: str) -> Iterator[tuple[Any, str]]:
-    """By primary key: an account has hundreds of thousands of rows, which are not read at once."""
+    """Reads by primary key in batches, because an account has hundreds of thousands of rows."""
     rows = model._default_manager.exclude(**{field: ""}).order_by("pk").values_list("pk", field)
     batch = list(rows[:BATCH])
     while batch:
@@ -72,8 +72,8 @@ def _in_batches(model: type[Any], field: str) -> Iterator[tuple[Any, str]]:
 
 
 def _reseal(step: Step) -> Step:
-    """One statement, and so one transaction; what was written meanwhile stays. Neither history nor revision move: what
-    is sent or shown stays the same."""
+    """Updates the row in one statement, and only if it has not changed meanwhile. History and revision do not move,
+    because what is sent or shown stays the same."""
     if step.resealed is not None:
         same = step.model._default_manager.filter(pk=step.pk, **{step.field: step.sealed})
         same.update(**{step.field: step.resealed})

@@ -1,4 +1,4 @@
-"""What makes sense as a connection, and what does not: each problem names its field and says what to do."""
+"""Validates the settings of a connection. Each problem names its field and says what to do."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from gateway.upstreams.errors import AddressRefused
 Problem = tuple[str, str]  # a field, and a sentence for ops
 
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
-# Headers by which messages are framed, routed or negotiated: a key in one of them breaks the request.
+# Headers that frame, route or negotiate messages. A key in one of them breaks the request.
 OUR_HEADERS = frozenset(
     {"accept", "accept-encoding", "content-encoding", "content-length", "content-type", "cookie", "host"}
     | {"connection", "expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
@@ -19,14 +19,14 @@ OUR_HEADERS = frozenset(
 
 
 def problems(connection: Connection) -> Iterator[Problem]:
-    """All that is wrong with it, but for its secret."""
+    """All problems of a connection, except those of its secret."""
     yield from _address_problems(connection)
     yield from authentication_problems(connection)
     yield from _limit_problems(connection)
 
 
 def secret_problem(kind: Kind, user_name: str, secret: str) -> str | None:
-    """What keeps a secret from being sent; never a part of it."""
+    """Why a secret cannot be sent; None if it can. The sentence never repeats a part of it."""
     if kind is Kind.NONE:
         return "Without authentication no secret is sent. Choose how it is sent, or leave it empty."
     if any(not char.isprintable() for char in secret):
@@ -48,7 +48,7 @@ def _address_problems(connection: Connection) -> Iterator[Problem]:
 
 
 def address_problem(url: str) -> str | None:
-    """What keeps `url` from being an address of an upstream; None: nothing does."""
+    """Why `url` cannot be the address of an upstream; None if it can."""
     if problem := spelling_problem(url):
         return problem
     try:
@@ -59,12 +59,12 @@ def address_problem(url: str) -> str | None:
 
 
 def spelling_problem(url: str) -> str | None:
-    """As `address_problem`, wherever the address leads: for what the deployer says, who may mean a private one."""
+    """As `address_problem`, but private addresses are allowed, for addresses that the deployer sets."""
     if any(char.isspace() or not char.isprintable() or char == "\\" for char in url):
         return "An address has no spaces, line breaks or backslashes."
     try:
         parts = urlsplit(url)
-        parts.port  # noqa: B018 - a port that is none raises here
+        parts.port  # noqa: B018 - an invalid port raises here
     except ValueError:
         return "This is not an address. Expected for example https://api.example.com/v1."
     if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
@@ -79,7 +79,7 @@ def spelling_problem(url: str) -> str | None:
 def authentication_problems(
     connection: Connection, address_problem: Callable[[str], str | None] = address_problem
 ) -> Iterator[Problem]:
-    """What is wrong with how it knows who calls, but for its secret."""
+    """Problems of the authentication settings, except those of the secret."""
     match connection.kind:
         case Kind.HEADER:
             yield from _header_problems(connection.parameter_name)

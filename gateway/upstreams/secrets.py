@@ -1,7 +1,7 @@
-"""Credentials of upstreams at rest: encrypted and authenticated, opened only where they are sent (N-FR-011).
+"""Credentials of upstreams at rest: encrypted and authenticated, decrypted only where they are sent (N-FR-011).
 
-Who has the database has no credential; who has the keys as well has all of them. Keys rotate: the newest seals, former
-ones still open, and `manage.py rotate_credentials` seals everything anew, so that a former key can go.
+The database alone reveals no credential; the database and the keys together reveal all. Keys rotate: the newest key
+seals, former keys still open, and after `manage.py rotate_credentials` a former key can be removed.
 """
 
 from collections.abc import Sequence
@@ -14,34 +14,34 @@ from context_protection.core.cursors import derived_key
 from gateway.upstreams.errors import UpstreamError
 
 PURPOSE = b"sluice credential"
-LAST_SHOWN = 4  # characters by which ops recognise a secret
-LONG_ENOUGH = 12  # characters; of a shorter secret the last four would give away too much
+LAST_SHOWN = 4  # characters that ops recognise a secret by
+LONG_ENOUGH = 12  # characters; for a shorter secret the last four would reveal too much
 
 
 class CredentialLost(UpstreamError):
-    """The credential is there, and no key opens it."""
+    """The credential is missing, or no key opens it."""
 
 
 class Vault:
-    """Seals with the first of `keys`, opens with any of them. Keys are texts of 32 characters or more."""
+    """Seals with the first of `keys`, opens with any of them. Keys have at least 32 characters."""
 
     def __init__(self, keys: Sequence[str]) -> None:
         fernets = [Fernet(derived_key(key, PURPOSE)) for key in keys]
         self._newest, self._all = fernets[0], MultiFernet(fernets)
 
     def seal(self, secret: str) -> str:
-        """A text for the database; the same secret gives another one each time."""
+        """The sealed text for the database. The same secret gives a different text each time."""
         return self._newest.encrypt(secret.encode()).decode()
 
     def open(self, sealed: str, *, upstream: str) -> str:
-        """What was sealed, of the upstream of that name. Raises CredentialLost."""
+        """The secret of the upstream of that name. Raises CredentialLost."""
         try:
             return self._all.decrypt(sealed.encode()).decode()
         except InvalidToken:
             raise _lost(upstream) from None
 
     def resealed(self, sealed: str, *, upstream: str) -> str | None:
-        """The same secret under the newest key; None where it is so already. Raises CredentialLost."""
+        """The secret sealed with the newest key; None if it already is. Raises CredentialLost."""
         try:
             self._newest.decrypt(sealed.encode())
         except InvalidToken:
@@ -50,7 +50,7 @@ class Vault:
 
 
 def vault() -> Vault:
-    """The vault of this process: CREDENTIAL_KEYS go first; what was sealed before they were set still opens."""
+    """The vault of this process. CREDENTIAL_KEYS come first; secrets sealed before they were set still open."""
     return _vault((*settings.CREDENTIAL_KEYS, settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS))
 
 
@@ -60,7 +60,7 @@ def _vault(keys: tuple[str, ...]) -> Vault:
 
 
 def ending(secret: str) -> str:
-    """The last characters, to recognise a long secret by; nothing of a short one."""
+    """The last characters of a long secret, to recognise it by; "" for a short one."""
     return secret[-LAST_SHOWN:] if len(secret) >= LONG_ENOUGH else ""
 
 

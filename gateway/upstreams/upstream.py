@@ -1,5 +1,5 @@
-"""Upstream: the way of one call to somebody else's API. From the outside in: an answer that is kept, an equal call that
-is under way, attempts, the rate and the breaker, credentials, redirects, and one exchange."""
+"""The path of one call to an upstream, from outside in: response cache, in-flight calls, attempts, breaker and rate
+limit, credentials, redirects, one exchange."""
 
 import asyncio
 import random
@@ -25,9 +25,9 @@ from gateway.upstreams.rates import Rate, Rates
 from gateway.upstreams.retries import Retries
 from gateway.upstreams.wire import LIMITS, Limits
 
-FORGIVEN = (UpstreamUnavailable, UpstreamTooSlow, UpstreamGarbled)  # an answer of before is better than these
+FORGIVEN = (UpstreamUnavailable, UpstreamTooSlow, UpstreamGarbled)  # a stale cached answer is better than these
 
-# What an error says of upstream's health; one that is in neither says nothing (it was not asked).
+# Which errors count as failure or success for the breaker. Any other reason says nothing: upstream was not reached.
 ILL = frozenset({"upstream_unreachable", "upstream_timeout", "upstream_failed", "upstream_garbled"})
 WELL = frozenset(
     {"upstream_refused", "upstream_credentials", "upstream_busy", "upstream_too_large", "upstream_redirect"}
@@ -39,7 +39,7 @@ OF_THE_REQUEST = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Clocks and chance, which a test sets. `clock` is monotonic."""
+    """Clock, sleep and randomness, which tests replace. `clock` is monotonic."""
 
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -51,8 +51,8 @@ TIMING = Timing()
 
 @dataclass(frozen=True, slots=True)
 class UpstreamState:
-    """What health shows. Times are Unix seconds. `rate_left`: exchanges that may be sent at once, by its own rate or,
-    for want of one, by what it said last. `hit_rate`: of calls whose answer may be kept, 0 to 1."""
+    """The state that the health page shows. Times are Unix seconds. `rate_left`: exchanges that may be sent at once, by
+    the configured rate, or else by the quota that upstream last reported. `hit_rate`: of cacheable calls, 0 to 1."""
 
     name: str
     breaker: State
@@ -70,7 +70,7 @@ class UpstreamState:
 
 
 class Lane:
-    """What an upstream has in one event loop."""
+    """The in-flight calls and the concurrency limit of one upstream in one event loop."""
 
     def __init__(self, concurrent: int) -> None:
         self.flights: Flights[Response] = Flights()
@@ -78,9 +78,9 @@ class Lane:
 
 
 class Upstream:
-    """One of them for each API and process. `trusted`: origins ("http://127.0.0.1:9000") that the deployer has set in
-    the environment, whose addresses may be private. `authentication` adds credentials to what goes to the origin of
-    the request, and to no other."""
+    """One object per API and process. `trusted`: origins ("http://127.0.0.1:9000") that the deployer has set in the
+    environment; their addresses may be private. `authentication` adds credentials only while redirects stay on the
+    origin of the request."""
 
     def __init__(
         self,
@@ -109,9 +109,9 @@ class Upstream:
     async def fetch(
         self, request: Request, *, keep_seconds: float = 0.0, scope: str = "", accept: Accept | None = None
     ) -> Response:
-        """The answer, of status 2xx. With `keep_seconds` it may be one of before: a fresh one, or with `stale` one that
-        has been fresh, where upstream gives none. `scope`: who shares answers; a caller's id, where they depend on it.
-        Raises UpstreamError, and nothing else."""
+        """The answer, of status 2xx. With `keep_seconds` (the cache lifetime) it may come from the cache: a fresh one,
+        or a stale one (`stale`) if upstream does not answer. `scope` separates cached answers: the caller's id if
+        they depend on the caller. Raises UpstreamError, and nothing else."""
         self._calls += 1
         if not request.may_be_repeated:
             return await self._attempts(request, accept)
@@ -139,10 +139,10 @@ class Upstream:
         )
 
     def forget(self) -> None:
-        """Drops kept answers."""
+        """Clears the response cache."""
         self._kept.clear()
 
-    # -- Answers of before ------------------------------------------------------------------------------
+    # -- Response cache ---------------------------------------------------------------------------------
 
     async def _current(
         self, request: Request, key: Hashable, known: Response | None, keep_seconds: float, accept: Accept | None

@@ -1,5 +1,5 @@
-"""One exchange over the wire: a request goes out, its answer comes in whole, or it is said why not. No redirects,
-credentials or repetitions."""
+"""One exchange over the wire: sends a request and reads the complete answer, or raises an error. It knows no redirects,
+credentials or retries."""
 
 import ssl
 from collections.abc import Iterator
@@ -25,9 +25,9 @@ HAVE_A_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one call may take of upstream's time and Sluice's memory. `total_seconds`: of all attempts together, their
-    pauses too. `most_bytes`: of a body after it is unpacked. `concurrent`: exchanges at once of one upstream in a
-    process, so that a slow one does not take every connection."""
+    """Limits of one call. `total_seconds`: all attempts together, with their pauses. `most_bytes`: of a decoded body.
+    `concurrent`: simultaneous exchanges of one upstream in an event loop, so that a slow upstream does not use up all
+    connections."""
 
     connect_seconds: float = 5.0
     read_seconds: float = 30.0
@@ -41,7 +41,7 @@ LIMITS = Limits()
 
 
 async def send(request: Request, *, allowed: Allowed, limits: Limits, failures: Failures) -> Response:
-    """Raises UpstreamError, and Dropped where a connection of before was closed before a byte of this answer."""
+    """Raises UpstreamError; Dropped if a reused connection was closed before the first byte of this answer."""
     with _failures(failures, limits):
         pool = await clients.pool(allowed)
         answer = await pool.handle_async_request(_outgoing(request, limits))
@@ -91,7 +91,7 @@ def _outgoing_headers(request: Request, host: str, port: int | None) -> Headers:
 
 
 def _headers(received: Headers) -> dict[str, str]:
-    """By lower-case names; several of one name joined, as HTTP means them. Cookies are not kept."""
+    """Headers by lower-case name; repeated ones are joined, as HTTP defines. Cookies are dropped."""
     headers: dict[str, str] = {}
     for raw, value in received:
         name, text = raw.decode("latin-1").lower(), value.decode("latin-1")
@@ -107,7 +107,7 @@ def _declared(headers: dict[str, str]) -> int:
 
 @contextmanager
 def _failures(failures: Failures, limits: Limits) -> Iterator[None]:
-    """What may go wrong on the wire, in words. An order matters: the first that fits."""
+    """Turns exceptions of the transport into errors for callers. The order matters: the first match wins."""
     try:
         yield
     except Dropped:

@@ -1,4 +1,4 @@
-"""manage.py rotate_credentials: all that is sealed under the newest key, so that a former key can go."""
+"""manage.py rotate_credentials: seals everything with the newest key, so that a former key can be removed."""
 
 from typing import Any
 
