@@ -25,7 +25,7 @@ Endpoint = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 async def admit(
     endpoint: Endpoint,
     sessions: Sessions,
-    door: str,
+    transport: str,
     scope: dict[str, Any],
     receive: Any,
     send: Any,
@@ -38,19 +38,19 @@ async def admit(
     response = _Response(send)
     with Share(known) as share:
         try:
-            caller, receive = await _arrival(scope, receive, share, door)
+            caller, receive = await _authenticated_request(scope, receive, share, transport)
         except ClientGone:
             return
         except CallError as error:
             await refuse(send, error)
             return
-        except _Unread as unread:
-            await _answer_unread(send, unread.refusal)
+        except _MessageRejected as error:
+            await _send_rejection(send, error.rejection)
             return
         if sessions.draining:
             await response.finish()
             return
-        scope, peer = _admitted(scope, caller, door)
+        scope, peer = _with_peer(scope, caller, transport)
         if in_flight is None:  # a restart does not wait for a stream of notifications: no answer is due on it
             headers = Handshake.of(scope)
             is_stream = scope["method"] == "GET" or headers.get("mcp-method") == "subscriptions/listen"
@@ -61,37 +61,39 @@ async def admit(
             await response.finish()
 
 
-async def _arrival(scope: dict[str, Any], receive: Any, share: Share, door: str) -> tuple[Caller, Any]:
+async def _authenticated_request(
+    scope: dict[str, Any], receive: Any, share: Share, transport: str
+) -> tuple[Caller, Any]:
     """The caller, and a `receive` whose first message is the whole body. The key is checked before the body is read.
-    Raises CallError, ClientGone, or _Unread."""
-    caller = await Handshake.of(scope).caller(Visit.of(scope, door))
+    Raises CallError, ClientGone, or _MessageRejected."""
+    caller = await Handshake.of(scope).caller(Visit.of(scope, transport))
     if scope["method"] == "GET":
         return caller, receive
     pieces: list[bytes] = []
     await read_body(receive, pieces.append, share)
     body = b"".join(pieces)
-    if (refusal := refusal_of(body)) is not None:
-        raise _Unread(refusal)
+    if (rejection := refusal_of(body)) is not None:
+        raise _MessageRejected(rejection)
     return caller, replaying({"type": "http.request", "body": body, "more_body": False}, receive)
 
 
-class _Unread(Exception):
+class _MessageRejected(Exception):
     """The message is rejected before it is parsed."""
 
-    def __init__(self, refusal: JSONRPCError) -> None:
-        self.refusal = refusal
+    def __init__(self, rejection: JSONRPCError) -> None:
+        self.rejection = rejection
 
 
-async def _answer_unread(send: Any, refusal: JSONRPCError) -> None:
-    body = refusal.model_dump_json(by_alias=True, exclude_unset=True).encode()
+async def _send_rejection(send: Any, rejection: JSONRPCError) -> None:
+    body = rejection.model_dump_json(by_alias=True, exclude_unset=True).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 400, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
-def _admitted(scope: dict[str, Any], caller: Caller, door: str) -> tuple[dict[str, Any], Peer]:
+def _with_peer(scope: dict[str, Any], caller: Caller, transport: str) -> tuple[dict[str, Any], Peer]:
     """The scope with the user that the SDK binds a session to."""
-    peer = Peer(caller, door)
+    peer = Peer(caller, transport)
     token = AccessToken(token=caller.id, client_id=caller.id, scopes=[])
     headers = [(name, value.strip()) for name, value in scope["headers"]]
     return {**scope, "headers": headers, SCOPE_KEY: peer, "user": AuthenticatedUser(token)}, peer

@@ -33,7 +33,7 @@ class Listeners:
         self.caller = caller
         self.known = known  # fingerprint of the tool list that the clients last saw
         self.sessions: dict[object, Tell] = {}
-        self._telling: dict[object, asyncio.Task[None]] = {}
+        self._notifying: dict[object, asyncio.Task[None]] = {}
         self.bus = InMemorySubscriptionBus()
         self.subscriptions = ListenHandler(self.bus)
 
@@ -41,14 +41,14 @@ class Listeners:
         """Does not wait until clients read the notification. A session with an unread one gets no second."""
         await self.bus.publish(ToolsListChanged())
         for session, tell in self.sessions.items():
-            if session not in self._telling:
-                self._telling[session] = asyncio.create_task(self._tell(session, tell))
+            if session not in self._notifying:
+                self._notifying[session] = asyncio.create_task(self._notify(session, tell))
 
-    async def _tell(self, session: object, tell: Tell) -> None:
+    async def _notify(self, session: object, tell: Tell) -> None:
         try:
             await tell()
         finally:
-            del self._telling[session]
+            del self._notifying[session]
 
 
 class Changes:
@@ -71,7 +71,7 @@ class Changes:
         connection = ctx.session._connection  # the SDK offers handlers no public way to notice a closed connection
         if not connection.has_standalone_channel:
             return  # stateless HTTP: no notification can reach this client later
-        listeners = await self._of(ctx)
+        listeners = await self._listeners_of(ctx)
         if connection not in listeners.sessions:  # a client may repeat the notification
             listeners.sessions[connection] = connection.send_tool_list_changed
             connection.exit_stack.callback(listeners.sessions.pop, connection, None)
@@ -79,10 +79,10 @@ class Changes:
     async def _listen(
         self, ctx: ServerRequestContext[Any], params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        listeners = await self._of(ctx)
+        listeners = await self._listeners_of(ctx)
         return await listeners.subscriptions(ctx, params)
 
-    async def _of(self, ctx: ServerRequestContext[Any]) -> Listeners:
+    async def _listeners_of(self, ctx: ServerRequestContext[Any]) -> Listeners:
         caller = peer_of(ctx, self.stdio_peer).caller
         if caller.id not in self._listeners:
             known = await run_sync(self.fingerprint, caller)
@@ -115,16 +115,16 @@ class Changes:
     async def look(self) -> None:
         """Ends the connections of rejected keys. After a configuration change, notifies clients of changed lists."""
         callers = {*self.sessions.callers(), *(listeners.caller for listeners in self._listeners.values())}
-        revision, refused = await run_sync(_standing, callers)
-        for caller, error in refused.items():
+        revision, rejected = await run_sync(_check_callers, callers)
+        for caller, error in rejected.items():
             self._listeners.pop(caller.id, None)
             await self.sessions.end(caller, Ending(REFUSED, error.message))
         if revision != self._revision:
-            for caller in callers - refused.keys():
-                await self._compare(caller)
+            for caller in callers - rejected.keys():
+                await self._notify_if_changed(caller)
         self._revision = revision
 
-    async def _compare(self, caller: Caller) -> None:
+    async def _notify_if_changed(self, caller: Caller) -> None:
         listeners = self._listeners.get(caller.id)
         if listeners is None:
             return
@@ -134,12 +134,12 @@ class Changes:
             await listeners.tell()
 
 
-def _standing(callers: Collection[Caller]) -> tuple[int, dict[Caller, NotAuthenticated]]:
+def _check_callers(callers: Collection[Caller]) -> tuple[int, dict[Caller, NotAuthenticated]]:
     """The revision, and the callers that are no longer admitted. An expired key moves no revision. Blocks."""
-    revision, refused = revisions.current(), {}
+    revision, rejected = revisions.current(), {}
     for caller in callers:
         try:
             confirm(caller)
         except NotAuthenticated as error:
-            refused[caller] = error
-    return revision, refused
+            rejected[caller] = error
+    return revision, rejected

@@ -35,7 +35,7 @@ class MCPConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has
         self.base_send = send
         await receive()  # websocket.connect
         try:
-            caller = await _admitted(scope)
+            caller = await _authenticated(scope)
         except CallError as error:
             await self._reject(scope, error)
             return
@@ -69,7 +69,7 @@ def websocket_routes(server: Server[Any], sessions: Sessions) -> list[Any]:
     ]
 
 
-async def _admitted(scope: dict[str, Any]) -> Caller:
+async def _authenticated(scope: dict[str, Any]) -> Caller:
     """The authenticated caller. Raises CallError for a rejected key, Host or Origin, and for a missing subprotocol."""
     caller = await Handshake.of(scope).caller(Visit.of(scope, "websocket"))
     offered = scope.get("subprotocols", [])

@@ -24,20 +24,20 @@ def refusals(protocol_version: str, *, uri: str | None = None) -> Iterator[None]
     try:
         yield
     except CallError as error:
-        raise _refusal(error, protocol_version, uri) from None
+        raise _protocol_error(error, protocol_version, uri) from None
     except Exception as error:
         if is_away(error):
-            raise _refusal(store_unavailable(1), protocol_version, uri) from None
+            raise _protocol_error(store_unavailable(1), protocol_version, uri) from None
         logger.exception("MCP request failed")
         failure = InternalError("Something failed on our side; nothing was changed.", suggestion="Try again.")
-        raise _refusal(failure, protocol_version, uri) from None
+        raise _protocol_error(failure, protocol_version, uri) from None
 
 
-def _refusal(error: CallError, protocol_version: str, uri: str | None) -> MCPError:
-    said = error.document()["error"]
+def _protocol_error(error: CallError, protocol_version: str, uri: str | None) -> MCPError:
+    details = error.document()["error"]
     is_missing = uri is not None and isinstance(error, NotFound)
     code = error.code
     if is_missing:
         code = RESOURCE_NOT_FOUND if protocol_version in HANDSHAKE_PROTOCOL_VERSIONS else types.INVALID_PARAMS
-    data = {**said["data"], "uri": shown(uri)} if is_missing else said["data"]
-    return MCPError(code, said["message"], data)
+    data = {**details["data"], "uri": shown(uri)} if is_missing else details["data"]
+    return MCPError(code, details["message"], data)

@@ -54,10 +54,10 @@ def request_in(scope: dict[str, Any], message: dict[str, Any]) -> JSONRPCRequest
         read = jsonrpc_message_adapter.validate_json(message["body"], by_name=False)
     except ValidationError:
         return None
-    return read if isinstance(read, JSONRPCRequest) and not _is_huge(read.id) else None
+    return read if isinstance(read, JSONRPCRequest) and not _exceeds_64_bits(read.id) else None
 
 
-def _is_huge(name: Any) -> bool:
+def _exceeds_64_bits(name: Any) -> bool:
     """Whether orjson cannot write this number. The SDK's JSON can."""
     return isinstance(name, int) and abs(name) >= 2**63
 
@@ -77,33 +77,33 @@ class Exchange:
         self.request_id = request.id
         self.cancel_requested = anyio.Event()
         token = progress_token_from_params(request.params)
-        self._progress_token = None if _is_huge(token) else token
+        self._progress_token = None if _exceeds_64_bits(token) else token
         self._is_stream = False
-        self._turn = asyncio.Lock()
+        self._writing = asyncio.Lock()
 
     async def serve(self, server: Server[Any]) -> None:
         """Returns when the response is sent. A client that disconnects cancels its call."""
         with anyio.CancelScope() as scope:
-            attendant = _Attendant(self, scope)
+            watcher = _ClientWatcher(self, scope)
             try:
                 message = await self._answer(server)
             finally:
-                attendant.dismiss()
+                watcher.stop()
             await self._end(dumps(message))
 
     async def _answer(self, server: Server[Any]) -> dict[str, Any]:
-        told: dict[str, Any]
+        outcome: dict[str, Any]
         async with server.lifespan(server) as state:
             connection = Connection.from_envelope(self.version, None, None)
             method, params = self.request.method, self.request.params
             try:
-                told = {
+                outcome = {
                     "result": await serve_one(server, self, method, params, connection=connection, lifespan_state=state)
                 }
             except Exception as error:  # the SDK turns it into an error without internal details
                 said = modern_error_data(error)
-                told = {"error": said.model_dump(mode="json", by_alias=True, exclude_none=True)}
-        return {"jsonrpc": "2.0", "id": self.request_id, **told}
+                outcome = {"error": said.model_dump(mode="json", by_alias=True, exclude_none=True)}
+        return {"jsonrpc": "2.0", "id": self.request_id, **outcome}
 
     # -- Messages from the handlers before the answer -------------------------------------------------
 
@@ -126,14 +126,14 @@ class Exchange:
 
     async def say(self, event: bytes) -> None:
         """Sends an event. The first one makes the response an event stream."""
-        async with self._turn:
+        async with self._writing:
             if not self._is_stream:
                 await self._begin(EVENTS, UNBUFFERED)
                 self._is_stream = True
             await self._send({"type": "http.response.body", "body": event, "more_body": True})
 
     async def _end(self, answer: bytes) -> None:
-        async with self._turn:
+        async with self._writing:
             if self._is_stream:
                 answer = _event(answer)
             else:
@@ -153,7 +153,7 @@ def _event(message: bytes) -> bytes:
     return b"event: message\r\ndata: " + message + b"\r\n\r\n"
 
 
-class _Attendant:
+class _ClientWatcher:
     """Watches the client of a slow call. A quick call costs only a timer, no task."""
 
     def __init__(self, exchange: Exchange, scope: anyio.CancelScope) -> None:
@@ -161,23 +161,23 @@ class _Attendant:
         self._task: asyncio.Task[None] | None = None
         self._timer = asyncio.get_running_loop().call_later(ATTEND_SECONDS, self._start)
 
-    def dismiss(self) -> None:
+    def stop(self) -> None:
         self._timer.cancel()
         if self._task is not None:
             self._task.cancel()
 
     def _start(self) -> None:
-        self._task = asyncio.create_task(self._attend())
+        self._task = asyncio.create_task(self._watch())
 
-    async def _attend(self) -> None:
+    async def _watch(self) -> None:
         """Sends pings until the client has disconnected or a ping fails, then cancels the call."""
         try:
-            await self._wait()
+            await self._ping_until_gone()
         except Exception:
             logger.warning("a client could not be told that its call goes on", exc_info=True)
         self._scope.cancel()
 
-    async def _wait(self) -> None:
+    async def _ping_until_gone(self) -> None:
         while True:
             try:
                 async with asyncio.timeout(PING_SECONDS):

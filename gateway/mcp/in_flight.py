@@ -34,10 +34,10 @@ class InFlight:
     def arrived(self, message: JSONRPCMessage) -> ErrorData | None:
         """Records a message from the client. Returns an error for a request that is rejected."""
         if isinstance(message, JSONRPCRequest):
-            refused = self._refusal(message)
-            if refused is None and message.method not in STREAMS:
+            rejection = self._rejection(message)
+            if rejection is None and message.method not in STREAMS:
                 self._ids.add(coerce_request_id(message.id))
-            return refused
+            return rejection
         if isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
             self._forget((message.params or {}).get("requestId"))
         return None
@@ -47,7 +47,7 @@ class InFlight:
         if isinstance(message, (JSONRPCResponse, JSONRPCError)):
             self._forget(message.id)
 
-    def _refusal(self, request: JSONRPCRequest) -> ErrorData | None:
+    def _rejection(self, request: JSONRPCRequest) -> ErrorData | None:
         if self._sessions.draining:
             return ErrorData(code=SERVER_BUSY, message="The server restarts; connect again and repeat the request.")
         if len(self._ids) >= MOST_IN_FLIGHT:
@@ -58,8 +58,8 @@ class InFlight:
             return ErrorData(code=INVALID_REQUEST, message=message)
         return None
 
-    def _forget(self, named: Any) -> None:
+    def _forget(self, raw_id: Any) -> None:
         """Removes a request by its id. As in the SDK, 7 and "7" are the same id."""
-        request_id = as_request_id(named)
+        request_id = as_request_id(raw_id)
         if request_id is not None:
             self._ids.discard(coerce_request_id(request_id))

@@ -30,10 +30,10 @@ def refusal_of(text: bytes | str) -> JSONRPCError | None:
 
 def refused(text: bytes | str, error: CallError) -> JSONRPCError:
     """The error for a message, with its id if that can be found, because the sender waits for an answer to it."""
-    said = error.document()["error"]
-    data = {"reason": said["reason"], **said["data"]}
+    details = error.document()["error"]
+    data = {"reason": details["reason"], **details["data"]}
     return JSONRPCError(
-        jsonrpc="2.0", id=_id_in(text), error=ErrorData(code=said["code"], message=said["message"], data=data)
+        jsonrpc="2.0", id=_id_in(text), error=ErrorData(code=details["code"], message=details["message"], data=data)
     )
 
 

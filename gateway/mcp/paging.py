@@ -21,7 +21,7 @@ def page(
 ) -> tuple[list[Entry], str | None]:
     """As many entries from `cursor` on as fit the hard cap by their `tokens`, and the cursor for the rest. `listed`
     names the list: a cursor is valid for its own list only. Blocks. Raises InvalidCursor."""
-    start = 0 if cursor is None else _place(listed, cursor)
+    start = 0 if cursor is None else _position(listed, cursor)
     rest = list(entries[start:])
     count = max(1, fitting(tokens[start:]))
     return rest[:count], walks.sealer.seal(listed, start + count) if count < len(rest) else None
@@ -42,8 +42,8 @@ def written(entry: BaseModel) -> str:
     return entry.model_dump_json(by_alias=True, exclude_none=True)
 
 
-def _place(listed: str, cursor: str) -> int:
-    issued_by, place = walks.sealer.open(cursor)
+def _position(listed: str, cursor: str) -> int:
+    issued_by, position = walks.sealer.open(cursor)
     if issued_by != listed:
         raise invalid_cursor("cursor_mismatch", cursor, "The cursor was issued by another list.")
-    return int(place)
+    return int(position)

@@ -101,15 +101,15 @@ async def _listed(peer: Peer, cursor: str | None) -> types.ListResourcesResult:
 async def _page_of_documents(listing: Operation, arguments: Mapping[str, Any], peer: Peer) -> types.ListResourcesResult:
     answer = orjson.loads((await serve(_call(listing, arguments, peer))).body)
     rows = tables.rows(answer["table"]) if "table" in answer else answer["items"]
-    opens = catalogue.get(listing.record_operation or "")
+    reader = catalogue.get(listing.record_operation or "")
     return types.ListResourcesResult(
-        resources=[_document(row, opens) for row in rows], next_cursor=answer.get("nextCursor")
+        resources=[_document(row, reader) for row in rows], next_cursor=answer.get("nextCursor")
     )
 
 
-def _document(row: Mapping[str, Any], opens: Operation) -> types.Resource:
+def _document(row: Mapping[str, Any], reader: Operation) -> types.Resource:
     return types.Resource(
-        uri=hints.resource(opens, {"id": row["id"]})["resource"],
+        uri=hints.resource(reader, {"id": row["id"]})["resource"],
         name=row["id"],
         title=row["title"],
         description=_described(row),

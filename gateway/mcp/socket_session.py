@@ -122,41 +122,39 @@ class SocketSession:
             if event["type"] == "websocket.disconnect":
                 self._closed = True
                 raise StopAsyncIteration
-            message = await self._understood(event)
+            message = await self._parsed(event)
             if message is not None:
                 return SessionMessage(message, metadata=self._metadata)
 
     receive = __anext__
 
-    async def _understood(self, event: dict[str, Any]) -> JSONRPCMessage | None:
+    async def _parsed(self, event: dict[str, Any]) -> JSONRPCMessage | None:
         """The message in a frame; None if the frame was rejected here."""
         text = event.get("text")
         if text is None:
             await self.end(NOT_TEXT)
             return None
-        if (unread := refusal_of(text)) is not None:
-            await self._write(unread)
+        if (rejection := refusal_of(text)) is not None:
+            await self._write(rejection)
             return None
         try:
             message: JSONRPCMessage = jsonrpc_message_adapter.validate_json(text, by_name=False)
         except ValidationError as error:
             unparsable = any(problem["type"] == "json_invalid" for problem in error.errors(include_input=False))
-            await (
-                self._answer_garbage(None, *NO_JSON) if unparsable else self._answer_garbage(_id_in(text), *NO_REQUEST)
-            )
+            await (self._reject(None, *NO_JSON) if unparsable else self._reject(_id_in(text), *NO_REQUEST))
             return None
         if isinstance(message, JSONRPCNotification) and '"id"' in text and "id" in from_json(text):
-            await self._answer_garbage(None, *NO_REQUEST)  # a request with an invalid id, whose sender waits
+            await self._reject(None, *NO_REQUEST)  # a request with an invalid id, whose sender waits
             return None
-        refused = self._in_flight.arrived(message)
-        if refused is not None and isinstance(message, JSONRPCRequest):
-            await self._write(JSONRPCError(jsonrpc="2.0", id=message.id, error=refused))
+        error_data = self._in_flight.arrived(message)
+        if error_data is not None and isinstance(message, JSONRPCRequest):
+            await self._write(JSONRPCError(jsonrpc="2.0", id=message.id, error=error_data))
             return None
         return message
 
-    async def _answer_garbage(self, request_id: RequestId | None, code: int, words: str) -> None:
+    async def _reject(self, request_id: RequestId | None, code: int, message_text: str) -> None:
         """Answers an invalid message, which the SDK would drop silently."""
-        await self._write(JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=code, message=words)))
+        await self._write(JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=code, message=message_text)))
 
     # -- Writing ------------------------------------------------------------------------------------
 

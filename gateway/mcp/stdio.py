@@ -25,23 +25,23 @@ async def serve_stdio(caller: Caller) -> None:
     peer = Peer(caller, "stdio", session="stdio")
     changes = Changes(Sessions(), fingerprint, peer)
     server = build_server(peer, changes)
-    every = connectors()
-    for start in (each.start for each in every if each.start):
+    all_connectors = connectors()
+    for start in (each.start for each in all_connectors if each.start):
         await start()
     await changes.start()
-    messages: Any = Messages(_own_stdin(), settings.LARGEST_BODY)
+    messages: Any = Messages(_private_stdin(), settings.LARGEST_BODY)
     try:
         async with stdio_server(messages) as (incoming, outgoing):
             messages.outgoing = outgoing  # before the first line is read
             await server.run(incoming, outgoing, server.create_initialization_options())
     finally:
         await changes.stop()
-        for stop in (each.stop for each in every if each.stop):
+        for stop in (each.stop for each in all_connectors if each.stop):
             await stop()
         await close()
 
 
-def _own_stdin() -> BinaryIO:
+def _private_stdin() -> BinaryIO:
     """Moves standard input to a private descriptor, so that child processes do not read from it."""
     own = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -55,25 +55,25 @@ class Messages:
 
     outgoing: Any
 
-    def __init__(self, stream: BinaryIO, most: int) -> None:
-        self._stream, self._most = stream, most
+    def __init__(self, stream: BinaryIO, max_bytes: int) -> None:
+        self._stream, self._max_bytes = stream, max_bytes
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> str:
-        while line := await self._line(self._most + 1):
-            refusal = refusal_of(line) if len(line) <= self._most else await self._too_long(line)
+        while line := await self._line(self._max_bytes + 1):
+            refusal = refusal_of(line) if len(line) <= self._max_bytes else await self._too_long(line)
             if refusal is None:
                 return line.decode("utf-8", "replace")
             await self.outgoing.send(SessionMessage(refusal))
         raise StopAsyncIteration
 
-    async def _line(self, most: int) -> bytes:
-        return await to_thread.run_sync(self._stream.readline, most)
+    async def _line(self, max_bytes: int) -> bytes:
+        return await to_thread.run_sync(self._stream.readline, max_bytes)
 
     async def _too_long(self, beginning: bytes) -> Any:
         piece = beginning
         while piece and not piece.endswith(b"\n"):
-            piece = await self._line(self._most)
-        return refused(beginning, errors.body_too_large(self._most))
+            piece = await self._line(self._max_bytes)
+        return refused(beginning, errors.body_too_large(self._max_bytes))

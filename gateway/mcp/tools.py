@@ -74,8 +74,8 @@ def _annotations(operation: Operation) -> types.ToolAnnotations:
 def _declared(policy: Policy) -> dict[str, Any] | None:
     """The declared size limit of results, if ops have raised the hard cap: Claude Code moves a result above 50,000
     characters into a file unless its tool declares more."""
-    most = most_chars(policy)
-    return {MAX_RESULT_SIZE: most + ROUNDING} if most > MOST_CHARS else None
+    limit = most_chars(policy)
+    return {MAX_RESULT_SIZE: limit + ROUNDING} if limit > MOST_CHARS else None
 
 
 @dataclass(frozen=True)
@@ -105,14 +105,14 @@ class _Listings:
 
     def __init__(self, policy: Policy, state: Sequence[Operation]) -> None:
         self.policy, self.state = policy, state
-        self._made: dict[ToolChoice, Listing] = {}
+        self._built: dict[ToolChoice, Listing] = {}
 
     def of(self, choice: ToolChoice) -> Listing:
-        if choice not in self._made:
-            self._made[choice] = self._make(choice)
-        return self._made[choice]
+        if choice not in self._built:
+            self._built[choice] = self._build(choice)
+        return self._built[choice]
 
-    def _make(self, choice: ToolChoice) -> Listing:
+    def _build(self, choice: ToolChoice) -> Listing:
         visible = [each for each in self.state if each.name not in choice.hidden]
         listed = [definition(each, policy_for(each.name)) for each in visible if each.listed]
         is_brief = any(each.listed and each.shown is not None for each in visible)
@@ -132,17 +132,17 @@ def _searched(choice: ToolChoice, tokens: int) -> bool:
     return choice.listing == "search"
 
 
-_held: _Listings | None = None
+_cached_listings: _Listings | None = None
 
 
 def _listings() -> _Listings:
     """The current lists. Each new revision makes a new policy object for all operations, so identity shows a change."""
-    global _held
+    global _cached_listings
     catalogue.refresh()
-    policy, state, held = policy_for(""), catalogue.state(), _held
-    if held is None or held.policy is not policy or held.state != state:
-        held = _held = _Listings(policy, state)
-    return held
+    policy, state, cached = policy_for(""), catalogue.state(), _cached_listings
+    if cached is None or cached.policy is not policy or cached.state != state:
+        cached = _cached_listings = _Listings(policy, state)
+    return cached
 
 
 def listing_of(caller: Caller) -> Listing:
@@ -169,7 +169,7 @@ def page_of_tools(caller: Caller, cursor: str | None) -> tuple[list[types.Tool],
 # -- call_tool --------------------------------------------------------------------------------------
 
 
-def _never(arguments: Mapping[str, Any], caller: Caller) -> Any:
+def _no_fetch(arguments: Mapping[str, Any], caller: Caller) -> Any:
     raise AssertionError("call_tool is this door's way to call others")
 
 
@@ -186,7 +186,7 @@ CALLING = Operation(
     },
     required=("name",),
     form=(),
-    fetch=_never,
+    fetch=_no_fetch,
     endpoint="",
 )
 
@@ -205,8 +205,8 @@ def asked_for(params: types.CallToolRequestParams) -> Asked:
     if params.name != CALL_TOOL:
         return Asked(params.name, given)
     name, arguments = given.get("name"), given.get("arguments")
-    if beside := [each for each in given if each not in CALLING.parameters]:
-        raise _misplaced(name, beside[0], given)
+    if unknown := [each for each in given if each not in CALLING.parameters]:
+        raise _misplaced(name, unknown[0], given)
     if not isinstance(name, str):
         raise InvalidArgument(
             "name is missing." if name is None else "name must be a text.",
@@ -254,7 +254,7 @@ def _misplaced(name: Any, argument: str, given: Mapping[str, Any]) -> InvalidArg
 
 
 @dataclass(frozen=True)
-class _Followable:
+class _CallerHints:
     """Hints that the caller can follow literally with its own tool list. The list is looked up when a hint is first
     needed, on the call's thread."""
 
@@ -282,12 +282,12 @@ def tool_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
 
     async def call_tool(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
         peer = peer_of(ctx, stdio_peer)
-        hints = _Followable(peer.caller)
+        hints = _CallerHints(peer.caller)
         call = Call(params.name, params.arguments or {}, peer.caller, peer.door, hints, lane=peer.lane)
         try:
-            meant = _translated(call, params)
-            async with reported(ctx, meant.operation[:80]):
-                envelope = await serve(meant)
+            resolved = _resolved(call, params)
+            async with reported(ctx, resolved.operation[:80]):
+                envelope = await serve(resolved)
         except CallError as error:
             return _result(dumps(error.document()), is_error=True)
         return _result(envelope.body)
@@ -295,14 +295,14 @@ def tool_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
     return {"on_list_tools": list_tools, "on_call_tool": call_tool}
 
 
-def _translated(call: Call, params: types.CallToolRequestParams) -> Call:
+def _resolved(call: Call, params: types.CallToolRequestParams) -> Call:
     """The call of the requested operation. Raises InvalidArgument, and records that call as rejected."""
     try:
-        asked = asked_for(params)
+        requested = asked_for(params)
     except InvalidArgument as error:
         record_refused(call, error)
         raise
-    return replace(call, operation=asked.operation, arguments=asked.arguments)
+    return replace(call, operation=requested.operation, arguments=requested.arguments)
 
 
 def _result(body: bytes, *, is_error: bool = False) -> types.CallToolResult:

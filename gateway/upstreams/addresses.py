@@ -111,11 +111,11 @@ def allowed() -> Allowed:
     value = getattr(settings, "ALLOW_PRIVATE_UPSTREAMS", False)
     if isinstance(value, bool):
         return PRIVATE_TOO if value else PUBLIC_ONLY
-    return _precisely(tuple(value))
+    return _only_networks(tuple(value))
 
 
 @lru_cache(maxsize=16)
-def _precisely(networks: tuple[Network | str, ...]) -> Allowed:
+def _only_networks(networks: tuple[Network | str, ...]) -> Allowed:
     return Allowed(tuple(ip_network(each) for each in networks))
 
 
@@ -133,13 +133,13 @@ def split(url: str) -> SplitResult:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise _odd(url, "an address like https://api.example.com/v1") from None
+        raise _invalid(url, "an address like https://api.example.com/v1") from None
     if parts.scheme not in DEFAULT_PORTS or not parts.hostname or port == 0:
-        raise _odd(url, "an absolute http or https address")
+        raise _invalid(url, "an absolute http or https address")
     if "@" in parts.netloc:
-        raise _odd(url, "an address without user or password; credentials are kept apart from it")
+        raise _invalid(url, "an address without user or password; credentials are kept apart from it")
     if not url.isprintable() or " " in url or "\\" in url:
-        raise _odd(url, "an address without spaces, backslashes and control characters")
+        raise _invalid(url, "an address without spaces, backslashes and control characters")
     return parts
 
 
@@ -159,7 +159,7 @@ def ascii_host(parts: SplitResult) -> str:
     try:
         return host.encode("idna").decode()
     except UnicodeError:
-        raise _odd(parts.netloc, "a host name") from None
+        raise _invalid(parts.netloc, "a host name") from None
 
 
 def _literal(host: str) -> Address | None:
@@ -186,7 +186,7 @@ def refused(host: str) -> AddressRefused:
     )
 
 
-def _odd(url: str, expected: str) -> AddressRefused:
+def _invalid(url: str, expected: str) -> AddressRefused:
     scheme, _, rest = url.partition("://")
     shown = f"{scheme}://{rest.rpartition('@')[2]}".partition("?")[0] if rest else url.partition("?")[0]
     return AddressRefused(

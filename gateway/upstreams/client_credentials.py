@@ -74,7 +74,7 @@ class ClientCredentials:
         self._lock = threading.Lock()
         self._token: Token | None = None
         self._fetching: Future[Token] | None = None
-        self._refusal: tuple[float, UpstreamError] | None = None  # with the time until which it is repeated
+        self._rejection: tuple[float, UpstreamError] | None = None  # with the time until which it is repeated
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ class ClientCredentials:
         """Raises UpstreamError if no token can be fetched."""
         token = self._token
         if token is None or self._clock() >= token.replaced_at:
-            token = await self._another_than(token, send)
+            token = await self._token_other_than(token, send)
         wait = token.usable_at - self._clock()
         if wait > 0:
             await self._sleep(wait)
@@ -99,29 +99,29 @@ class ClientCredentials:
             age = self._clock() - token.issued_at
             if age < token.patience:
                 return token.is_renewal and age < YOUNG_SECONDS
-        await self._another_than(token, send)
+        await self._token_other_than(token, send)
         return True
 
     # -- One call fetches the token, the others wait ---------------------------------------------------
 
-    async def _another_than(self, former: Token | None, send: Send) -> Token:
+    async def _token_other_than(self, former: Token | None, send: Send) -> Token:
         while True:
             with self._lock:
                 if self._token is not None and self._token is not former:
                     return self._token
-                others = self._fetching
-                if others is None:
-                    own = self._fetching = _under_way()
-            if others is None:
-                return await self._fetched_for_all(own, former, send)
+                pending = self._fetching
+                if pending is None:
+                    own = self._fetching = _running_future()
+            if pending is None:
+                return await self._fetch_for_all(own, former, send)
             try:
-                return await asyncio.wrap_future(others)
+                return await asyncio.wrap_future(pending)
             except Abandoned:
                 continue
 
-    async def _fetched_for_all(self, waiting: Future[Token], former: Token | None, send: Send) -> Token:
+    async def _fetch_for_all(self, waiting: Future[Token], former: Token | None, send: Send) -> Token:
         try:
-            token = await self._fetched(former, send)
+            token = await self._fetch(former, send)
         except BaseException as error:
             with self._lock:
                 self._fetching = None
@@ -134,9 +134,9 @@ class ClientCredentials:
 
     # -- The token request -----------------------------------------------------------------------------
 
-    async def _fetched(self, former: Token | None, send: Send) -> Token:
-        if self._refusal is not None and self._clock() < self._refusal[0]:
-            raise self._refusal[1]
+    async def _fetch(self, former: Token | None, send: Send) -> Token:
+        if self._rejection is not None and self._clock() < self._rejection[0]:
+            raise self._rejection[1]
         response = await send(self._request())
         if not 200 <= response.status < 300:
             raise self._failure(response)
@@ -189,7 +189,7 @@ class ClientCredentials:
             suggestion=f"Tell the operator: check client id, secret, scope and token address of {name} in the admin.",
             upstream={"status": status, **_known_error(response)},
         )
-        self._refusal = self._clock() + REFUSAL_SECONDS, error
+        self._rejection = self._clock() + REFUSAL_SECONDS, error
         return error
 
     def _garbled(self) -> UpstreamGarbled:
@@ -239,7 +239,7 @@ def _fits_a_header(token: str) -> bool:
     return 0 < len(token) <= LONGEST_TOKEN and all("!" <= char <= "~" for char in token)
 
 
-def _under_way() -> Future[Token]:
+def _running_future() -> Future[Token]:
     """A running future, which a cancelled waiter does not cancel."""
     future: Future[Token] = Future()
     future.set_running_or_notify_cancel()

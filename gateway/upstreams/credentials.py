@@ -24,13 +24,13 @@ def authentication_of(
     if connection.kind is Kind.NONE:
         return NO_AUTHENTICATION
     try:
-        secret = _opened(connection)
+        secret = _decrypted(connection)
     except UpstreamError as error:
         return Unusable(error)
-    return OnlyTo(connection.name, origin(connection.base_url), _carrying(connection, secret, clock, sleep))
+    return OnlyTo(connection.name, origin(connection.base_url), _authentication_with(connection, secret, clock, sleep))
 
 
-def _opened(connection: Connection) -> str:
+def _decrypted(connection: Connection) -> str:
     if connection.sealed_secret:
         return vault().open(connection.sealed_secret, upstream=connection.name)
     if connection.kind is Kind.BASIC and connection.user_name:
@@ -42,7 +42,7 @@ def _opened(connection: Connection) -> str:
     )
 
 
-def _carrying(connection: Connection, secret: str, clock: Clock, sleep: Sleep) -> Authentication:
+def _authentication_with(connection: Connection, secret: str, clock: Clock, sleep: Sleep) -> Authentication:
     match connection.kind:
         case Kind.HEADER:
             return header_key(connection.parameter_name, secret)

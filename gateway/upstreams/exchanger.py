@@ -33,19 +33,19 @@ class Exchanger:
 
     async def send(self, request: Request, attempt: int) -> Response:
         """The answer, of any status. Raises UpstreamError."""
-        response = await self._followed(request, attempt)
-        if response.status in (401, 403) and await self._authentication.renewed(response, self._bare):
-            response = await self._followed(request, attempt)
+        response = await self._follow(request, attempt)
+        if response.status in (401, 403) and await self._authentication.renewed(response, self._unauthenticated):
+            response = await self._follow(request, attempt)
         return response
 
-    async def _followed(self, request: Request, attempt: int) -> Response:
+    async def _follow(self, request: Request, attempt: int) -> Response:
         async def hop(request: Request, at_home: bool) -> Response:
-            ready = await self._authentication.apply(request, self._bare) if at_home else request
+            ready = await self._authentication.apply(request, self._unauthenticated) if at_home else request
             return await self._exchange(ready, attempt)
 
         return await redirects.follow(request, hop, self._failures, self._authentication.secrets)
 
-    async def _bare(self, request: Request) -> Response:
+    async def _unauthenticated(self, request: Request) -> Response:
         """Sends a request without credentials, in order to fetch them."""
 
         async def hop(request: Request, at_home: bool) -> Response:
@@ -57,7 +57,7 @@ class Exchanger:
         """Sends and logs one exchange. A reused connection may turn out closed; the request is then sent again within
         the same attempt."""
         allowed = self._allowed(request)
-        begun, outcome, status = time.perf_counter(), "stopped", 0
+        started, outcome, status = time.perf_counter(), "stopped", 0
         try:
             response = await self._sent(request, allowed)
             outcome, status = "answered", response.status
@@ -67,7 +67,7 @@ class Exchanger:
             outcome = error.reason
             raise
         finally:
-            milliseconds = round((time.perf_counter() - begun) * 1000, 1)
+            milliseconds = round((time.perf_counter() - started) * 1000, 1)
             self._log(request, attempt, outcome=outcome, status=status, ms=milliseconds)
 
     async def _sent(self, request: Request, allowed: Allowed) -> Response:

@@ -135,7 +135,7 @@ class Failures:
             reason="upstream_busy",
             suggestion="Wait (retry_after, where it is known), then try again with fewer calls.",
             retry_after=_whole(seconds) if seconds is not None else None,
-            upstream=self._said(response),
+            upstream=self._upstream_details(response),
             transient=True,
         )
 
@@ -146,7 +146,7 @@ class Failures:
             reason="upstream_failed",
             suggestion="Try again in a minute; if it stays, ask for something else, or tell the operator.",
             retry_after=_whole(seconds) if seconds is not None else None,
-            upstream=self._said(response),
+            upstream=self._upstream_details(response),
             transient=response.status in TRANSIENT_STATUSES,
         )
 
@@ -156,13 +156,13 @@ class Failures:
                 f"{self._name} has nothing under what was asked for.",
                 reason="upstream_refused",
                 suggestion="Look at the ids and names in the arguments; a list or search gives valid ones.",
-                upstream=self._said(response),
+                upstream=self._upstream_details(response),
             )
         return UpstreamRefused(
             f"{self._name} does not accept the request (status {response.status}).",
             reason="upstream_refused",
             suggestion="Change the arguments by what upstream.message says, where there is one.",
-            upstream=self._said(response),
+            upstream=self._upstream_details(response),
         )
 
     def _credentials(self, response: Response) -> UpstreamCredentials:
@@ -171,10 +171,10 @@ class Failures:
             f"{self._name} does not {what} the credentials that Sluice has for it (status {response.status}).",
             reason="upstream_credentials",
             suggestion="Trying again does not help. The operator should renew these credentials, or what they allow.",
-            upstream=self._said(response),
+            upstream=self._upstream_details(response),
         )
 
-    def _said(self, response: Response) -> dict[str, Any]:
+    def _upstream_details(self, response: Response) -> dict[str, Any]:
         message = messages.message(response, [*self._authentication.secrets, *self._secrets])
         return {"status": response.status} | ({"message": message} if message else {})
 

@@ -93,7 +93,7 @@ class WithCredential(models.Model):
 
     def credential(self) -> dict[str, Any]:
         """The credential's fields of a `Connection`."""
-        own: dict[str, Any] = {name: getattr(self, name) for name in _OF_A_CREDENTIAL}
+        own: dict[str, Any] = {name: getattr(self, name) for name in _CREDENTIAL_FIELDS}
         return {"kind": Kind(self.authentication), "client_place": ClientPlace(self.client_place), **own}
 
     def set_secret(self, secret: str) -> None:
@@ -123,7 +123,7 @@ class WithCredential(models.Model):
         return [("secret", "Enter the secret again: it would be sent to another server than it was entered for.")]
 
 
-_OF_A_CREDENTIAL = ("sealed_secret", "parameter_name", "user_name", "client_id", "token_url", "scope", "audience")
+_CREDENTIAL_FIELDS = ("sealed_secret", "parameter_name", "user_name", "client_id", "token_url", "scope", "audience")
 
 
 class UpstreamApiManager(models.Manager["UpstreamApi"]):
@@ -210,7 +210,7 @@ class UpstreamApi(WithCredential):
         return self.name
 
     def connection(self) -> Connection:
-        own: dict[str, Any] = {name: getattr(self, name) for name in _SAME_NAMES}
+        own: dict[str, Any] = {name: getattr(self, name) for name in _SHARED_FIELDS}
         return Connection(**self.credential(), **own)
 
     def clean(self) -> None:
@@ -229,7 +229,7 @@ class UpstreamApi(WithCredential):
             raise ValidationError(found)
 
 
-_SAME_NAMES = (
+_SHARED_FIELDS = (
     "name",
     "base_url",
     "connect_seconds",

@@ -38,19 +38,19 @@ def checked(value: Any, levels: int = DEEPEST) -> Any:
 def cut(data: bytes, levels: int = DEEPEST) -> bytes:
     """The document with null for each structure below `levels` + 1 levels. Any parser can read it, and a part that was
     too deep still exceeds `levels`."""
-    kept: list[bytes] = []
-    first_cut, depth, begins = levels + 2, 0, 0
+    parts: list[bytes] = []
+    first_cut, depth, resume_at = levels + 2, 0, 0
     for found in _TEXT_OR_BRACKET.finditer(data):
-        mark = data[found.start() : found.start() + 1]
-        if mark in (b"[", b"{"):
+        bracket = data[found.start() : found.start() + 1]
+        if bracket in (b"[", b"{"):
             depth += 1
             if depth == first_cut:
-                kept += data[begins : found.start()], b"null"
-        elif mark in (b"]", b"}"):
+                parts += data[resume_at : found.start()], b"null"
+        elif bracket in (b"]", b"}"):
             if depth == first_cut:
-                begins = found.end()
+                resume_at = found.end()
             depth -= 1
-    return b"".join((*kept, data[begins:]))
+    return b"".join((*parts, data[resume_at:]))
 
 
 def too_deep(levels: int = DEEPEST) -> UpstreamGarbled:

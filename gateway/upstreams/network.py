@@ -83,23 +83,23 @@ class KeptOpen(httpcore2.AsyncNetworkStream):
 
     def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
         self._stream = stream
-        self._answered = self._asked = False
+        self._answered = self._awaits_answer = False
         self._silent_until = 0.0
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         try:
             data = await self._stream.read(max_bytes, timeout)
         except httpcore2.ReadError as error:
-            raise Dropped(str(error)) if self._is_old_and_silent else error from None
-        if not data and self._asked:
+            raise Dropped(str(error)) if self._is_reused_and_unanswered else error from None
+        if not data and self._awaits_answer:
             raise (Dropped if self._answered else httpcore2.ReadError)("closed without an answer")
-        self._answered, self._asked = True, False
+        self._answered, self._awaits_answer = True, False
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        if self._answered and not self._asked and _is_readable(self._socket):
+        if self._answered and not self._awaits_answer and _is_readable(self._socket):
             raise Unsent("closed before it was asked")
-        self._asked = True
+        self._awaits_answer = True
         await self._stream.write(buffer, timeout)
 
     async def aclose(self) -> None:
@@ -130,8 +130,8 @@ class KeptOpen(httpcore2.AsyncNetworkStream):
         return self._stream.get_extra_info("socket")
 
     @property
-    def _is_old_and_silent(self) -> bool:
-        return self._answered and self._asked
+    def _is_reused_and_unanswered(self) -> bool:
+        return self._answered and self._awaits_answer
 
 
 def _is_readable(connected: Any) -> bool:

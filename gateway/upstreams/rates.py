@@ -75,38 +75,38 @@ class SharedRate:
     def __init__(self, upstream: str, rate: Rate, clock: Callable[[], float]) -> None:
         self._rate, self._clock = rate, clock
         self._key = f"sluice:rate:{upstream}:{rate.name}"
-        self._alone = Window(rate.amount, rate.seconds, clock)
-        self._cautious = Window(max(1, rate.amount // CAUTIOUS_SHARE), rate.seconds, clock)
+        self._local = Window(rate.amount, rate.seconds, clock)
+        self._fallback = Window(max(1, rate.amount // CAUTIOUS_SHARE), rate.seconds, clock)
         self._away_until = 0.0
-        self._seen, self._seen_until = rate.amount, 0.0  # what Redis last reported as left, and how long it is valid
+        self._reported_left, self._reported_until = rate.amount, 0.0  # by Redis; and until when that is valid
 
     @property
     def left(self) -> int:
         if not settings.REDIS_URL:
-            return self._alone.left
-        return self._seen if self._clock() < self._seen_until else self._rate.amount
+            return self._local.left
+        return self._reported_left if self._clock() < self._reported_until else self._rate.amount
 
     async def reserve(self, longest: float) -> float:
         """As `Window.reserve`, over all processes."""
         if not settings.REDIS_URL:
-            return self._alone.reserve(longest)
+            return self._local.reserve(longest)
         if self._clock() < self._away_until:
-            return self._cautious.reserve(longest)
+            return self._fallback.reserve(longest)
         try:
-            return await self._ask(longest)
+            return await self._reserve_shared(longest)
         except (RedisError, OSError, TimeoutError):
             logger.warning("rates are kept by each process alone: Redis does not answer")
             self._away_until = self._clock() + AWAY_SECONDS
-            return self._cautious.reserve(longest)
+            return self._fallback.reserve(longest)
 
-    async def _ask(self, longest: float) -> float:
+    async def _reserve_shared(self, longest: float) -> float:
         redis = await _redis.get()
         rate = self._rate
         window, most = int(rate.seconds * 1e6), int(longest * 1e6)
-        asked = redis.eval(RESERVE, 1, self._key, str(rate.amount), str(window), str(most), token_hex(8))
+        reply = redis.eval(RESERVE, 1, self._key, str(rate.amount), str(window), str(most), token_hex(8))
         async with asyncio.timeout(REDIS_SECONDS):
-            wait, self._seen = await asked
-        self._seen_until = self._clock() + rate.seconds
+            wait, self._reported_left = await reply
+        self._reported_until = self._clock() + rate.seconds
         return float(wait) / 1e6
 
 

@@ -100,7 +100,7 @@ class Upstream:
         self._retries = Retries(limits.attempts, timing.clock, timing.chance)
         self._rates = Rates(name, rates, timing.clock, timing.sleep)
         self._kept = cache.Kept(timing.clock)
-        self._lanes: WeakKeyDictionary[asyncio.AbstractEventLoop, Lane] = WeakKeyDictionary()
+        self._lanes_by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, Lane] = WeakKeyDictionary()
         self._calls = self._hits = self._misses = 0
         self._succeeded_at: float | None = None
         self._failed_at: float | None = None
@@ -121,7 +121,7 @@ class Upstream:
             self._hits += 1
             return known
         self._misses += keep_seconds > 0
-        start = partial(self._current, request, key, known, keep_seconds, accept)
+        start = partial(self._refreshed, request, key, known, keep_seconds, accept)
         return await self._lane.flights.join((key, keep_seconds), start)
 
     def state(self) -> UpstreamState:
@@ -144,7 +144,7 @@ class Upstream:
 
     # -- Response cache ---------------------------------------------------------------------------------
 
-    async def _current(
+    async def _refreshed(
         self, request: Request, key: Hashable, known: Response | None, keep_seconds: float, accept: Accept | None
     ) -> Response:
         try:
@@ -184,11 +184,11 @@ class Upstream:
         if resting:
             raise self._failures.resting(resting)
         try:
-            response = await self._in_time(request, attempt, deadline)
+            response = await self._send_before(request, attempt, deadline)
             if accept is not None and response.status != 304:
                 response = await accept(response)
         except UpstreamError as error:
-            self._settle(error)
+            self._record_error(error)
             raise
         except BaseException:
             self._breaker.abandoned()
@@ -197,7 +197,7 @@ class Upstream:
         self._succeeded_at = time.time()
         return response
 
-    def _settle(self, error: UpstreamError) -> None:
+    def _record_error(self, error: UpstreamError) -> None:
         if error.reason in WELL:
             self._breaker.succeeded()
         elif error.reason in ILL or isinstance(error, UpstreamGarbled):
@@ -207,7 +207,7 @@ class Upstream:
         if error.reason not in OF_THE_REQUEST:
             self._failed_at, self._failure = time.time(), error.reason
 
-    async def _in_time(self, request: Request, attempt: int, deadline: float) -> Response:
+    async def _send_before(self, request: Request, attempt: int, deadline: float) -> Response:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout_at(deadline):
@@ -226,7 +226,7 @@ class Upstream:
     @property
     def _lane(self) -> Lane:
         loop = asyncio.get_running_loop()
-        lane = self._lanes.get(loop)
+        lane = self._lanes_by_loop.get(loop)
         if lane is None:
-            lane = self._lanes[loop] = Lane(self.limits.concurrent)
+            lane = self._lanes_by_loop[loop] = Lane(self.limits.concurrent)
         return lane

@@ -42,7 +42,7 @@ LIMITS = Limits()
 
 async def send(request: Request, *, allowed: Allowed, limits: Limits, failures: Failures) -> Response:
     """Raises UpstreamError; Dropped if a reused connection was closed before the first byte of this answer."""
-    with _failures(failures, limits):
+    with _translated_errors(failures, limits):
         pool = await clients.pool(allowed)
         answer = await pool.handle_async_request(_outgoing(request, limits))
         try:
@@ -106,7 +106,7 @@ def _declared(headers: dict[str, str]) -> int:
 
 
 @contextmanager
-def _failures(failures: Failures, limits: Limits) -> Iterator[None]:
+def _translated_errors(failures: Failures, limits: Limits) -> Iterator[None]:
     """Turns exceptions of the transport into errors for callers. The order matters: the first match wins."""
     try:
         yield
