@@ -1,8 +1,8 @@
 """The connection pools of an event loop, shared by all upstreams. There is one pool for each set of allowed addresses,
 so an upstream never reuses a connection that only another one was allowed to make.
 
-httpcore2's pool is used without a client: Sluice follows redirects and limits and decodes bodies itself, stores no
-cookies, and reads no proxies from the environment.
+httpcore2's pool is used without a client: Sluice itself follows redirects, and limits and decodes bodies. It stores no
+cookies and reads no proxies from the environment.
 """
 
 import ssl

@@ -86,7 +86,7 @@ class OnlyTo:
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """Rejects every request, because its credential is missing."""
+    """Rejects every request, because its credential is missing or cannot be decrypted."""
 
     error: UpstreamError
     secrets: tuple[str, ...] = ()

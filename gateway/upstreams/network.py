@@ -20,7 +20,7 @@ LOOK_SECONDS = 0.02  # how long the check of an idle connection stays valid; a w
 
 
 class Dropped(httpcore2.ReadError):
-    """Upstream closed a reused connection before the first byte of this answer."""
+    """Upstream closed a reused connection before the first byte of this answer. Only repeatable requests are resent."""
 
 
 class Unsent(Dropped):

@@ -32,6 +32,7 @@ ILL = frozenset({"upstream_unreachable", "upstream_timeout", "upstream_failed", 
 WELL = frozenset(
     {"upstream_refused", "upstream_credentials", "upstream_busy", "upstream_too_large", "upstream_redirect"}
 )
+# Errors that the request caused, so the health page does not report them as failures of the upstream.
 OF_THE_REQUEST = frozenset(
     {"upstream_refused", "upstream_too_large", "upstream_request", "upstream_rate", "upstream_crowded"}
 )
