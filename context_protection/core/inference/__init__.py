@@ -1,1 +1,1 @@
-"""Fields and sections for records of a type that nobody declared."""
+"""Infers fields and sections for records of an undeclared type."""

@@ -1,4 +1,4 @@
-"""Sections for records of an unknown type: what is large stands alone, and names that share a word stand together."""
+"""Sections for records of an unknown type: a large value is its own section; names that share a word form a section."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,33 +11,35 @@ from context_protection.core.inference.names import can_be_a_section, word_set, 
 from context_protection.core.shapes import NOTHING, REST_OF_THE_RECORD, Section
 from context_protection.core.tokens import formula_of_length
 
-LARGE_CHARS = 400  # of compact JSON: an object or array above it is a section of its own
-LARGE_SECTION = 2000  # tokens of the formula; a section above it is parted where its names allow it
-MOST_NAMES = 1000  # that are looked at
-SAMPLES = 10  # values of a name, whose average is its size
+LARGE_CHARS = 400  # characters of compact JSON; a larger object or array is a section of its own
+LARGE_SECTION = 2000  # tokens by the formula; a larger section is divided if its names allow it
+MOST_NAMES = 1000  # top-level names that are examined
+SAMPLES = 10  # values whose average is the size of a name
 FEWEST = 3  # names that make a group
-MOST_ALONE, MOST_GROUPS, MOST = 24, 12, 38  # sections; with the rest of the record they stay below what a preview names
-_MEASURED = 600  # characters of a value are counted, no more
-# Words that many names share and that say nothing of what these have in common.
+MOST_ALONE, MOST_GROUPS, MOST = 24, 12, 38  # sections; with the rest of the record, a preview can list them all
+_MEASURED = 600  # characters of a value after which measuring stops
+# Words that many names share without having anything in common.
 _EMPTY_WORDS = word_set("a an all are at by can does for has id ids in is no not of on other the to was with")
 
 
 def sections(records: Sequence[Mapping[str, Any]]) -> tuple[Section, ...]:
-    """Names that no section's patterns match, also such as were not seen, are the rest of the record."""
+    """The sections of records like these. Names that match no section, seen or not, are the rest of the record."""
     sizes = _sizes(records)
-    large = [name for name in sizes if sizes[name] > LARGE_CHARS and _is_nested(name, records) and _may_stand(name)]
+    large = [
+        name for name in sizes if sizes[name] > LARGE_CHARS and _is_nested(name, records) and _may_be_a_section(name)
+    ]
     alone = large[:MOST_ALONE]
     if len(sizes) == MOST_NAMES:
-        return tuple(map(_alone, alone))  # what has so many names is a map, whose keys have no words to share
+        return tuple(map(_alone, alone))  # a record with so many names is a map: its keys are data and share no words
     small = [name for name in sizes if name not in set(alone)]
     return (*map(_alone, alone), *_grouped(small, sizes))[:MOST]
 
 
-# -- What is large ----------------------------------------------------------------------------------
+# -- Large values -----------------------------------------------------------------------------------
 
 
 def _sizes(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """The average characters of each top-level name's values, where it has any, in the order of first appearance."""
+    """The average characters of each top-level name's non-empty values, in the order of first appearance."""
     found: dict[str, list[int]] = {}
     for record in records:
         for name, value in islice(record.items(), MOST_NAMES):
@@ -50,7 +52,7 @@ def _sizes(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def measure(value: Any) -> int:
-    """About the characters of `value` as compact JSON; of a large one, some number above `_MEASURED`."""
+    """The approximate characters of `value` as compact JSON; for a large value, some number above `_MEASURED`."""
     if not isinstance(value, (dict, list)):
         return _scalar_chars(value)
     total, waiting = 0, [value]
@@ -77,7 +79,7 @@ def _is_nested(name: str, records: Iterable[Mapping[str, Any]]) -> bool:
     return any(isinstance(record.get(name), (dict, list)) for record in records)
 
 
-def _may_stand(name: str) -> bool:
+def _may_be_a_section(name: str) -> bool:
     return can_be_a_section(name) and name != REST_OF_THE_RECORD
 
 
@@ -85,37 +87,38 @@ def _alone(name: str) -> Section:
     return Section(name, (escape(name),))
 
 
-# -- What belongs together --------------------------------------------------------------------------
+# -- Groups -----------------------------------------------------------------------------------------
 
 
 def _grouped(names: Sequence[str], sizes: Mapping[str, float]) -> list[Section]:
-    """The word that most names begin or end with takes these, and so on with the others."""
+    """Groups names by a shared word: the word that most names begin or end with forms a group, then the next."""
     found: list[Section] = []
     remaining = {name: _ends(name) for name in names}
     while len(found) < MOST_GROUPS and (word := _most_shared(remaining.values())):
         members = [name for name, ends in remaining.items() if word in ends]
         remaining = {name: ends for name, ends in remaining.items() if word not in ends}
         used = {*sizes, *(section.name for section in found)}
-        found += _parted(Section(_unused(word, used), _patterns(members, word)), members, sizes, used)
-    return found + _taken_out(list(remaining), sizes)
+        found += _divided(Section(_unused(word, used), _patterns(members, word)), members, sizes, used)
+    return found + _large_alone(list(remaining), sizes)
 
 
 def _ends(name: str) -> frozenset[str]:
-    return _telling(words(name))
+    return _meaningful_ends(words(name))
 
 
 @lru_cache(maxsize=8192)
-def _telling(found: tuple[str, ...]) -> frozenset[str]:
-    """The first and the last word of a name, where they tell something."""
-    return frozenset(word for word in (*found[:1], *found[-1:]) if _tells(word))
+def _meaningful_ends(found: tuple[str, ...]) -> frozenset[str]:
+    """The first and the last word of a name, if they are meaningful."""
+    return frozenset(word for word in (*found[:1], *found[-1:]) if _is_meaningful(word))
 
 
-def _tells(word: str) -> bool:
+def _is_meaningful(word: str) -> bool:
     return len(word) > 1 and not word.isdigit() and word not in _EMPTY_WORDS and can_be_a_section(word)
 
 
 def _most_shared(ends: Iterable[frozenset[str]]) -> str | None:
-    """Of equally shared words the first in the alphabet, since sets have no order that is the same in every process."""
+    """The word that most names share; None if too few do. Ties go by the alphabet: the order of a set differs between
+    processes."""
     counts = Counter(chain.from_iterable(ends))
     word = min(counts, key=lambda each: (-counts[each], each), default=None)
     return word if word is not None and counts[word] >= FEWEST else None
@@ -133,7 +136,7 @@ def _patterns(members: Iterable[str], word: str) -> tuple[str, ...]:
 
 
 def _pattern(name: str, word: str) -> str:
-    """What names that begin or end like this one have in common; the name itself where nothing follows the word."""
+    """The pattern of names that begin or end with the word as this one does; the name itself if it is just the word."""
     start, following = name[: len(word)], name[len(word) : len(word) + 1]
     if start.lower() == word and following:
         if following in "_-":
@@ -149,11 +152,12 @@ def _pattern(name: str, word: str) -> str:
     return escape(name)
 
 
-# -- What is too large ------------------------------------------------------------------------------
+# -- Sections that are too large --------------------------------------------------------------------
 
 
-def _parted(section: Section, members: list[str], sizes: Mapping[str, float], used: set[str]) -> list[Section]:
-    """The section; of one that is too large, first those of its names that share a second word as well."""
+def _divided(section: Section, members: list[str], sizes: Mapping[str, float], used: set[str]) -> list[Section]:
+    """The section. If it is too large, smaller sections come first: names that also share a second word, and names with
+    large values."""
     if not _is_too_large(members, sizes):
         return [section]
     seconds: dict[str, list[str]] = {}
@@ -163,12 +167,12 @@ def _parted(section: Section, members: list[str], sizes: Mapping[str, float], us
     parts = [Section(_unused("_".join(words(names[0])[:2]), used), tuple(map(escape, names))) for names in shared]
     parted = {name for names in shared for name in names}
     rest = [name for name in members if name not in parted]
-    return [*parts, *_taken_out(rest, sizes), section]
+    return [*parts, *_large_alone(rest, sizes), section]
 
 
-def _taken_out(names: list[str], sizes: Mapping[str, float]) -> list[Section]:
-    """Of names that are too much together, those with large values, alone."""
-    large = [name for name in names if sizes[name] > LARGE_CHARS and _may_stand(name)]
+def _large_alone(names: list[str], sizes: Mapping[str, float]) -> list[Section]:
+    """Single sections for the names with large values, if the names are too large together."""
+    large = [name for name in names if sizes[name] > LARGE_CHARS and _may_be_a_section(name)]
     return [_alone(name) for name in large] if _is_too_large(names, sizes) else []
 
 

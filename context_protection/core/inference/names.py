@@ -1,13 +1,13 @@
-"""The names of upstream's fields: the words that they are made of, and which of them a caller can ask for."""
+"""Upstream's field names: the words in them, and which names a caller can request."""
 
 import re
 from functools import lru_cache
 
-LONGEST = 80  # characters of a name that is shown of itself
+LONGEST = 80  # characters of a name; a longer one is never proposed
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ONE_WORD = re.compile(r"[\w-]+")
-_FORBIDDEN = frozenset(".,*")  # they divide names and paths in `fields`
+_FORBIDDEN = frozenset(".,*")  # they have a meaning in `fields`
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -15,7 +15,7 @@ def word_set(text: str) -> frozenset[str]:
 
 
 def words(name: str) -> tuple[str, ...]:
-    """In lower case: `guestName`, `guest_name`, `guest-name` and `GuestName` are ("guest", "name")."""
+    """The words of a name in lower case: `guestName`, `guest_name` and `guest-name` are ("guest", "name")."""
     return _words(name[:LONGEST])
 
 

@@ -1,8 +1,8 @@
-"""What a shape does not declare, proposed from what is known: some records, a schema, or both.
+"""Proposes the undeclared parts of a shape from some records, a schema, or both.
 
-An imported API's types get their rows, previews and sections from here, and so does every record without a declared
-shape. The same input always gives the same shape; a single record's depends on that record alone, so that a section
-which its preview names is there at the next call.
+The types of an imported API get their rows, previews and sections here, and so does every record without a declared
+shape. The same input always gives the same shape. The shape of a single record depends on that record alone, so that a
+section that its preview names exists in the next call.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,15 +15,15 @@ from context_protection.core.inference.rankings import Candidate, Role, ranked
 from context_protection.core.inference.samples import Specimen
 from context_protection.core.shapes import Field, Shape
 
-ROW_FIELDS, ROW_CHARS = 8, 600  # of compact JSON, on average
+ROW_FIELDS, ROW_CHARS = 8, 600  # average characters of compact JSON
 PREVIEW_FIELDS, PREVIEW_CHARS = 16, 2400
-MOST_RECORDS = 50  # that are looked at
+MOST_RECORDS = 50  # records that are examined
 _NOT_IN_ROWS = (Role.TEXT, Role.LINK)
 
 
 def proposed(records: Sequence[Mapping[str, Any]], schema: Mapping[str, Any] | None = None) -> Shape:
-    """The shape of a type of which these records are known (as upstream has them), or the JSON Schema of one record,
-    or both. A schema's local references point into its own `definitions`, `$defs` or `components`. Never raises."""
+    """The shape of a type, from some of its records in upstream's form, the JSON Schema of one record, or both. The
+    schema's local references point into its own `definitions`, `$defs` or `components`. Never raises."""
     seen, specimen = records[:MOST_RECORDS], Specimen(schema or {})
     described = specimen.record
     unseen = {name: value for name, value in described.items() if not any(name in record for record in seen)}
@@ -33,12 +33,12 @@ def proposed(records: Sequence[Mapping[str, Any]], schema: Mapping[str, Any] | N
 
 
 def completed(shape: Shape, records: Sequence[Mapping[str, Any]]) -> Shape:
-    """`shape` with what it does not declare proposed from these records."""
+    """`shape` with its undeclared parts proposed from these records."""
     return _with_sections(with_rows(shape, records), records)
 
 
 def with_rows(shape: Shape, records: Sequence[Mapping[str, Any]]) -> Shape:
-    """`shape` with what rows and previews show, where it does not declare it; a list needs no sections."""
+    """`shape` with proposed row and preview fields, unless it declares its own. A list needs no sections."""
     if shape.canonical:
         return shape
     row, preview = _fields(records[:MOST_RECORDS], Specimen({}))
@@ -46,7 +46,7 @@ def with_rows(shape: Shape, records: Sequence[Mapping[str, Any]]) -> Shape:
 
 
 def able_to_answer(shape: Shape, names: Sequence[str], records: Sequence[Mapping[str, Any]]) -> Shape:
-    """`shape`, with sections where it declares none and one of the asked `names` may be one of them."""
+    """`shape`, with sections if it declares none and one of the requested `names` may be a section."""
     asks_a_section = any(can_be_a_section(name) and not any(name in record for record in records) for name in names)
     return _with_sections(shape, records) if asks_a_section else shape
 
@@ -56,7 +56,7 @@ def _with_sections(shape: Shape, records: Sequence[Mapping[str, Any]]) -> Shape:
 
 
 def _fields(records: Sequence[Mapping[str, Any]], specimen: Specimen) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
-    """A row's, and what a preview adds."""
+    """The fields of a row, and those that a preview adds."""
     best = ranked(records, specimen.required, specimen.enumerations)
     row = _within([each for each in best if each.role not in _NOT_IN_ROWS], ROW_FIELDS, ROW_CHARS)
     preview = _within([each for each in best if each not in row], PREVIEW_FIELDS, PREVIEW_CHARS)
@@ -64,13 +64,13 @@ def _fields(records: Sequence[Mapping[str, Any]], specimen: Specimen) -> tuple[t
 
 
 def _within(candidates: Sequence[Candidate], most: int, chars: float) -> list[Candidate]:
-    """The first of them that fit, at most so many, into so many characters."""
-    kept: list[Candidate] = []
+    """The first candidates that fit: at most `most`, of at most `chars` characters together."""
+    chosen: list[Candidate] = []
     for each in candidates:
-        if len(kept) < most and each.chars <= chars:
-            kept.append(each)
+        if len(chosen) < most and each.chars <= chars:
+            chosen.append(each)
             chars -= each.chars
-    return kept
+    return chosen
 
 
 def _in_order(candidates: Sequence[Candidate]) -> tuple[Field, ...]:

@@ -1,6 +1,6 @@
-"""Which values of a record tell most, for a type that is not declared: what identifies, its state, dates, amounts.
+"""Ranks the fields of an undeclared type by how informative they are: identity, state, dates, amounts first.
 
-leaves of some records → roles by name and value → turns, so that a few fields hold something of each role
+Leaves of some records get roles by name and value; the roles take turns, so that a few fields cover every role.
 """
 
 import re
@@ -18,26 +18,26 @@ from context_protection.core.inference.names import LONGEST, askable, word_set, 
 from context_protection.core.redaction import is_secret
 from context_protection.core.shapes import NOTHING
 
-LONG_CHARS = 240  # a text that is longer on average is for a record's preview, not for a row
-CUT_CHARS, NOTE_CHARS = 500, 80  # a list of names above it is not shown; what says so, or how a text goes on
-SHORT_LIST = 5  # elements of a list whose names are worth showing
-MOST_BELOW = 20  # names of an object within the record that are looked at
+LONG_CHARS = 240  # a text that is longer on average is shown in a preview, not in a row
+CUT_CHARS, NOTE_CHARS = 500, 80  # a longer list of names is not shown; the note in its place, or after a cut text
+SHORT_LIST = 5  # the most elements of a list whose names are shown
+MOST_BELOW = 20  # names that are examined in an object within the record
 CHOICE_CHARS = 40  # an enumeration's values are shorter
-MOST_BELOW_IN_ALL = 60  # names of all of them
-MOST_PATHS = 250  # that are looked at
+MOST_BELOW_IN_ALL = 60  # names that are examined in all objects within the record
+MOST_PATHS = 250  # paths that are examined
 MOST_OF_A_ROLE, MOST_CANDIDATES = 24, 48
-CHANCE_CHARS = 8  # values as long as this are not equal by chance
-FEW = 8  # records, below which nothing can be said of how often values repeat
+CHANCE_CHARS = 8  # values of this length or more are not equal by chance
+FEW = 8  # records; fewer do not show how often values repeat
 
 
 class Role(IntEnum):
-    """What a value is to its record, in the order of a preview."""
+    """The role of a value in its record, in the order of a preview."""
 
     IDENTITY = 0
     NAME = 1
     STATE = 2
     RELATION = 3  # the name of another thing: customer.name
-    REFERENCE = 4  # the id of one
+    REFERENCE = 4  # the id of another thing
     DATE = 5
     AMOUNT = 6
     CURRENCY = 7
@@ -48,7 +48,7 @@ class Role(IntEnum):
     LINK = 12
 
 
-# The turn of the best field of a role, and how many turns later each further one comes: the earliest turns win.
+# The turn of a role's best field, and the distance to each further field of the role. The earliest turns win.
 _TURNS: Mapping[Role, tuple[float, float]] = {
     Role.IDENTITY: (0.0, 2.0),
     Role.NAME: (0.1, 1.2),
@@ -64,9 +64,9 @@ _TURNS: Mapping[Role, tuple[float, float]] = {
     Role.FLAG: (4.0, 1.0),
     Role.LINK: (6.0, 1.0),
 }
-# Turns that these come later: what most records lack or is 0 in all, what stands deeper, what upstream keeps for
-# itself, another state of something within the record.
-_RARE, _BELOW, _UPKEEP, _OF_A_PART = 2.0, 2.0, 0.8, 0.2
+# Added turns: for a field that most records lack or that is always 0, for a nested field, for upstream's bookkeeping
+# (dates of changes), for a further state that belongs to a part of the record.
+_RARE, _BELOW, _UPKEEP, _FURTHER_STATE = 2.0, 2.0, 0.8, 0.2
 _BELOW_OF: Mapping[Role, float] = {Role.RELATION: 0.0, Role.AMOUNT: 0.7, Role.CURRENCY: 0.7}
 
 _IDENTITIES = word_set("id uuid guid key uid sid oid")
@@ -93,7 +93,7 @@ _EPOCHS = range(10**8, 10**13)
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A field that may be shown. `chars`: what a row of compact JSON takes for it on average, its name included."""
+    """A field that may be shown. `chars`: its average characters in compact JSON, name included."""
 
     path: str
     role: Role
@@ -102,14 +102,14 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """The plain values that records have at `path`; None where a record has none."""
+    """The plain values of all records at `path`; None for a record without one."""
 
     path: str
     values: Sequence[Any]
     filled: Sequence[Any]
     words: tuple[str, ...]  # of the path's last step
     kinds: frozenset[str]  # what the values look like
-    chars: float  # of a filled value on average
+    chars: float  # average of the filled values
     central: int  # how many paths begin with the same word
     required: bool
     enumerated: bool
@@ -140,7 +140,7 @@ class _Leaf:
 
 
 def _shown_chars(value: Any) -> int:
-    """Of compact JSON, as a preview shows the value: a long one is cut and says so."""
+    """The characters of compact JSON that a preview takes for the value. A long value is cut, with a note."""
     if isinstance(value, list) and measure(value) > CUT_CHARS:
         return NOTE_CHARS
     if isinstance(value, str) and len(value) > LONG_CHARS:
@@ -190,25 +190,25 @@ def _is_epoch(leaf: _Leaf) -> bool:
 
 
 def _is_code(leaf: _Leaf) -> bool:
-    """`number` and `orderNumber: "A-17"` name something; `bedroomsNumber: 4` counts."""
+    """Whether the field is a code: `number` and `orderNumber: "A-17"` name something; `bedroomsNumber: 4` counts."""
     counts = leaf.kinds == {"number"} and len(leaf.words) > 1 and all(value < 1000 for value in leaf.filled)
     return leaf.last in _CODES and _NOT_A_CODE.isdisjoint(leaf.words) and not counts
 
 
 def _is_amount(leaf: _Leaf) -> bool:
-    """`totalPrice` and `total`, not `totalWeight`."""
+    """Whether the name means money: `totalPrice` and `total` do, `totalWeight` does not."""
     named = set(leaf.words) if leaf.last in _SUMS else set(leaf.words) - _SUMS
     return not named.isdisjoint(_AMOUNTS | _PARTS_OF_AMOUNTS)
 
 
 def _is_choice(leaf: _Leaf) -> bool:
-    """Whether texts are some of a few."""
+    """Whether the texts repeat a few values."""
     short = leaf.kinds == {"text"} and leaf.chars < CHOICE_CHARS
     return short and len(leaf.filled) >= FEW and 1 < leaf.distinct <= len(leaf.filled) // 4
 
 
-def _merit(leaf: _Leaf, role: Role) -> tuple[Any, ...]:
-    """Within a role the smallest is the best; equal ones stay in the order of their appearance."""
+def _sort_key(leaf: _Leaf, role: Role) -> tuple[Any, ...]:
+    """A sort key within a role: the smallest is the best. Equal ones stay in the order of their appearance."""
     general = (not leaf.required, leaf.is_rare, leaf.says_nothing, leaf.below)
     match role:
         case Role.IDENTITY:
@@ -238,23 +238,23 @@ def _is_constant(leaf: _Leaf) -> bool:
 
 
 def _upkeep(leaf: _Leaf) -> int:
-    """Of a date: 0 where it is the thing's own, 1 where it is the record's first, 2 where it is a later one."""
+    """For a date: 0 if it belongs to the thing itself, 1 if the record was created then, 2 if it was changed then."""
     return 2 * (not _UPKEPT.isdisjoint(leaf.words)) or int(not _CREATED.isdisjoint(leaf.words))
 
 
 def _size(leaf: _Leaf) -> int:
-    """In steps, so that what is about as large stays in its order."""
+    """The size in steps, so that fields of similar size stay in their order."""
     return sum(leaf.chars > step for step in _STEPS)
 
 
-# -- In turn ----------------------------------------------------------------------------------------
+# -- Turns ------------------------------------------------------------------------------------------
 
 
 def ranked(
     records: Sequence[Mapping[str, Any]], required: frozenset[str], enumerations: frozenset[str]
 ) -> list[Candidate]:
-    """The best first, of each role some. What is empty everywhere comes only where nothing else does; of two fields
-    with the same values the better one alone."""
+    """The candidates, best first, some of each role. Fields without any value are used only if no field has one. Of two
+    fields with the same values only the better one is used."""
     found = list(_leaves(records, required, enumerations))
     found = [leaf for leaf in found if leaf.filled] or found
     by_role: dict[Role, list[_Leaf]] = {}
@@ -270,18 +270,19 @@ def ranked(
     ]
     in_turn.sort(key=lambda each: each[:2])
     roles = {leaf.path: role for _, role, leaf in in_turn}
-    best = islice(_unlike(leaf for _, _, leaf in in_turn), MOST_CANDIDATES)
+    best = islice(_without_copies(leaf for _, _, leaf in in_turn), MOST_CANDIDATES)
     return [leaf.candidate(roles[leaf.path]) for leaf in best]
 
 
 def _own_id(references: Iterable[_Leaf]) -> _Leaf | None:
-    """The first of the ids that most records have: where none is called `id`, `bookingId` leads its own booking."""
+    """The first id that most records have. It identifies the record if no field is called `id`: a booking's
+    `bookingId`."""
     return next((leaf for leaf in references if not leaf.below and not leaf.is_rare), None)
 
 
 def _best(leaves: list[_Leaf], role: Role) -> list[_Leaf]:
-    leaves.sort(key=lambda leaf: _merit(leaf, role))
-    return list(islice(_unlike(leaves), MOST_OF_A_ROLE))
+    leaves.sort(key=lambda leaf: _sort_key(leaf, role))
+    return list(islice(_without_copies(leaves), MOST_OF_A_ROLE))
 
 
 def _turn(leaf: _Leaf, role: Role, index: int) -> float:
@@ -294,11 +295,11 @@ def _turn(leaf: _Leaf, role: Role, index: int) -> float:
         return turn + _UPKEEP * (_upkeep(leaf) > 0)
     if role is Role.REFERENCE:
         return turn + _UPKEEP * ("number" not in leaf.kinds)
-    return turn + _OF_A_PART * (role is Role.STATE and index > 0 and len(leaf.words) > 1)
+    return turn + _FURTHER_STATE * (role is Role.STATE and index > 0 and len(leaf.words) > 1)
 
 
-def _unlike(leaves: Iterable[_Leaf]) -> Iterator[_Leaf]:
-    """The leaves without those whose values an earlier one has."""
+def _without_copies(leaves: Iterable[_Leaf]) -> Iterator[_Leaf]:
+    """The leaves, without those that repeat the values of an earlier one."""
     seen: dict[tuple[str, ...], list[_Leaf]] = {}
     for leaf in leaves:
         same = seen.setdefault(tuple(map(str, leaf.values)), [])
@@ -308,7 +309,7 @@ def _unlike(leaves: Iterable[_Leaf]) -> Iterator[_Leaf]:
 
 
 def _is_copy(leaf: _Leaf, other: _Leaf) -> bool:
-    """Whether equal values are no chance: they differ by record, are long, or one name is part of the other."""
+    """Whether equal values are no coincidence: they vary between records, are long, or one name contains the other."""
     if any(len(str(value)) >= CHANCE_CHARS for value in leaf.filled[:1]) or leaf.distinct > 2:
         return True
     mine, others = set(leaf.words), set(other.words)
@@ -344,7 +345,8 @@ def _leaves(
 
 
 def _plain_values(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Each plain value of the record, those one level down that tell something of it, and the names in short lists."""
+    """The paths and plain values of the record: its own, informative ones one level down, and the names in short
+    lists."""
     left = MOST_BELOW_IN_ALL
     for name, value in record.items():
         if not _is_shown(name):
@@ -370,7 +372,7 @@ def _names_in(name: str, elements: list[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _is_shown(name: str) -> bool:
-    """What is a secret by its name is nothing to propose."""
+    """Whether the field may be proposed; a secret's name may not."""
     return len(name) <= LONGEST and _is_harmless(name)
 
 

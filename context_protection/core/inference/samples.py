@@ -1,7 +1,7 @@
-"""A record as a JSON Schema describes it: what can be proposed for a type before a record of it was seen.
+"""Makes a sample record from a JSON Schema, so that a shape can be proposed before a real record is seen.
 
-OpenAPI 3.0 and 3.1 alike. What a schema leaves open is read leniently: `allOf`, `oneOf` and `anyOf` are one object with
-the properties of all; a reference that leads nowhere is an empty value, and one that leads back to itself ends.
+Reads OpenAPI 3.0 and 3.1 leniently: `allOf`, `oneOf` and `anyOf` are one object with the properties of all; a reference
+that leads nowhere is an empty value; a circular reference ends.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,12 +12,12 @@ from typing import Any
 
 from context_protection.core.cached_property import cached_property
 
-# Properties of an object that are looked at, by how many levels may follow: 1,000 of the record's own.
+# How many properties of an object are read, by the number of levels that may follow: 1,000 at the top of the record.
 _MOST_PROPERTIES = (0, 5, 40, 1000)
-MOST_SCHEMAS = 200  # that are merged into one
-ELEMENTS = 10  # of a list
+MOST_SCHEMAS = 200  # schemas that are merged into one
+ELEMENTS = 10  # elements of a sample list
 TEXT_CHARS, LONGEST_TEXT = 20, 2000
-FILLED = 4  # a text takes a quarter of what its maxLength allows
+FILLED = 4  # a sample text has a quarter of its maxLength
 _MERGED = ("allOf", "oneOf", "anyOf")
 _DEFINITIONS = ("definitions", "$defs")
 _FIRST_DAY = date(2026, 1, 1)
@@ -32,14 +32,15 @@ _FORMATS: Mapping[str, Callable[[int], str]] = {
 
 @dataclass(frozen=True)
 class Specimen:
-    """`schema` describes one record. Its local references point into its own `definitions`, `$defs` or
-    `components.schemas`, by their last step."""
+    """A sample record for `schema`, which describes one record. Local references are resolved by their last step in the
+    schema's own `definitions`, `$defs` or `components.schemas`."""
 
     schema: Mapping[str, Any]
 
     @cached_property
     def record(self) -> dict[str, Any]:
-        """No two values are equal by chance. Empty where the schema describes no object."""
+        """The sample record. Values differ where the schema allows it, so that none are equal by coincidence. Empty if
+        the schema describes no object."""
         value = self._value(self.schema, len(_MOST_PROPERTIES) - 1, count(1))
         return value if isinstance(value, dict) else {}
 
@@ -51,7 +52,7 @@ class Specimen:
 
     @cached_property
     def enumerations(self) -> frozenset[str]:
-        """The top-level names whose values are some of a few."""
+        """The top-level names whose values the schema enumerates."""
         properties = self._properties(self.schema, _MOST_PROPERTIES[-1])
         return frozenset(name for name, schema in properties.items() if _enumerated(self._merged(schema)))
 
@@ -77,7 +78,7 @@ class Specimen:
         return dict(islice(found.items(), most))
 
     def _merged(self, schema: Any) -> Iterator[Mapping[str, Any]]:
-        """The schema and all that it refers to or consists of, each once."""
+        """The schema and all schemas that it refers to or combines, each once."""
         waiting, seen = [schema], set[int]()
         while waiting and len(seen) < MOST_SCHEMAS:
             each = waiting.pop(0)
@@ -99,7 +100,7 @@ class Specimen:
 
 
 def _types(schemas: list[Mapping[str, Any]]) -> set[str]:
-    """OpenAPI 3.1 has lists of types, such as ["string", "null"]."""
+    """The types of the schemas; OpenAPI 3.1 allows lists such as ["string", "null"]."""
     kinds = (schema.get("type") for schema in schemas)
     return {str(each) for kind in kinds for each in (kind if isinstance(kind, list) else [kind])}
 
@@ -109,7 +110,7 @@ def _enumerated(schemas: Iterator[Mapping[str, Any]] | list[Mapping[str, Any]]) 
 
 
 def _scalar(schemas: list[Mapping[str, Any]], types: set[str], number: int) -> Any:
-    """The `number`th value of the specimen."""
+    """A sample value. `number`: the count of sample values so far, which makes it unique."""
     if "boolean" in types:
         return True
     if "integer" in types:

@@ -1,11 +1,11 @@
-"""`aggregate`: counts, sums and other figures of a list's rows, by groups.
+"""`aggregate`: counts, sums and other figures over a list's rows, by groups.
 
 {"groupBy":["propertyId",{"field":"checkInDate","bucket":"month"}],"metrics":[{"op":"sum","field":"totalPrice"}]}
 gives [{"propertyId":200285,"checkInDate":"2026-11","sum_totalPrice":1234.5}, …].
 
-Nulls are a group of their own and no part of a metric; a metric without values is null, a count 0. Groups come in the
-asked order, equal ones by their keys ascending; null is last, in either direction. Sums are exact; averages and
-percentiles have at most six decimals. Without groupBy there is one group, also of no rows.
+Nulls form a group of their own, and metrics skip them; a metric without values is null, a count without values 0.
+Groups come in the requested order, equal ones by their keys ascending; null is last in either direction. Sums are
+exact; averages and percentiles have at most six decimals. Without groupBy there is exactly one group, even for no rows.
 """
 
 import heapq
@@ -48,7 +48,7 @@ PERCENTILES = {
 
 
 class Reduction(StrEnum):
-    """What a metric makes of its values."""
+    """How a metric reduces its values to one."""
 
     COUNT = "count"
     COUNT_DISTINCT = "countDistinct"
@@ -83,7 +83,7 @@ class Key:
 
     @property
     def type(self) -> Type:
-        """What the row's value is read as, before it is put in its bucket."""
+        """The type as which the row's value is read, before it is put in its bucket."""
         return Type.MOMENT if self.bucket and self.column.type is Type.ANY else self.column.type
 
     def read(self, record: Mapping[str, Any]) -> Scalar | None:
@@ -93,7 +93,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Metric:
-    """`column`: None counts rows. `fraction`: of a percentile, 0 to 1."""
+    """`column`: None for the count of rows. `fraction`: of a percentile, 0 to 1."""
 
     name: str
     reduction: Reduction
@@ -102,7 +102,7 @@ class Metric:
 
     @property
     def types(self) -> tuple[Type, ...]:
-        """What the rows' values are read as: the first of which there are any."""
+        """The types as which the rows' values are read: the first type that has any values is used."""
         assert self.column is not None
         if self.reduction in OF_NUMBERS:
             return (Type.NUMBER,)
@@ -113,7 +113,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Unit:
-    """A column that says what the numbers of the metrics are in, where groupBy does not hold it."""
+    """A column with the unit (currency) of the metrics' numbers, if groupBy does not contain it."""
 
     column: AskedColumn
     metrics: tuple[Metric, ...]
@@ -121,7 +121,8 @@ class Unit:
 
 @dataclass(frozen=True)
 class Aggregation:
-    """`order`: the index of a value among those of a group, keys first; None: by the keys."""
+    """A parsed `aggregate`. `order`: the index of the value to sort groups by, counted over keys, then metrics; None
+    sorts by the keys."""
 
     keys: tuple[Key, ...]
     metrics: tuple[Metric, ...]
@@ -136,20 +137,20 @@ class Aggregation:
 
     @property
     def columns(self) -> list[AskedColumn]:
-        """All that are read."""
+        """All columns that the keys and metrics read."""
         measured = (metric.column for metric in self.metrics)
         return [*(key.column for key in self.keys), *(column for column in measured if column)]
 
 
 @dataclass(frozen=True)
 class Groups:
-    """`rows`: each group's keys and metrics by name, as JSON has them. `notes`: what their reader has to know."""
+    """`rows`: each group's keys and metrics by name, as JSON values. `notes`: remarks for the caller, such as units."""
 
     rows: list[dict[str, Any]]
     notes: tuple[str, ...] = ()
 
 
-# A group's values: those of the keys, then those of the metrics.
+# A group's values: the keys' values, then the metrics'.
 Group = Sequence[Scalar | None]
 
 
@@ -157,7 +158,7 @@ Group = Sequence[Scalar | None]
 
 
 def parse(aggregate: Any, columns: AskedColumns) -> Aggregation:
-    """The aggregation of an object, or of its JSON as a text. Raises InvalidArgument."""
+    """Parses an `aggregate` object, or the JSON text of one. Raises InvalidArgument."""
     document = read_object(aggregate, PARAMETER, 'an object such as {"groupBy":["status"],"metrics":[{"op":"count"}]}')
     _check_names(document, ("groupBy", "metrics", "orderBy", "limit"), "aggregate")
     keys = tuple(_key(each, columns) for each in _listed(document, "groupBy", KEYS))
@@ -178,8 +179,8 @@ def _listed(document: Mapping[str, Any], name: str, most: int) -> list[Any]:
     return items
 
 
-def _key(asked: Any, columns: AskedColumns) -> Key:
-    entry = {"field": asked} if isinstance(asked, str) else asked
+def _key(raw: Any, columns: AskedColumns) -> Key:
+    entry = {"field": raw} if isinstance(raw, str) else raw
     _check_entry(
         entry, ("field", "bucket", "as"), "groupBy", 'a field\'s name, or {"field":"checkInDate","bucket":"month"}'
     )
@@ -188,24 +189,24 @@ def _key(asked: Any, columns: AskedColumns) -> Key:
     return Key(_name(entry.get("as"), column.name), column, _bucket(column, entry.get("bucket")))
 
 
-def _bucket(column: AskedColumn, asked: Any) -> Bucket | None:
-    if asked is None:
+def _bucket(column: AskedColumn, raw: Any) -> Bucket | None:
+    if raw is None:
         return None
-    if asked not in list(Bucket):
-        close = nearest(str(asked)[:NAME_CHARS], list(Bucket))
+    if raw not in list(Bucket):
+        close = nearest(str(raw)[:NAME_CHARS], list(Bucket))
         valid = ", ".join(Bucket)
         raise _invalid(
-            f"There is no bucket {shown(asked)!r}.", asked, f"any of: {valid}", close and f"Did you mean {close}?"
+            f"There is no bucket {shown(raw)!r}.", raw, f"any of: {valid}", close and f"Did you mean {close}?"
         )
     if column.type not in (Type.DATE, Type.MOMENT, Type.ANY):
-        raise _invalid(f"{shown(column.name)} is a {column.type}.", asked, "a bucket only for dates and moments")
-    if asked == Bucket.HOUR and column.type is Type.DATE:
-        raise _invalid(f"{shown(column.name)} is a date without hours.", asked, "day, week, month, quarter or year")
-    return Bucket(asked)
+        raise _invalid(f"{shown(column.name)} is a {column.type}.", raw, "a bucket only for dates and moments")
+    if raw == Bucket.HOUR and column.type is Type.DATE:
+        raise _invalid(f"{shown(column.name)} is a date without hours.", raw, "day, week, month, quarter or year")
+    return Bucket(raw)
 
 
-def _metric(asked: Any, columns: AskedColumns) -> Metric:
-    entry = {"op": asked} if isinstance(asked, str) else asked
+def _metric(raw: Any, columns: AskedColumns) -> Metric:
+    entry = {"op": raw} if isinstance(raw, str) else raw
     expected = 'an object such as {"op":"sum","field":"totalPrice","as":"revenue"}'
     _check_entry(entry, ("op", "field", "as", "p"), "metrics", expected)
     op = entry["op"]
@@ -239,28 +240,28 @@ def _measured(field: Any, reduction: Reduction, columns: AskedColumns) -> AskedC
     return column
 
 
-def _fraction(op: str, asked: Any) -> Decimal:
+def _fraction(op: str, raw: Any) -> Decimal:
     if op in PERCENTILES:
         return PERCENTILES[op]
-    if isinstance(asked, bool) or not isinstance(asked, (int, float)) or not 0 <= asked <= 1:
-        raise _invalid("percentile needs p.", asked, 'p from 0 to 1: {"op":"percentile","p":0.9,"field":"…"}')
-    return Decimal(str(asked))
+    if isinstance(raw, bool) or not isinstance(raw, (int, float)) or not 0 <= raw <= 1:
+        raise _invalid("percentile needs p.", raw, 'p from 0 to 1: {"op":"percentile","p":0.9,"field":"…"}')
+    return Decimal(str(raw))
 
 
-def _name(asked: Any, default: str) -> str:
-    if asked is None:
+def _name(raw: Any, default: str) -> str:
+    if raw is None:
         return default
-    if isinstance(asked, str) and 0 < len(asked) <= NAME_CHARS and not asked.startswith("-") and storable([asked]):
-        return asked
-    raise _invalid("as is no name.", asked, f"a text of 1 to {NAME_CHARS} characters that does not begin with -")
+    if isinstance(raw, str) and 0 < len(raw) <= NAME_CHARS and not raw.startswith("-") and storable([raw]):
+        return raw
+    raise _invalid("as is no name.", raw, f"a text of 1 to {NAME_CHARS} characters that does not begin with -")
 
 
-def _limit(asked: Any) -> int | None:
-    if asked is None:
+def _limit(raw: Any) -> int | None:
+    if raw is None:
         return None
-    if isinstance(asked, bool) or not isinstance(asked, int) or not 1 <= asked <= MOST_GROUPS:
-        raise _invalid("limit is no number of groups.", asked, f"a whole number from 1 to {MOST_GROUPS}")
-    return asked
+    if isinstance(raw, bool) or not isinstance(raw, int) or not 1 <= raw <= MOST_GROUPS:
+        raise _invalid("limit is no number of groups.", raw, f"a whole number from 1 to {MOST_GROUPS}")
+    return raw
 
 
 def _units(spec: Aggregation, columns: AskedColumns) -> Iterator[Unit]:
@@ -275,17 +276,17 @@ def _units(spec: Aggregation, columns: AskedColumns) -> Iterator[Unit]:
             yield Unit(column, tuple(metrics))
 
 
-def _ordered(spec: Aggregation, asked: Any) -> Aggregation:
-    if asked is None:
+def _ordered(spec: Aggregation, raw: Any) -> Aggregation:
+    if raw is None:
         return spec
     names = spec.names
     for sign in ("", "-"):  # a name may begin with "-" itself
-        if isinstance(asked, str) and asked.startswith(sign) and (name := asked.removeprefix(sign)) in names:
+        if isinstance(raw, str) and raw.startswith(sign) and (name := raw.removeprefix(sign)) in names:
             return replace(spec, order=names.index(name), descending=bool(sign))
-    close = nearest(asked.removeprefix("-")[:NAME_CHARS], names) if isinstance(asked, str) else None
+    close = nearest(raw.removeprefix("-")[:NAME_CHARS], names) if isinstance(raw, str) else None
     valid = ", ".join(str(shown(name)) for name in names)
     expected = f"one of the result's names, - before it for descending: {valid}"
-    raise _invalid(f"orderBy names {shown(asked)!r}.", asked, expected, close and f"Did you mean {shown(close)}?")
+    raise _invalid(f"orderBy names {shown(raw)!r}.", raw, expected, close and f"Did you mean {shown(close)}?")
 
 
 def _check_entry(entry: Any, names: Sequence[str], of: str, expected: str) -> None:
@@ -330,7 +331,7 @@ def _invalid(message: str, value: Any, expected: str, suggestion: str | None = N
 
 
 def aggregate(rows: Sequence[Mapping[str, Any]], spec: Aggregation) -> Groups:
-    """The groups of rows as upstream has them. Raises InvalidArgument when there are too many."""
+    """Groups rows in upstream's own form. Raises InvalidArgument if there are too many groups."""
     spec, notes = with_units(spec, lambda unit: _units_of(rows, unit))
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {} if spec.keys else {(): []}
     for row in rows:
@@ -354,7 +355,7 @@ def _measure(metric: Metric, rows: Sequence[Mapping[str, Any]]) -> Scalar | None
 
 
 def _reduced(metric: Metric, values: list[Any]) -> Scalar | None:
-    """`values`: all of one type, unless they are only counted."""
+    """The figure of one metric. `values`: all of one type, unless they are only counted."""
     match metric.reduction:
         case Reduction.COUNT:
             return Decimal(len(values))
@@ -379,11 +380,11 @@ def _units_of(rows: Iterable[Mapping[str, Any]], unit: Unit) -> list[Scalar | No
     return list(found.values())
 
 
-# -- Figures, the same wherever the values come from ------------------------------------------------
+# -- Figures, shared by memory and database ---------------------------------------------------------
 
 
 def total(numbers: Iterable[Decimal]) -> Decimal | None:
-    """The exact sum; None of nothing."""
+    """The exact sum; None for no numbers."""
     values = list(numbers)
     return reduce(EXACT.add, values) if values else None
 
@@ -393,7 +394,8 @@ def average(sum_: Decimal | None, count: int) -> Decimal | None:
 
 
 def percentile(numbers: Iterable[Decimal], fraction: Decimal) -> Decimal | None:
-    """Linear interpolation between the two nearest ranks, as percentile_cont, but exact; None of nothing."""
+    """Linear interpolation between the two nearest ranks, as Postgres's percentile_cont, but exact; None for no
+    numbers."""
     ranked = sorted(numbers)
     if not ranked:
         return None
@@ -408,7 +410,7 @@ def rounded(number: Decimal | None) -> Decimal | None:
 
 
 def bucketed(value: str, bucket: Bucket) -> str:
-    """The span that a date or moment (YYYY-MM-DD, or with HH:MM:SS) is in."""
+    """The bucket of a date or moment (YYYY-MM-DD, or with HH:MM:SS)."""
     match bucket:
         case Bucket.HOUR:
             return value[:13].replace(" ", "T")
@@ -427,11 +429,11 @@ def bucketed(value: str, bucket: Bucket) -> str:
 def with_units(
     spec: Aggregation, units_of: Callable[[Unit], Sequence[Scalar | None]]
 ) -> tuple[Aggregation, tuple[str, ...]]:
-    """The aggregation with every unit in groupBy of which the rows hold several, and what is to be said about units.
+    """Adds to groupBy every unit that has several values in the rows; returns the aggregation and notes about units.
 
-    Amounts in several currencies cannot be added. "Revenue by month" is still answered, in one call and with true
-    figures, by grouping by the currency too; an error would cost a second call to learn the same. It goes by all rows
-    that are asked, not by each group: figures that stand in one list are compared.
+    Amounts in several currencies cannot be added. Grouping by the currency too still answers "revenue by month" in one
+    call with correct figures; an error would cost a second call. The check covers all requested rows, not each group,
+    because readers compare figures across groups.
     """
     notes = []
     for unit in spec.units:
@@ -455,15 +457,15 @@ def _by_unit(spec: Aggregation, column: AskedColumn) -> Aggregation:
 
 
 def answer(spec: Aggregation, groups: Iterable[Group], notes: tuple[str, ...]) -> Groups:
-    """The groups in their order and number. Those beyond `limit` are not kept while they come, so that memory stays
-    bounded. Raises InvalidArgument when no limit is set and there are too many."""
+    """The groups, sorted and limited. Groups beyond `limit` are dropped while they stream in, so memory stays bounded.
+    Raises InvalidArgument if no limit is set and there are too many groups."""
     chosen = heapq.nsmallest(spec.limit, groups, key=_sorting(spec)) if spec.limit else _bounded(spec, groups)
     return Groups([dict(zip(spec.names, map(as_json, group), strict=True)) for group in chosen], notes)
 
 
 def _bounded(spec: Aggregation, groups: Iterable[Group]) -> list[Group]:
-    kept = list(islice(groups, GROUPS_WITHOUT_LIMIT + 1))
-    if len(kept) > GROUPS_WITHOUT_LIMIT:
+    first = list(islice(groups, GROUPS_WITHOUT_LIMIT + 1))
+    if len(first) > GROUPS_WITHOUT_LIMIT:
         raise InvalidArgument(
             f"There are more than {GROUPS_WITHOUT_LIMIT:,} groups.",
             reason="too_many_groups",
@@ -472,7 +474,7 @@ def _bounded(spec: Aggregation, groups: Iterable[Group]) -> list[Group]:
             expected=f"limit (1 to {MOST_GROUPS}) with orderBy, or fewer groups",
             suggestion="Set limit, group by fewer fields or larger buckets, or ask for fewer rows with where.",
         )
-    return sorted(kept, key=_sorting(spec))
+    return sorted(first, key=_sorting(spec))
 
 
 def _sorting(spec: Aggregation) -> Callable[[Group], tuple[Any, ...]]:
@@ -481,8 +483,8 @@ def _sorting(spec: Aggregation) -> Callable[[Group], tuple[Any, ...]]:
         if spec.order is None:
             return keys
         value = group[spec.order]
-        asked = place(value)
-        return (value is None, _Descending(asked) if spec.descending else asked, *keys)
+        position = place(value)
+        return (value is None, _Descending(position) if spec.descending else position, *keys)
 
     return sorting
 

@@ -1,7 +1,7 @@
-"""What can be asked of a list's rows: by which names, of which type, and where upstream keeps it.
+"""The columns that a query can use: their names, their types, and where upstream stores their values.
 
-A name is looked up as canonical first, then as upstream's own name of a declared column, then as any other name or
-dotted path that upstream's rows have. The latter has no type of its own: it is read as what it is asked for.
+A name is looked up first as a canonical name, then as upstream's own name of a declared column, then as any other name
+or dotted path in upstream's rows. The last kind has no declared type: the query decides the type it is read as.
 """
 
 import math
@@ -23,8 +23,8 @@ NAME_CHARS = 200
 # Wide enough for any sum of JSON numbers: from 5e-324 to 1.8e308.
 EXACT = Context(prec=1000)
 
-# One pattern for Python and Postgres, so that both take the same texts for dates. The last alternative of the end is
-# "no character follows": `$` would allow a line break in Python.
+# Python and Postgres share this pattern, so that both accept the same texts as dates. Its last alternative means "no
+# character follows": in Python `$` would allow a line break.
 _LONG, _SHORT = "(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])", "(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
 _FEBRUARY = "02-(?:0[1-9]|1[0-9]|2[0-8])"
 _LEAP_DAY = "(?:[0-9][0-9](?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)-02-29"
@@ -37,10 +37,10 @@ Scalar = str | Decimal | bool
 
 
 class Type(StrEnum):
-    """What a value is read as. What is not of the type counts as null, it never raises.
+    """The type as which a value is read. A value of another type reads as null; reading never raises.
 
     DATE is a text YYYY-MM-DD, MOMENT a text YYYY-MM-DD HH:MM:SS as upstream wrote it: both sort as texts. NUMBER is
-    exact. BOOLEAN is true, false, 1 or 0. ANY is whatever JSON has: an object reads as "(object)", a list as "(list)".
+    exact. BOOLEAN is true, false, 1 or 0. ANY is any JSON value: an object reads as "(object)", a list as "(list)".
     """
 
     TEXT = "text"
@@ -53,10 +53,12 @@ class Type(StrEnum):
 
 @dataclass(frozen=True)
 class AskedColumn:
-    """`path`: where upstream keeps it, if not under its name. `column`: the database column that holds it, after
-    `convert`; without one it is read out of upstream's JSON. `unit`: the canonical name of the column without which
-    its numbers mean nothing, as a currency. `elsewhere`: texts that it never holds, with the column that does.
-    `only_where`: it may be filtered by, but its values are not shown."""
+    """A column that a query may name.
+
+    `path`: the path in upstream's record, if it differs from the name. `column`: the database column that holds the
+    converted value; without one the value is read from upstream's JSON. `unit`: the canonical name of the column with
+    the unit of its numbers, such as a currency. `elsewhere`: texts that this column never holds, each with the column
+    that does. `only_where`: queries may filter by the column, but not see its values."""
 
     name: str
     type: Type = Type.ANY
@@ -72,15 +74,15 @@ class AskedColumn:
         return self.path or self.name
 
     def read(self, record: Mapping[str, Any], as_type: Type) -> Scalar | None:
-        """The record's value, read as that type; None where there is none of it."""
+        """The record's value as that type; None if the record has no such value."""
         value = upstream(record, self.source)
         return read_as(self.convert(value) if self.convert else value, as_type)
 
 
 @dataclass(frozen=True)
 class AskedColumns:
-    """What can be asked of one list. `sample` gives some of its rows as upstream has them, from which undeclared names
-    are known; it is called only for such a name. `reveal`: names of secret fields that may be asked."""
+    """The columns of one list. `sample` returns some of its rows in upstream's form; they show which undeclared names
+    exist, and it is called only for such a name. `reveal`: names of secret fields that a query may use."""
 
     declared: tuple[AskedColumn, ...] = ()
     shape: Shape = ANY
@@ -89,7 +91,7 @@ class AskedColumns:
 
     def resolve(self, name: str, parameter: str) -> AskedColumn:
         """The column of that name. Raises InvalidArgument: unknown_field with the nearest valid name, or withheld_field
-        for the name of a secret, whether rows have it or not."""
+        for a secret's name, whether or not rows have it."""
         is_name = _storable(name) and len(name) <= NAME_CHARS
         if is_name and is_withheld(name, self.reveal):
             raise _withheld(name, parameter)
@@ -100,7 +102,7 @@ class AskedColumns:
 
     @cached_property
     def _by_name(self) -> dict[str, AskedColumn]:
-        # Under upstream's name only what upstream has there: a converted value goes by its canonical name.
+        # Upstream's name means upstream's own value; a converted value is available only by its canonical name.
         paths = {each.source: each for each in self.declared if not each.convert}
         return paths | {each.name: each for each in self.declared}
 
@@ -117,11 +119,11 @@ class AskedColumns:
             return True
         rows = self.sample()
         if not rows and not self.shape.known:
-            return True  # nothing is known of what could be asked
+            return True  # no rows and no schema: any name may be valid
         return any(name in row or ("*" not in name.split(".") and projection.resolves(row, name)) for row in rows)
 
     def _is_left_out(self, source: str) -> bool:
-        """Whether lists leave out what stands at `source`, tried on a record that has only this."""
+        """Whether lists redact the value at `source`: tried on a record that has only this value."""
         probe: Any = 1
         for step in reversed(source.split(".")):
             probe = {step: probe}
@@ -159,7 +161,7 @@ NOTHING_DECLARED = AskedColumns()
 
 
 def upstream(record: Mapping[str, Any], name: str) -> Any:
-    """What a record has under a name or, if it has no such name, a dotted path."""
+    """The record's value under a name or, if it has no such name, at a dotted path."""
     return record[name] if name in record else projection.get(record, name)
 
 
@@ -181,14 +183,14 @@ def read_as(value: Any, as_type: Type) -> Scalar | None:
 
 
 def _text(value: Any) -> str | None:
-    return value.replace("\0", "\ufffd") if isinstance(value, str) else None  # as Postgres has to
+    return value.replace("\0", "\ufffd") if isinstance(value, str) else None  # Postgres cannot store NUL
 
 
 def _number(value: Any) -> Decimal | None:
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
         return None
     if isinstance(value, int):
-        return Decimal(value) if abs(value) < 2**64 else None  # no JSON of ours has larger ones
+        return Decimal(value) if abs(value) < 2**64 else None  # our JSON has no larger integers
     return Decimal(str(value)) if math.isfinite(value) else None
 
 
@@ -215,14 +217,14 @@ def week(day: str) -> str:
 
 
 def fold(text: str) -> str:
-    """A text as `contains` compares it: in upper or lower case alike, in any script. Not casefold, which Postgres
-    has no twin of: it differs from this in a few letters such as the Turkish dotted I."""
+    """The form in which `contains` compares texts: without case, in any script. Postgres has no equivalent of casefold,
+    which differs from this in a few letters such as the Turkish dotted I."""
     return text.lower().upper()
 
 
 def place(value: Scalar | None) -> tuple[int, Any]:
-    """The value's place in an order that holds for all: numbers, texts by code point, booleans, and nulls last. Values
-    are the same when their places are: 1 and true are not."""
+    """A sort key over values of all types: numbers, texts by code point, booleans, nulls last. Values are equal if
+    their keys are: 1 and true differ."""
     match value:
         case None:
             return 3, 0
@@ -235,13 +237,13 @@ def place(value: Scalar | None) -> tuple[int, Any]:
 
 
 def as_json(value: Scalar | None) -> Any:
-    """The value as an answer has it: whole numbers without a fraction."""
+    """The value as JSON in a response: whole numbers without a fraction."""
     if not isinstance(value, Decimal):
         return value
     if value == value.to_integral_value(context=EXACT) and -(2**63) <= value < 2**63:
         return int(value)
     number = float(value)
-    return number if math.isfinite(number) else None  # beyond what JSON can write
+    return number if math.isfinite(number) else None  # JSON has no infinity
 
 
 def storable(values: Iterable[str]) -> bool:
@@ -249,5 +251,5 @@ def storable(values: Iterable[str]) -> bool:
 
 
 def _storable(text: str) -> bool:
-    """Whether a text can stand in a database: no NUL, no half of a surrogate pair."""
+    """Whether a database can store the text: no NUL, no lone surrogate."""
     return "\0" not in text and not any("\ud800" <= char <= "\udfff" for char in text)

@@ -1,7 +1,7 @@
-"""`where`: which rows are wanted, as typed conditions.
+"""`where`: typed conditions that choose rows.
 
-{"status":"confirmed","totalPrice":{"gte":500,"lt":900},"or":[{"nights":1},{"channel":null}]}: all of them hold, and of
-"or" one of the alternatives. A null matches `ne` and `isnull`, nothing else.
+{"status":"confirmed","totalPrice":{"gte":500,"lt":900},"or":[{"nights":1},{"channel":null}]}: all conditions must hold,
+and at least one alternative of "or". A null matches only `ne` and `isnull`.
 """
 
 import json
@@ -57,8 +57,8 @@ EXPECTED = {
 
 @dataclass(frozen=True)
 class Condition:
-    """One comparison. `type`: what the row's value is read as. `value`: of that type; many for `in`, whether it is
-    null for `isnull`."""
+    """One comparison. `type`: the type as which the row's value is read. `value`: of that type; a tuple for `in`; for
+    `isnull`, true if the row's value must be null and false if it must not."""
 
     column: AskedColumn
     op: Op
@@ -83,13 +83,13 @@ class Condition:
 
 @dataclass(frozen=True)
 class Conditions:
-    """All of `every` hold, and of each of `either` at least one alternative."""
+    """All of `every` must hold, and at least one alternative in each of `either`."""
 
     every: tuple[Condition, ...] = ()
     either: tuple[tuple["Conditions", ...], ...] = ()
 
     def match(self, record: Mapping[str, Any]) -> bool:
-        """Whether a row, as upstream has it, is wanted."""
+        """Whether a row in upstream's form matches."""
         return all(condition.holds(record) for condition in self.every) and all(
             any(each.match(record) for each in alternatives) for alternatives in self.either
         )
@@ -105,7 +105,7 @@ class Conditions:
 
 
 def parse(where: Any, columns: AskedColumns) -> Conditions:
-    """The conditions of an object, or of its JSON as a text. Raises InvalidArgument."""
+    """Parses a `where` object, or the JSON text of one. Raises InvalidArgument."""
     document = read_object(where, PARAMETER, 'an object such as {"status":"confirmed","totalPrice":{"gte":500}}')
     if sum(_sizes(document)) > CONDITIONS:
         raise _invalid(f"where has more than {CONDITIONS} conditions.", where, f"at most {CONDITIONS} conditions")
@@ -116,12 +116,12 @@ def parse(where: Any, columns: AskedColumns) -> Conditions:
 
 
 def read_object(value: Any, parameter: str, expected: str) -> dict[str, Any]:
-    """A JSON object, or the text of one, as some clients send it. Raises InvalidArgument."""
+    """A JSON object, or the JSON text of one, which some clients send. Raises InvalidArgument."""
     document = value
     if isinstance(value, str) and len(value) <= JSON_CHARS:
         try:
             document = orjson.loads(value)
-        except ValueError:  # it is no JSON, and no object either
+        except ValueError:  # the check below rejects it
             document = None
     if not isinstance(document, dict) or not all(isinstance(name, str) for name in document):
         raise InvalidArgument(
@@ -132,7 +132,7 @@ def read_object(value: Any, parameter: str, expected: str) -> dict[str, Any]:
             expected=expected,
             suggestion=f"Send {parameter} as a JSON object.",
         )
-    if len(json.dumps(document, ensure_ascii=False)) > JSON_CHARS:  # each page repeats it in its hints
+    if len(json.dumps(document, ensure_ascii=False)) > JSON_CHARS:  # the hints of each page repeat it
         raise InvalidArgument(
             f"{parameter} is longer than {JSON_CHARS:,} characters.",
             reason=f"invalid_{parameter}",
@@ -163,20 +163,20 @@ def _alternatives(value: Any) -> list[dict[str, Any]]:
 
 
 def _conditions(document: Mapping[str, Any], columns: AskedColumns) -> Iterator[Condition]:
-    for name, asked in document.items():
+    for name, raw in document.items():
         column = columns.resolve(name, PARAMETER)
-        for op, value in _ops(name, asked):
+        for op, value in _ops(name, raw):
             yield _condition(column, op, value)
 
 
-def _ops(name: str, asked: Any) -> list[tuple[Op, Any]]:
-    if isinstance(asked, list):
-        return [(Op.IN, asked)]
-    if not isinstance(asked, dict):
-        return [(Op.EQ, asked)]
-    if not asked:
-        raise _invalid(f"{shown(name)} has no condition.", asked, f"a value, or any of: {', '.join(Op)}")
-    return [(_op(name, op), value) for op, value in asked.items()]
+def _ops(name: str, raw: Any) -> list[tuple[Op, Any]]:
+    if isinstance(raw, list):
+        return [(Op.IN, raw)]
+    if not isinstance(raw, dict):
+        return [(Op.EQ, raw)]
+    if not raw:
+        raise _invalid(f"{shown(name)} has no condition.", raw, f"a value, or any of: {', '.join(Op)}")
+    return [(_op(name, op), value) for op, value in raw.items()]
 
 
 def _op(name: str, op: Any) -> Op:
@@ -210,7 +210,7 @@ def _condition(column: AskedColumn, op: Op, value: Any) -> Condition:
 
 
 def _typed(column: AskedColumn, op: Op, value: Any) -> tuple[Type, Scalar]:
-    """The value, and what the row's own is read as to be compared with it."""
+    """The value to compare with, and the type as which the row's value is read."""
     as_type = _type_of(value) if column.type is Type.ANY else column.type
     if op is Op.CONTAINS and as_type is not Type.TEXT:
         expected = EXPECTED[Type.TEXT] if column.type is Type.ANY else "contains only for texts"
@@ -224,7 +224,7 @@ def _typed(column: AskedColumn, op: Op, value: Any) -> tuple[Type, Scalar]:
     if wanted is None:
         raise _wrong(column, op, value, EXPECTED[as_type])
     if as_type is Type.MOMENT and len(str(wanted)) == 10:
-        return Type.DATE, wanted  # of a moment, a date means its whole day
+        return Type.DATE, wanted  # a date compared with a moment means the whole day
     return as_type, wanted
 
 
@@ -261,7 +261,7 @@ def _finite(value: Any) -> Decimal | None:
         return None
     try:
         return Decimal(str(value)) if math.isfinite(float(value)) else None
-    except (OverflowError, ValueError):  # an integer that no float holds, or too long to be written
+    except (OverflowError, ValueError):  # an integer too large for a float, or with too many digits for str
         return None
 
 
@@ -270,7 +270,7 @@ def _is_date(value: str) -> bool:
 
 
 def _moment(value: str) -> str | None:
-    """A moment in UTC as rows have it, or the date that was given."""
+    """The moment in UTC, in the rows' format; a date stays a date. None if the text is neither."""
     if _is_date(value):
         return value
     if not re.match(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]", value) or len(value) > TEXT_CHARS:

@@ -1,6 +1,6 @@
-"""Ask instead of page: `where` chooses a list's rows, `aggregate` answers with totals in their place (design 5).
+"""Queries over a list: `where` filters its rows, `aggregate` returns totals instead of rows.
 
-Models cannot count, add or filter long lists; the source of the list can, without sending it.
+Models cannot count, add or filter long lists reliably; the source of the list can, without sending it.
 """
 
 from collections.abc import Mapping
@@ -18,10 +18,10 @@ AS_GROUPS = Manner(key="groups", condensable=False)
 
 @runtime_checkable
 class Askable(Protocol):
-    """Rows that answer questions where they are kept."""
+    """Rows that can run queries where they are stored."""
 
     def note(self) -> Mapping[str, Any]:
-        """What the first answer's `meta` says of all of them."""
+        """Remarks about all the rows, for `meta` of the first response."""
 
     @property
     def askable(self) -> AskedColumns: ...
@@ -32,26 +32,26 @@ class Askable(Protocol):
 
 
 def answered(rows: Rows, arguments: Mapping[str, Any]) -> Rows:
-    """The rows that `where` asks for, or the groups of them that `aggregate` asks for. Raises InvalidArgument."""
+    """Applies `where`, then `aggregate`, to the rows. Raises InvalidArgument."""
     if not isinstance(rows, Askable):
         return rows
     wanted = conditions.parse(arguments["where"], rows.askable) if "where" in arguments else None
-    asked = aggregates.parse(arguments["aggregate"], rows.askable) if "aggregate" in arguments else None
+    aggregation = aggregates.parse(arguments["aggregate"], rows.askable) if "aggregate" in arguments else None
     chosen = rows.filtered(wanted) if wanted else rows
-    return _groups(chosen, asked) if asked else chosen
+    return _groups(chosen, aggregation) if aggregation else chosen
 
 
 def taken_up(rows: Rows, arguments: Mapping[str, Any]) -> Rows:
-    """The same for a walk that goes on. It keeps what was chosen, so nothing is asked again: what could be asked at the
-    first page may be refused by now, for there are more rows, or none that has the name."""
+    """The same for a later page of a snapshot. The snapshot stores the chosen rows, so the query is not run again: it
+    may fail by now, because there are more rows, or none that has a queried name."""
     return MemoryRows((), manner=AS_GROUPS) if "aggregate" in arguments and isinstance(rows, Askable) else rows
 
 
-def _groups(rows: Rows, asked: Aggregation) -> MemoryRows:
+def _groups(rows: Rows, aggregation: Aggregation) -> MemoryRows:
     assert isinstance(rows, Askable)
 
     def load() -> Loaded:
-        groups = rows.grouped(asked)
+        groups = rows.grouped(aggregation)
         note = rows.note()
         notes = [*note.get("notes", ()), *groups.notes]
         return Loaded(groups.rows, {**note, **({"notes": notes} if notes else {})})

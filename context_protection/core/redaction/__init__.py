@@ -1,6 +1,6 @@
-"""Keeps secrets in: door codes, Wi-Fi passwords, PINs, keys and tokens, in fields, name/value pairs and texts.
+"""Redacts secrets (door codes, Wi-Fi passwords, PINs, keys, tokens) in fields, name/value pairs and texts.
 
-Plain Python. A value that is masked is replaced by what it was: `[withheld: door code]`.
+Plain Python, no Django. A redacted value is replaced by its kind: `[withheld: door code]`.
 """
 
 from context_protection.core.redaction.findings import Finding, mark

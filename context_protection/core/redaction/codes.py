@@ -1,10 +1,10 @@
-"""Recognises codes and passwords in text, and rejects what only looks like one: times, prices, dates, counts."""
+"""Recognises codes and passwords in text, and rejects lookalikes: times, prices, dates, counts."""
 
 import re
 
 from context_protection.core.redaction import phrases
 
-COUNTED = 3  # digits: a longer number before a noun is a code and not a count ("120 guests")
+COUNTED = 3  # digits; a longer number before a noun is a code, a shorter one a count ("120 guests")
 SHORTEST, LONGEST = 3, 64  # characters of a value
 
 MASKED = re.compile(r"\[withheld: [^\]\n]{1,40}\]")
@@ -55,7 +55,8 @@ _PLAIN_CODE = re.compile(r"(?=.*\d)(?:[#*]*\d{3,10}[#*]*|\S{4,64})")
 
 
 def value_at(low: str, at: int, *, direct: bool) -> tuple[int, int] | None:
-    """Start and end of the possible value that begins at `at`, without its quotes; None if there is none."""
+    """Start and end of the possible value that begins at `at`, without its quotes; None if no value begins there.
+    `direct`: nothing but punctuation and joining words stands between the name and `at`."""
     if quoted := QUOTED.match(low, at):
         return quoted.span(2)
     is_said = direct or low[at - 2 : at] in (": ", "= ")
@@ -73,7 +74,8 @@ def value_at(low: str, at: int, *, direct: bool) -> tuple[int, int] | None:
 
 
 def is_direct_value(low: str, start: int, end: int) -> bool:
-    """For what follows its name at once: a digit or quotes, and no time, date, price or measure."""
+    """Whether a value directly after its name is a code: it has a digit or quotes, and is no time, date, price or
+    measure."""
     value = low[start:end]
     if in_quotes(low, start, end):
         is_key = low[end + 1 : end + 2] == ":"
@@ -86,7 +88,8 @@ def is_direct_value(low: str, start: int, end: int) -> bool:
 
 
 def is_loose_value(low: str, start: int, end: int) -> bool:
-    """For what follows its name after other words: what is neither counted, nor numbers something else."""
+    """Whether a value that follows its name after other words is a code: it is no count, and not the number of
+    something else."""
     value = low[start:end]
     if in_quotes(low, start, end):
         return is_direct_value(low, start, end) and value.count(" ") < 4
@@ -103,34 +106,35 @@ def is_loose_value(low: str, start: int, end: int) -> bool:
 
 
 def is_plain_code(low: str) -> bool:
-    """Whether all of a text is one code, as in a field named "Garage"."""
+    """Whether the whole text is one code, as the value of a field named "Garage"."""
     return bool(_PLAIN_CODE.fullmatch(low)) and not _HARMLESS.fullmatch(low)
 
 
 def is_numbered_or_priced(before: str) -> bool:
-    """Whether the words before a number say what it numbers, or a currency."""
+    """Whether the words before a number make it something else: "room 12", "EUR 12"."""
     return _BEFORE.search(before) is not None
 
 
 def is_number(low: str, start: int, end: int) -> bool:
-    """A code of digits alone, which a keypad takes."""
+    """Whether the value is digits only, as a keypad takes."""
     value = low[start:end]
     return _DIGITS.fullmatch(value) is not None or bool(_SPACED.fullmatch(value) or _GROUPED.fullmatch(value))
 
 
 def is_count(low: str, end: int) -> bool:
-    """Whether a number is followed by what it counts."""
+    """Whether the noun that a number counts follows it."""
     word = _NEXT_WORD.match(low, end)
     return word is not None and word[1] not in phrases.GOES_ON
 
 
 def is_mixed(value: str) -> bool:
-    """A code of letters and digits, such as `c25y`."""
+    """Whether the value is a code of letters and digits, such as `c25y`."""
     return _MIXED.fullmatch(value) is not None and not _HARMLESS.fullmatch(value)
 
 
 def is_short_mixed(value: str) -> bool:
-    """As `y99`: a code where others are listed, too common elsewhere."""
+    """Whether the value has three letters and digits, such as `y99`. Only in a list of codes is that a code; elsewhere
+    it is too common."""
     return _SHORT_MIXED.fullmatch(value) is not None and not _HARMLESS.fullmatch(value)
 
 

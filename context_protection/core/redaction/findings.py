@@ -4,13 +4,13 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-# Our own marks in a text: they are values that are masked already.
+# Our own marks in a text: the values there are redacted already.
 MARK = re.compile(r"\[withheld: [^\]\n]{1,40}\]")
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A value that was masked: where it stood and what it was. It never holds the value."""
+    """A redacted value: its path and kind, never the value itself."""
 
     path: tuple[str | int, ...]
     name: str  # of the field, or of the name/value pair

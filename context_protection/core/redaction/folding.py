@@ -1,4 +1,4 @@
-"""Names and texts without case and accents, so that one spelling of a term finds all of them."""
+"""Removes case and accents from names and texts, so that one spelling of a term matches all spellings."""
 
 import re
 import unicodedata
@@ -10,7 +10,8 @@ _COMBINING = re.compile("[\u0300-\u036f]")
 
 
 def _plain_letters() -> dict[int, str]:
-    """One letter for one letter: offsets in the folded text are offsets in the text itself."""
+    """A table from accented letters to plain ones. One letter replaces one letter, so that offsets in the folded text
+    are offsets in the original."""
     table = {}
     for point in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00)):
         plain = "".join(each for each in unicodedata.normalize("NFKD", chr(point)) if not unicodedata.combining(each))
@@ -34,14 +35,14 @@ for _plain, _others in _SAME_MEANING.items():
 
 
 def composed(text: str) -> str:
-    """The text with accents in one character with their letters; the same object where they are."""
+    """The text with each accent and its letter as one character; the same object if nothing changes."""
     return text if text.isascii() or not _COMBINING.search(text) else unicodedata.normalize("NFC", text)
 
 
 def folded(text: str) -> str:
-    """In lower case, without accents, with plain quotes, dashes and blanks; as long as the text."""
+    """The text in lower case, without accents, with plain quotes, dashes and blanks. The length stays the same."""
     if "«" in text:
-        text = _FRENCH_QUOTES.sub(r" «\1» ", text)  # their blanks stand outside
+        text = _FRENCH_QUOTES.sub(r" «\1» ", text)  # the blanks inside them move outside
     if text.isascii():
         return text.lower()
     low = text.translate(_TABLE).lower()
@@ -49,10 +50,10 @@ def folded(text: str) -> str:
 
 
 def spaced(name: str) -> str:
-    """A field's name as folded words: `frontDoor_Code-2` is `front door code 2`."""
+    """A field name as folded words: `frontDoor_Code-2` becomes `front door code 2`."""
     return _NO_WORD.sub(" ", folded(composed(_HUMP.sub(" ", name)))).strip()
 
 
 def compact(name: str) -> str:
-    """By this, names are compared: `Door code`, `door_code` and `doorCode` are `doorcode`."""
+    """The form in which names are compared: `Door code`, `door_code` and `doorCode` all become `doorcode`."""
     return spaced(name).replace(" ", "")

@@ -1,4 +1,4 @@
-"""Whether the name of a field, of a column or of a custom field, or a path to a field, tells of a secret."""
+"""Decides by name whether a field, a column, a custom field or a path holds a secret."""
 
 import re
 from functools import lru_cache
@@ -6,12 +6,12 @@ from functools import lru_cache
 from context_protection.core.redaction import terms, vocabulary
 from context_protection.core.redaction.folding import compact, spaced
 
-_COUNTED = frozenset({"tokens"})  # a model's tokens
-LONGEST = 200  # characters of a name that are looked at
+_COUNTED = frozenset({"tokens"})  # a count of a model's tokens, no secret
+LONGEST = 200  # characters of a name that are examined
 _WHOLE = {compact(name): kind for kind, names in vocabulary.WHOLE_NAMES.items() for name in names.split(",")}
 _NUMBERED = re.compile(r" \d{1,2}$")
-_ASKED = re.compile(r"(?:what|which|wie lautet|wie ist|welche[rs]?|quel|quelle|cual|qual)(?: (?:is|s|ist|est|es|e))? ")
-_OF_A_PROGRAM = re.compile(r"[A-Za-z0-9]*(?:_|[a-z0-9][A-Z])\w*")  # unlike what people call a field
+_ASKS = re.compile(r"(?:what|which|wie lautet|wie ist|welche[rs]?|quel|quelle|cual|qual)(?: (?:is|s|ist|est|es|e))? ")
+_IDENTIFIER = re.compile(r"[A-Za-z0-9]*(?:_|[a-z0-9][A-Z])\w*")  # an identifier in code, no label
 _NUMBERED_CODE = re.compile(r"(?:access )?(?:code|codigo|codice|kode|pin)s? ?\d{1,2}")
 
 
@@ -26,8 +26,8 @@ def secret_kind(name: str) -> str | None:
 
 @lru_cache(maxsize=16384)
 def nested_kind(holder: str, name: str) -> str | None:
-    """The kind of secret that a field holds by its name together with that of the object which holds it:
-    `{"entry": {"codes": ["4711"]}}`. None where the name alone says what it is."""
+    """The kind of secret that a field's name and its holder's name mean only together, as in
+    `{"entry": {"codes": ["4711"]}}`; None if they mean no secret. `holder`: the name of the object with the field."""
     words, own = spaced(holder[:LONGEST]), compact(name[:LONGEST])
     if own in vocabulary.VALUE_NAMES:
         return terms.place_of_words(words)
@@ -38,7 +38,7 @@ def nested_kind(holder: str, name: str) -> str | None:
 
 @lru_cache(maxsize=16384)
 def holder_below(holder: str, name: str) -> str:
-    """The name by which the fields below `name` are understood: its own or, if it says nothing, its holder's."""
+    """The holder name for the fields below `name`: `name` itself or, if it is meaningless, its holder's name."""
     own = compact(name[:LONGEST])
     says_nothing = own in vocabulary.BETWEEN or own in vocabulary.VALUE_NAMES or own in terms.CODE_NAMES
     return holder if holder and (says_nothing or not own or own.isdecimal()) else name
@@ -46,7 +46,7 @@ def holder_below(holder: str, name: str) -> str:
 
 @lru_cache(maxsize=8192)
 def kinds_of_path(path: str) -> tuple[str | None, ...]:
-    """For each step of a dotted path the kind of secret that it leads to; `*` is any element of a list."""
+    """For each step of a dotted path, the kind of secret that it leads to; `*` is any element of a list."""
     kinds: list[str | None] = []
     holder = ""
     for step in path.split("."):
@@ -66,18 +66,18 @@ def is_secret(name: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def label_kind(label: str) -> str | None:
-    """As secret_kind, for what people called a custom field: "code_1" is a code there, and "What is the gate code?"
-    asks for one."""
+    """Like secret_kind, but for a label that people gave a custom field: there "code_1" is a code, and so is the answer
+    to "What is the gate code?"."""
     words = spaced(label[:LONGEST])
-    kind = secret_kind(label) or (None if _OF_A_PROGRAM.fullmatch(label) else terms.kind_of_words(words))
+    kind = secret_kind(label) or (None if _IDENTIFIER.fullmatch(label) else terms.kind_of_words(words))
     if kind is not None:
         return kind
-    if asked := _ASKED.match(words):
-        return terms.kind_of_words(words[asked.end() :])
+    if question := _ASKS.match(words):
+        return terms.kind_of_words(words[question.end() :])
     return "access code" if _NUMBERED_CODE.fullmatch(words) else None
 
 
 @lru_cache(maxsize=8192)
 def place_kind(name: str) -> str | None:
-    """The kind of code that belongs to a name which is only a place: "Garage", "Front door 2". None for other names."""
+    """The kind of code for a name that is only a place ("Garage", "Front door 2"); None for other names."""
     return terms.place_of_words(_NUMBERED.sub("", spaced(name[:LONGEST])))

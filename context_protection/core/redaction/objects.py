@@ -1,4 +1,4 @@
-"""What the names of an object's fields say, decided once for all objects with the same names: records of one list."""
+"""Classifies an object's fields by their names. The result is cached: the records of one list share their names."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -8,18 +8,20 @@ from context_protection.core.redaction import pairs, terms, vocabulary
 from context_protection.core.redaction.folding import compact, spaced
 from context_protection.core.redaction.names import label_kind, nested_kind, place_kind, secret_kind
 
-# Codes of anything; of a lock only in an object that tells of one.
+# A field of this name may be any code. It is a lock's code only in an object that has to do with a lock.
 _CODES_OF_ANYTHING = word_set("code codes key combination")
-# A password may be any word; the code of a place looks like one.
+# Secrets of these kinds may be any word; a place's code has digits.
 _WITHOUT_DIGITS = frozenset({vocabulary.WIFI, "API key", "access instructions"})
-_FEW = 24  # fields; an object with more is about other things, too
-_MANY = 200  # fields; an object with more holds data under its names, and is not kept
+_FEW = 24  # fields; in a larger object a field about a lock says nothing about the others
+_MANY = 200  # fields; a larger object is a map whose keys are data, so its result is not cached
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """`kind`: of the secret that it holds. `opens`: of what its value is the code, if it looks like one or holds one.
-    `is_place`: its value may be the place's code. `is_custom`: what is below are custom fields."""
+    """What a field's name says of its value.
+
+    `kind`: the kind of secret. `opens`: the kind of code that the value is if it looks like a code or contains one.
+    `is_place`: the name is a place, so the value may be its code. `is_custom`: the values below are custom fields."""
 
     kind: str | None
     opens: str | None
@@ -30,7 +32,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """`values`: the names of those that hold what belongs to the object's label."""
+    """All fields of an object. `values`: the names of the fields that hold the value of a name/value pair."""
 
     each: tuple[Field, ...]
     values: tuple[str, ...]
@@ -38,30 +40,30 @@ class Fields:
 
 
 def fields_of(names: tuple[str, ...], *, within: str, custom: bool) -> Fields:
-    """`within`: the name by which the object is understood. `custom`: the object holds custom fields, or stands below
-    some."""
+    """Classifies fields of these names. `within`: the holder name of the object (names.holder_below). `custom`: the
+    object holds custom fields, or stands below some."""
     holder = within if within and _may_have_a_code(within) else ""
-    return _kept(names, holder, custom) if len(names) <= _MANY else _decided(names, holder, custom)
+    return _cached(names, holder, custom) if len(names) <= _MANY else _classified(names, holder, custom)
 
 
 @lru_cache(maxsize=8192)
 def _may_have_a_code(holder: str) -> bool:
-    """Whether a field is secret by this name and its own together. Most are not, and share what is kept."""
+    """Whether this holder name can make a field below it a secret. Most holders cannot, and share cache entries."""
     others = ("code", "key", "instructions")
     return _lock(holder) is not None or any(nested_kind(holder, name) is not None for name in others)
 
 
 def _lock(holder: str) -> str | None:
     words = spaced(holder)
-    return terms.lock_of_words(words, or_door=True) if _has_one(words) else None
+    return terms.lock_of_words(words, or_door=True) if _names_the_thing(words) else None
 
 
-def _has_one(words: str) -> bool:
-    """Not: `hasKeybox`."""
+def _names_the_thing(words: str) -> bool:
+    """Whether the words name the thing itself; `hasKeybox` does not."""
     return words.partition(" ")[0] not in vocabulary.ABOUT_BEFORE
 
 
-def _decided(names: tuple[str, ...], holder: str, custom: bool) -> Fields:
+def _classified(names: tuple[str, ...], holder: str, custom: bool) -> Fields:
     beside = _lock_beside(names)
     is_value = not any(_measures(name) for name in names)
     each = [_field(name, holder, beside, custom=custom, is_value=is_value) for name in names]
@@ -85,17 +87,17 @@ def _field(name: str, holder: str, beside: str | None, *, custom: bool, is_value
 
 
 def _measures(name: str) -> bool:
-    """Whether it says that the value beside it is a measure, a price, or something with a label."""
+    """Whether a field of this name makes the value beside it a measure, a price, or the value of a label."""
     return compact(name) in vocabulary.MEASURED or pairs.part_of_pair(name).endswith("label")
 
 
 def _lock_beside(names: tuple[str, ...]) -> str | None:
-    """The kind of code that the names of other fields tell of: {"smartlockId": 7, "code": 4711}."""
+    """The kind of lock code that the names of neighbouring fields imply: {"smartlockId": 7, "code": 4711}."""
     if len(names) > _FEW or _CODES_OF_ANYTHING.isdisjoint(map(compact, names)):
         return None
     words = map(spaced, names)
-    locks = (terms.lock_of_words(each, or_door=False) for each in words if _has_one(each))
+    locks = (terms.lock_of_words(each, or_door=False) for each in words if _names_the_thing(each))
     return next(filter(None, locks), None)
 
 
-_kept = lru_cache(maxsize=2048)(_decided)
+_cached = lru_cache(maxsize=2048)(_classified)

@@ -1,4 +1,4 @@
-"""Name/value pairs: the shapes in which APIs give fields whose names are data.
+"""Name/value pairs: the shapes in which APIs return fields whose names are data.
 
 {"name": "Door code", "value": "4711"}            {"customField": {"name": "Door code"}, "value": "4711"}
 {"fieldName": "Door code", "answer": "4711"}      ["Door code", "4711"]
@@ -47,7 +47,8 @@ LONGEST_LABEL = 80  # characters; a longer one is a sentence
 
 @lru_cache(maxsize=8192)
 def part_of_pair(name: str) -> str:
-    """ "label", "value", "holder" of a label, or "", by the name of a field."""
+    """The part that a field of this name has in a pair: "label", "value", "holder" (of a label), "holder and label", or
+    "" for none."""
     folded = compact(name)
     if folded in _VALUES:
         return "value"
@@ -62,7 +63,7 @@ def holds_custom_fields(name: str) -> bool:
 
 
 def labels_of(value: dict[str, Any]) -> Iterator[str]:
-    """The names that an object gives itself, or that its definition has."""
+    """The labels of an object: its own label fields, and those of its definition one level below."""
     for name, below in value.items():
         part = part_of_pair(name)
         if isinstance(below, str) and part.endswith("label"):
@@ -72,13 +73,13 @@ def labels_of(value: dict[str, Any]) -> Iterator[str]:
 
 
 def may_be_table(names: Iterable[str]) -> bool:
-    """Whether fields of these names may be a table's columns and its rows."""
+    """Whether an object with these field names may be a table: one field for columns, one for rows."""
     folded = set(map(compact, names))
     return not folded.isdisjoint(_COLUMNS) and not folded.isdisjoint(_ROWS)
 
 
 def columns_of(value: dict[str, Any]) -> tuple[list[str], str] | None:
-    """The names of a table's columns, and the field that holds its rows."""
+    """The names of a table's columns, and the name of the field that holds its rows; None if the object is no table."""
     folded = {compact(name): name for name, below in value.items() if isinstance(below, list)}
     header = next((folded[name] for name in folded if name in _COLUMNS), None)
     rows = next((folded[name] for name in folded if name in _ROWS and folded[name] != header), None)

@@ -1,4 +1,4 @@
-"""Codes and passwords in texts: sentences, `key: value` lines, Markdown, HTML, JSON inside of texts."""
+"""Redacts codes and passwords in texts: sentences, `key: value` lines, Markdown, HTML, JSON inside a text."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -17,19 +17,19 @@ from context_protection.core.redaction.values_before import (
 )
 from context_protection.core.redaction.vocabulary import ABOUT, OTHER_CODES
 
-CONTEXT = 160  # characters around a bare "code" in which the word for its place is looked for
-NEAR = 2000  # characters around a value in which it is masked again
-# A caller that holds parts of a text gives each with this many characters of the text before and behind it.
+CONTEXT = 160  # characters around a bare "code" in which its place must be named
+NEAR = 2000  # characters around a redacted value in which repetitions of it are redacted too
+# A caller that redacts a text in parts passes each part with this many characters of the text on either side.
 REACH = NEAR + 400
 
 _DIGIT_OR_QUOTE = re.compile(r"""[0-9"'`„“”‟«»‘’‚‛‹›´０-９]""")
-_LETTERS_BEFORE = 80  # in a name in camel case, before the first capital inside
+_LETTERS_BEFORE = 80  # the longest first word of a camel case name
 _HUMP = re.compile("[A-Z](?<=[a-z0-9][A-Z])")
 _WORD_SO_FAR = re.compile(r"[A-Za-z0-9]*\Z")
 _CAMEL_CASE = re.compile(f"[A-Za-z0-9]{{0,{_LETTERS_BEFORE}}}[a-z0-9][A-Z][A-Za-z0-9_-]{{0,80}}")
 # Where the value of a name may stand.
 _BEFORE_NAME, _BEHIND_NAME = 130, 210  # characters
-_BEHIND_HALF = 80  # directly behind "door" or "code"
+_BEHIND_HALF = 80  # after half a name: "door" or "code" alone
 
 _HALF_NAMES = frozenset({"half_place", "half_network", "half_code"})
 _SEPARATED = re.compile(rf"[:=|>]|(?<![a-z])(?:{OPENS})(?![a-z])|</t[dh]>|\n")
@@ -56,7 +56,7 @@ _NAME_AND_PASSWORD = re.compile(
     rf"(?:(?:{phrases.PASSWORDS})[ ]?[:=][ ]?)?(?=[^\s/|])"
 )
 
-# A number in a text of JSON becomes a string, so that the text is JSON still.
+# A redacted number in JSON text becomes a string, so that the text stays valid JSON.
 _AFTER_JSON_KEY = re.compile(r'":[ ]?$')
 _END_OF_JSON = re.compile(r"\s*[,}\]]")
 
@@ -64,14 +64,14 @@ Span = tuple[int, int, str]  # start, end, kind
 
 
 def redact_text(text: str) -> tuple[str, tuple[str, ...]]:
-    """The text with `[withheld: door code]` in place of each value, and the kinds masked, in order. The same object
-    where nothing is found.
+    """The text with `[withheld: door code]` in place of each secret, and the kinds redacted, in order. Returns the same
+    object if nothing is found.
 
-    What is masked depends on REACH characters on each side and no more: a caller that holds only parts of a text
-    gives each part with that overlap, cut at the ends of lines, and keeps of the result what stands for the part.
+    The result at a place depends on at most REACH characters on each side. A caller that holds only parts of a text
+    passes each part with that overlap, cut at the ends of lines, and drops the overlap from the result.
     """
     kinds: list[str] = []
-    for _ in range(4):  # what is masked may stand nearer to the next; another round finds nothing more, as a rule
+    for _ in range(4):  # redacting one value may bring another into reach; usually one round is enough
         spans = _spans(text)
         if not spans:
             break
@@ -91,7 +91,7 @@ def _spans(text: str) -> list[Span]:
         for values in _values_of(low, candidates, term):
             for value in values:
                 if value in found:
-                    break  # and so are those that follow it
+                    break  # the values after it were found with it
                 found[value] = term.kind
     if any(word in low for word in _IN_HEADERS):
         found |= {header.span("value"): "token" for header in _AUTHORIZATION.finditer(low)}
@@ -100,14 +100,14 @@ def _spans(text: str) -> list[Span]:
 
 
 def _terms(text: str, low: str, candidates: Candidates) -> Iterator[Term]:
-    """The terms that stand as words, and those that are parts of a name in camel case."""
+    """The terms in the text: those that are words, and those inside camel case names."""
     for match in terms.IN_WORDS.finditer(low):
         start, end = match.span()
         if not candidates.are_between(start - _BEFORE_NAME, end + _BEHIND_NAME):
             continue
         if match.lastgroup in _HALF_NAMES and not _may_have_a_value(low, candidates, match):
             continue
-        if (term := terms.term_of(match)) and not _is_of_another_name(text, low, term):
+        if (term := terms.term_of(match)) and not _is_part_of_another_name(text, low, term):
             yield term
     for start, end in _names_in_camel_case(text):
         if candidates.are_between(start - _BEFORE_NAME, end + _BEHIND_NAME):
@@ -115,7 +115,7 @@ def _terms(text: str, low: str, candidates: Candidates) -> Iterator[Term]:
 
 
 def _may_have_a_value(low: str, candidates: Candidates, match: re.Match[str]) -> bool:
-    """Whether a sentence may tell the code of half a name, at a quick look."""
+    """A cheap test whether the text around half a name may hold its code."""
     start, end = match.span()
     if not terms.may_have_a_code(match.lastgroup, match[0]):
         return match.lastgroup == "half_place" and _is_listed(low, start)
@@ -128,7 +128,7 @@ def _may_have_a_value(low: str, candidates: Candidates, match: re.Match[str]) ->
 
 
 def _names_in_camel_case(text: str) -> Iterator[tuple[int, int]]:
-    """As by _CAMEL_CASE.finditer, which would try every letter of the text."""
+    """The same as _CAMEL_CASE.finditer, but faster: that would try every letter of the text."""
     at = 0
     while hump := _HUMP.search(text, at + 1):
         before = hump.start() - 1
@@ -146,12 +146,12 @@ def _terms_in_camel_case(text: str, low: str, at: int, end: int) -> Iterator[Ter
         at = match.end()
         if not _is_whole(text, match.start(), match.end()):
             at = match.start() + 1
-        elif (term := terms.term_of(match)) and not _is_of_another_name(text, low, term):
+        elif (term := terms.term_of(match)) and not _is_part_of_another_name(text, low, term):
             yield term
 
 
-def _is_of_another_name(text: str, low: str, term: Term) -> bool:
-    """Whether it stands in a path, or in a longer name such as `passwordField` or `pin-priority`."""
+def _is_part_of_another_name(text: str, low: str, term: Term) -> bool:
+    """Whether the term is part of a path, or of a longer name such as `passwordField` or `pin-priority`."""
     attached = _ATTACHED.match(text, term.end)
     words = spaced(attached[0]).split() if attached else []
     in_path = low[term.start - 1 : term.start] in ("/", "\\", ".") and low[term.end : term.end + 1] in ("/", "\\", ".")
@@ -159,7 +159,7 @@ def _is_of_another_name(text: str, low: str, term: Term) -> bool:
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
-    """Whether words, or parts of a name in camel case, begin and end there."""
+    """Whether `text[start:end]` begins and ends at the edges of words, or of the parts of a camel case name."""
     before, behind = text[start - 1 : start], text[end : end + 1]
     begins = not before.isalnum() or (text[start].isupper() and not before.isupper())
     ends = not behind.isalpha() or (behind.isupper() and not text[end - 1].isupper())
@@ -167,7 +167,7 @@ def _is_whole(text: str, start: int, end: int) -> bool:
 
 
 def _values_of(low: str, candidates: Candidates, term: Term) -> Iterator[Iterable[Value]]:
-    """The values that stand before a name, and those that follow it."""
+    """The values before a term and those after it, as one series for each rule that applies."""
     if _names_another_code(low, term):
         return
     yield values_before(low, candidates, term)
@@ -195,14 +195,14 @@ def _values_of(low: str, candidates: Candidates, term: Term) -> Iterator[Iterabl
 
 
 def _codes(low: str, values: Iterator[Value]) -> Iterator[Value]:
-    """Numbers that count nothing, and mixed codes."""
+    """The values that are numbers but no counts, or mixed codes."""
     for start, end in values:
         if codes.is_mixed(low[start:end]) or (codes.is_number(low, start, end) and not codes.is_count(low, end)):
             yield start, end
 
 
 def _listed_codes(low: str, values: Iterator[Value]) -> Iterator[Value]:
-    """Codes: door X1234, gate Y99."""
+    """The values that are codes in a list such as "Codes: door X1234, gate Y99"."""
     for value in values:
         is_number = codes.is_number(low, *value) and not codes.is_count(low, value[1])
         said = low[slice(*value)]
@@ -211,7 +211,7 @@ def _listed_codes(low: str, values: Iterator[Value]) -> Iterator[Value]:
 
 
 def _is_listed(low: str, start: int) -> bool:
-    """Whether a place stands in a list of codes."""
+    """Whether the place at `start` is an entry in a list of codes."""
     before = low[max(0, start - 160) : start]
     if not any(part in before for part in phrases.CODE_PARTS):
         return False
@@ -223,31 +223,32 @@ def _is_listed(low: str, start: int) -> bool:
 
 
 def _numbers_or_said(low: str, at: int, values: Iterator[Value]) -> Iterator[Value]:
-    """Of what follows "pin", which is also a verb: digits, and what a colon or "is" stands before."""
+    """The values after "pin" that are numbers, or follow a colon or "is". "Pin" is also a verb, so other words are no
+    values."""
     return (value for value in values if codes.is_number(low, *value) or SAYS_SO.search(low, at, value[0]))
 
 
 def _without_laws(low: str, values: Iterator[Value]) -> Iterator[Value]:
-    """The International Building Code 2021 opens no door."""
+    """The values without years after "building code": the International Building Code 2021 opens no door."""
     return (value for value in values if not (_LAW.match(low, value[0]) and low[value[0] - 1] == " "))
 
 
 def _separator(low: str, place: Term) -> re.Pattern[str]:
-    """What has to stand between a place and its code."""
+    """The pattern that must stand between a place and its code."""
     before = low[max(0, place.start - 80) : place.start]
-    if place.kind in ("lockbox code", "keypad code") or _tells_of_code(before):
+    if place.kind in ("lockbox code", "keypad code") or _mentions_code(before):
         return _DIRECTLY
     segment = _SEGMENT.match(before[::-1])
     words = segment[0][::-1].split() if segment else []
     return _SEPARATED if len(words) <= 3 and phrases.PREPOSITIONS.isdisjoint(words) else _OPENED
 
 
-def _tells_of_code(before: str) -> bool:
+def _mentions_code(before: str) -> bool:
     return any(part in before for part in phrases.CODE_PARTS) and _CODE_BEFORE.search(before) is not None
 
 
 def _names_another_code(low: str, term: Term) -> bool:
-    """A booking code, a postcode, a discount code for the garage, a code of conduct."""
+    """Whether the term is another kind of code: a booking code, a discount code for the garage, a code of conduct."""
     if low.startswith(phrases.NOT_A_CODE, term.end):
         return True
     if not term.starts_with_code:
@@ -274,7 +275,7 @@ def _numbers(low: str, values: Iterator[Value]) -> Iterator[Value]:
 
 
 def _after_network(low: str, candidates: Candidates, at: int) -> Iterator[Value]:
-    """Wi-Fi: NAME / PASSWORD, and Wi-Fi: PASSWORD."""
+    """The password in "Wi-Fi: NAME / PASSWORD" or "Wi-Fi: PASSWORD"."""
     if pair := _NAME_AND_PASSWORD.match(low, at):
         value = codes.value_at(low, pair.end(), direct=True)
         if value and codes.is_direct_value(low, *value):
@@ -286,7 +287,7 @@ def _after_network(low: str, candidates: Candidates, at: int) -> Iterator[Value]
 
 
 def _repeated(low: str, found: list[Span]) -> list[Span]:
-    """The same values where they stand again nearby. A year is masked only where it is named."""
+    """Repetitions nearby of values that were found. A value that reads like a year is not looked for again."""
     places: dict[str, list[Span]] = {}
     for span in sorted(set(found)):
         value = low[span[0] : span[1]]
@@ -296,7 +297,7 @@ def _repeated(low: str, found: list[Span]) -> list[Span]:
 
 
 def _near(low: str, value: str, spans: list[Span]) -> Iterator[Span]:
-    """A value where it stands whole around those spans, each place once."""
+    """Each place near `spans` where `value` stands as a whole word."""
     at = 0
     for start, end, kind in spans:
         at = max(at, start - NEAR)
@@ -310,14 +311,14 @@ def _near(low: str, value: str, spans: list[Span]) -> Iterator[Span]:
 
 
 def _apart(spans: list[Span]) -> list[Span]:
-    """In order, those that overlap once; of equal ones the first has its kind."""
-    kept: list[Span] = []
+    """The spans in order, overlapping ones merged; a merged span has the kind of the first."""
+    merged: list[Span] = []
     for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if not kept or start >= kept[-1][1]:
-            kept.append((start, end, kind))
-        elif end > kept[-1][1]:
-            kept[-1] = (kept[-1][0], end, kept[-1][2])
-    return kept
+        if not merged or start >= merged[-1][1]:
+            merged.append((start, end, kind))
+        elif end > merged[-1][1]:
+            merged[-1] = (merged[-1][0], end, merged[-1][2])
+    return merged
 
 
 def _masked(text: str, spans: list[Span]) -> str:

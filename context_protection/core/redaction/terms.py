@@ -10,18 +10,18 @@ from context_protection.core.redaction import vocabulary
 from context_protection.core.redaction.folding import folded
 from context_protection.core.redaction.vocabulary import Terms
 
-_BLANK = "\0"  # in a term: where words meet
+_BLANK = "\0"  # separates the words of a term
 _SPLIT = re.compile(r"[\s'_-]+")
 _UMLAUT = {"ä": "ae", "ö": "oe", "ü": "ue"}
 _GAP = r"[ _'-]{0,2}"
-# Words between a place and its code word that change nothing: "Wi-Fi GUEST password", "door OPENER code".
+# Words between a place and its code word that do not change the meaning: "Wi-Fi GUEST password", "door OPENER code".
 _FILLERS = (
     "guest, opener, access, entry, panel, system, digital, security, main, admin, unlock, temporary, personal, remote"
 )
 
 
 def _spellings(term: str) -> set[str]:
-    """A term folded, with `ss` for sharp s, and with `ue` for an umlaut."""
+    """The folded spellings of a term: `ss` for sharp s, an umlaut both as `u` and as `ue`."""
     term = term.lower().replace("ß", "ss")
     variants = {term, "".join(_UMLAUT.get(char, char) for char in term)}
     return {_BLANK.join(filter(None, _SPLIT.split(folded(each)))) for each in variants}
@@ -34,7 +34,7 @@ def _each(terms: Terms) -> Iterator[str]:
 
 
 def _alternation(terms: Iterable[str]) -> str:
-    """One pattern for all terms, the longest first, that reads each letter once."""
+    """One pattern for all terms, as a tree of their letters: `re` reads each letter once and prefers longer terms."""
     tree: dict[str, dict] = {}  # type: ignore[type-arg]
     for term in terms:
         branch = tree
@@ -55,7 +55,7 @@ def _pattern(branch: dict[str, dict]) -> str:  # type: ignore[type-arg]
 
 
 _IDENTIFIERS = frozenset(term.replace(_BLANK, "") for term in _each(vocabulary.IDENTIFIERS))
-# What a code, a key or a password is called, whatever it opens.
+# The names of a code, a key or a password, whatever it opens.
 CODE_NAMES = frozenset(
     term.replace(_BLANK, "") + plural
     for table in (vocabulary.CODE_WORDS, vocabulary.NETWORK_KEYS)
@@ -97,14 +97,14 @@ def _secrets(own: str) -> str:
 
 
 def _without_blanks(verbose: str) -> str:
-    """The layout's line breaks and indents out; other blanks are part of the pattern."""
+    """The pattern without the line breaks and indentation of its layout; other blanks belong to it."""
     return re.sub(r"\n\s*(\| )?", lambda found: "|" if found[1] else "", verbose)
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word of the vocabulary in a text. `strength`: "secret" names a secret by itself; "place", "network" and "code"
-    are half of a name."""
+    """A word of the vocabulary in a text. `strength`: "secret" if it names a secret by itself; "place", "network" or
+    "code" if it is half of a name."""
 
     start: int
     end: int
@@ -113,7 +113,7 @@ class Term:
     starts_with_code: bool
 
 
-# The first letters of all terms: a look ahead at them passes over other words at once.
+# The first letters of all terms: a lookahead for them skips other words quickly.
 _BEGINNING = 5
 _beginnings = _alternation(
     term.partition(_BLANK)[0][:_BEGINNING]
@@ -135,7 +135,7 @@ _FIELD = re.compile(rf"(?<![a-z0-9]){_without_blanks(_secrets(f'(?:{_own}|{_fiel
 
 
 def term_of(match: re.Match[str]) -> Term | None:
-    """None for one of our own marks."""
+    """The term of a match; None if the match is one of our own marks."""
     kind, strength = _kind_of(match)
     if kind is None:
         return None
@@ -160,7 +160,7 @@ def _looked_up(kinds: dict[str, str], words: str) -> str:
     return kinds[_SPLIT.sub("", words)]
 
 
-# In a sentence, and before a colon, these are too common to stand for their code.
+# In a sentence or before a colon, these words are too common to announce a code on their own.
 _TOO_COMMON = word_set(
     """
     lock portal porta porte puerta teclado tastiera clavier serrure schloss barrier barriera barreira barriere grille
@@ -174,13 +174,13 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def may_open_with_a_code(term: Term) -> bool:
-    """Whether this is a place that people open with a code."""
+    """Whether the term is a place that people open with a code."""
     return term.kind in _OPEN_WITH_A_CODE
 
 
 @lru_cache(maxsize=8192)
 def may_have_a_code(group: str, words: str) -> bool:
-    """Whether half a name may have a code by itself: `house` has none, `red` is too common."""
+    """Whether half a name may have a code by itself: `house` has none, `red` (Spanish: network) is too common."""
     if group == "half_place":
         match = _HALF_NAME.fullmatch(words)
         return match is None or match.lastgroup != group or _kind_of(match)[0] in _OPEN_WITH_A_CODE
@@ -188,17 +188,17 @@ def may_have_a_code(group: str, words: str) -> bool:
 
 
 def opens_with_a_code(term: Term, words: str) -> bool:
-    """Whether a number after this place's name alone may be its code."""
+    """Whether a number directly after this place or network may be its code, without a word such as "code"."""
     return words not in _TOO_COMMON and (term.strength == "network" or may_open_with_a_code(term))
 
 
 @lru_cache(maxsize=8192)
 def place_of_words(words: str) -> str | None:
-    """The kind of code that a place has whose name is all that these words say: "Garage", "back garden gate"."""
+    """The kind of code for words that only name a place or network: "garage", "back garden gate"; else None."""
     if words not in _TOO_COMMON and (kind := _kind_of_place(words)) is not None:
         return kind
     parts = words.split()
-    for count in (1, 2):  # words that say which door or gate
+    for count in (1, 2):  # leading words that tell which door or gate
         kind = _kind_of_place(" ".join(parts[count:]))
         if kind in _DOORS and vocabulary.ABOUT_BEFORE.isdisjoint(parts[:count]):
             return kind
@@ -220,7 +220,8 @@ _HALF_NAMES = re.compile(rf"(?<![a-z0-9])(?:{_HALF_NAME.pattern})(?![a-z])")
 
 @lru_cache(maxsize=8192)
 def lock_of_words(words: str, *, or_door: bool) -> str | None:
-    """The kind of code that goes with a name which tells of a lock or a network: `smartlockId`, `ssid`."""
+    """The kind of code that goes with a name about a lock or a network, such as `smartlockId` or `ssid`. `or_door`:
+    names about doors, gates, garages and safes count too."""
     for match in _HALF_NAMES.finditer(words):
         kind, strength = _kind_of(match)
         if strength == "network" or kind in (_DOORS if or_door else _LOCKS):
@@ -234,8 +235,8 @@ def _is_identifier(words: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def kind_of_words(words: str, *, of_field: bool = False) -> str | None:
-    """The kind of secret that a name in folded words tells of; None where it is harmless. `of_field`: a name that a
-    program gave, where the code of a house is its identifier."""
+    """The kind of secret that a name in folded words means; None if it is harmless. `of_field`: a program gave the
+    name, so that "house code" is an identifier."""
     match = _FIELD.search(words)
     if match is None or (of_field and _is_identifier(match[0])):
         return None

@@ -1,4 +1,4 @@
-"""The value that follows a name in a text: "the door code, as of today, is 4711"."""
+"""Finds the value that follows a name in a text: "the door code, as of today, is 4711"."""
 
 import re
 from collections.abc import Iterator
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from context_protection.core.redaction import codes, phrases
 from context_protection.core.redaction.candidates import Candidates
 
-AWAY = 40  # characters between a name and its value
-SEVERAL = 12  # values after one name
-_BEHIND_FIRST = 140  # characters behind a name in which something of its first value stands
+AWAY = 40  # the most characters between a name and its value; markup and brackets do not count
+SEVERAL = 12  # the most values after one name
+_BEHIND_FIRST = 140  # characters after a name in which its first value begins
 
 _COPULA = phrases.COPULA
 OPENS = rf"(?:{phrases.OPENS})(?: sich)? (?:{phrases.WITH})"
@@ -20,7 +20,7 @@ _GLUE = re.compile(
     """,
     re.VERBOSE,
 )
-# A word behind a name that neither leads to a value nor is one: most names in sentences are passed over by this.
+# A word after a name that neither leads to a value nor is one. Most names in sentences are ruled out by it.
 OTHER_WORD = re.compile(rf"[ \t]+(?![ \t])(?!(?:{_JOINS}|nr|no|num)(?![a-z0-9']))[a-z]+(?![a-z])[.,;:!?]?(?:\s|\Z)")
 SAYS_SO = re.compile(rf"[:=|>]|(?<![a-z])(?:{_COPULA}|{OPENS})(?![a-z])|-(?=\s)|</t[dh]>|\n")
 _QUOTED_NAME = re.compile(rf"""["'][^"'\n]{{1,40}}["'] (?=(?:{_COPULA}) |[:=])""")
@@ -29,8 +29,8 @@ _LINE_BREAK = re.compile(r"[ \t]*\r?\n[ \t]*(?:\r?\n[ \t]*)?(?:[-*•>+][ \t]+|\
 _END_OF_LISTED = re.compile(r" ?[,;()]|[.]?(?:\s*\n|$)")
 _ALONE = re.compile(r"[*_\"'`).,;! \t|]*(?:<[^<>\n]{0,40}>[ \t]*)*(?:\r?\n|$)")
 _WORD = re.compile(r"[^\s]+")
-_WITH_CARE = "\"'="  # quotes may hold a name or a value, and source code assigns
-# The full stop stands first, so that `re` passes over all other characters at once.
+_WITH_CARE = "\"'="  # quotes may hold a name or a value, and "=" may be source code: _first_value decides
+# The full stop comes first, so that `re` skips all other characters quickly.
 _SENTENCE_END = re.compile(
     r"[.!?;](?=\s|$|<)(?<!\b[dmh]r.)(?<!\bms.)(?<!\b[mf].)(?<!\bfr.)(?<!\bmme.)(?<!\bmrs.)(?<!\bs[rt].)(?<!\bsra.)"
     r"(?<!\bsig.)"
@@ -43,13 +43,14 @@ _AND = re.compile(
 )
 
 Value = tuple[int, int]  # start, end
-Stop = tuple[int, Value | None]  # where a walk over words ends, and the value there
+Stop = tuple[int, Value | None]  # where a scan over words ends, and the value there
 
 
 def values_after(
     low: str, candidates: Candidates, at: int, *, loose: bool, says_so: re.Pattern[str] | None = None
 ) -> Iterator[Value]:
-    """The value that follows a name, and those that follow it: "codes are 1234 and 5678"."""
+    """The value after the name that ends at `at`, and the values listed with it: "codes are 1234 and 5678". `loose`:
+    other words may stand between. `says_so`: a pattern that must match between the name and its value."""
     if not loose and OTHER_WORD.match(low, at):
         return
     value = _first_value(low, candidates, at, loose=loose, says_so=says_so)
@@ -79,7 +80,7 @@ def _first_value(
             if low[at] not in _WITH_CARE:
                 return value
         if (named := _QUOTED_NAME.match(low, at)) and not SAYS_SO.search(low, begin, at):
-            at, limit = named.end(), named.end() + AWAY  # the name of what the code is for
+            at, limit = named.end(), named.end() + AWAY  # a quoted name of what the code is for
             continue
         if masked := codes.MASKED.match(low, at):
             return masked.span()
@@ -108,8 +109,8 @@ def _first_value(
 
 
 def _next_loose(low: str, candidates: Candidates, at: int) -> Stop:
-    """Where the words from `at` on lead to: a value, what has to be read WITH_CARE, or the end of what may be read. The
-    names of one sentence share the way, so that no word is read twice."""
+    """Scans the words from `at` to a value, to a character of _WITH_CARE, or to the end of the sentence. The names of
+    one sentence share the result through `candidates.stops`, so that no word is read twice."""
     passed: list[int] = []
     stop: Stop | None = None
     while stop is None and (stop := candidates.stops.get(at)) is None:
@@ -120,7 +121,7 @@ def _next_loose(low: str, candidates: Candidates, at: int) -> Stop:
 
 
 def _loose_step(low: str, at: int) -> tuple[int, Stop | None]:
-    """The next place to look at, or where the way ends."""
+    """The next offset to scan from, and the stop if the scan ends here."""
     nothing = len(low), None
     if low[at : at + 1].isspace():
         at += 1
@@ -168,6 +169,6 @@ def _next_value(low: str, start: int, end: int) -> Value | None:
 
 
 def _is_listed(low: str, before: Value, value: Value) -> bool:
-    """Codes: X1234 (front), Y99 (back)."""
+    """Whether `value` is a short code in a list such as "Codes: X1234 (front), Y99 (back)"."""
     is_short = codes.is_mixed(low[slice(*before)]) and codes.is_short_mixed(low[slice(*value)])
     return is_short and _END_OF_LISTED.match(low, value[1]) is not None

@@ -1,4 +1,4 @@
-"""Codes in sentences of which the name is no label: "4711 is the gate code", "the safe opens with 4711"."""
+"""Finds codes in sentences where the name is no label: "4711 is the gate code", "the safe opens with 4711"."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from context_protection.core.redaction.candidates import Candidates
 from context_protection.core.redaction.terms import Term
 from context_protection.core.redaction.vocabulary import OTHER_CODES
 
-_BACK = 100  # characters before a name
+_BACK = 100  # characters before or after a name in which the sentence is searched
 _NUMBER = r"(?<![\w.,/:€$£#*+-])(?P<value>[#*]{0,2}\d(?:[ -]?\d){2,9}[#*]{0,2})(?![\w*#]|[.,:/]\d)"
 _MIXED = r"(?<![\w./-])(?=[a-z#*-]*\d)(?=[\d#*-]*[a-z])(?P<mixed>[a-z\d][a-z\d#*-]{3,15})(?![\w*#])"
 _VALUE = rf"""(?:{_NUMBER}|{_MIXED}|["'](?P<quoted>[^"'\n]{{3,64}})(?:"|'(?![a-z0-9])))"""
@@ -24,8 +24,8 @@ _ENTERED_AT = re.compile(
     rf"(?:{_NUMBER}|{_MIXED})"
     rf"[\"']?,? (?:[a-z']+,? ){{0,8}}$"
 )
-# The words without which these cannot match.
-_LONGEST_LEAD = 60  # characters between a value and its name, of which it is said with "is"
+# Cheap tests for words without which the patterns above cannot match.
+_LONGEST_LEAD = 60  # characters before a name in which its "is" is looked for
 _LONGEST_NUMBER = 30  # characters
 _IS_BEFORE = re.compile(rf"(?:{phrases.IS})(?: (?:{phrases.STILL}))?\s{{1,2}}{_ARTICLES}{{0,2}}$")
 _LETTERS = re.compile("[a-z]+")
@@ -40,12 +40,12 @@ _OPENING_WORDS = frozenset(each.replace("?", "") for each in phrases.OPENING.spl
 _ON_THE_KEYPAD = re.compile(rf"{_NUMBER} (?:{phrases.TO_A_KEYPAD}) (?:{_ARTICLES}|dem |der )?$")
 
 
-# Backwards: what stands between a value and its name, and no more than this.
+# Matches reversed text: only these characters may stand between a value and its name.
 _DIGIT_OR_QUOTE_BEFORE = re.compile(r"""[a-z,=\s#*-]*[0-9"']""")
 
 
 def may_have_far_value(low: str, candidates: Candidates, start: int, end: int) -> bool:
-    """Whether a sentence may tell the code of the name that stands there, at a quick look."""
+    """A cheap test whether a sentence may give the code of the name at `start` to `end`."""
     return candidates.are_in_sentence(end, end + _BACK) or _may_be_before(low, candidates, start)
 
 
@@ -56,7 +56,7 @@ def _may_be_before(low: str, candidates: Candidates, start: int) -> bool:
 
 
 def values_before(low: str, candidates: Candidates, term: Term) -> list[tuple[int, int]]:
-    """Where the code stands that this name is said of, if it stands before it."""
+    """The span of the code before the term, as in "4711 is the gate code"; empty if there is none."""
     if term.strength not in ("secret", "place") or not _may_be_before(low, candidates, term.start):
         return []
     start = max(0, term.start - _BACK)
@@ -81,7 +81,7 @@ def _span_of_value(found: re.Match[str]) -> tuple[int, int]:
 
 
 def _patterns(before: str, term: Term) -> Iterator[re.Pattern[str]]:
-    """Those of which the words that they end with stand before the name."""
+    """The patterns worth trying: those whose required words stand before the name."""
     words = _LETTERS.findall(before)
     if term.strength == "secret":
         if _IS_BEFORE.search(before, len(before) - _LONGEST_LEAD if len(before) > _LONGEST_LEAD else 0):
@@ -110,7 +110,7 @@ _ENTERED_AFTER = re.compile(
 
 
 def value_entered_after(low: str, candidates: Candidates, term: Term) -> list[tuple[int, int]]:
-    """To open the door, enter 4711. The safe in the bedroom opens with 4711."""
+    """The span of the code in "To open the door, enter 4711" or "The safe in the bedroom opens with 4711"."""
     end_of_reach = term.end + _BACK
     if not candidates.are_in_sentence(term.end, end_of_reach):
         return []
@@ -127,7 +127,7 @@ _SAID_LATER = re.compile(rf"[^.!?\n;:0-9]{{1,38}}(?<![a-z'])(?:{phrases.IS}) (?:
 
 
 def value_said_later(low: str, candidates: Candidates, term: Term) -> list[tuple[int, int]]:
-    """Smart lock: the code, followed by the tick, is 4711."""
+    """The span of the code in "Smart lock: the code, followed by the tick, is 4711"."""
     if not candidates.are_in_sentence(term.end, term.end + _BACK):
         return []
     found = _SAID_LATER.match(low, term.end, term.end + _BACK)

@@ -1,19 +1,19 @@
-"""The words that secrets are called by, in English, German, French, Spanish, Italian and Portuguese.
+"""The names of secrets in English, German, French, Spanish, Italian and Portuguese.
 
-Plain data. A name of a secret is
+Plain data. The name of a secret is
 - a place with a code word: "front door code", "Türcode", "code de la porte" (PLACES, CODE_WORDS, LINKS),
 - a network with a password word: "Wi-Fi key", "clé WPA" (NETWORKS, CODE_WORDS, NETWORK_KEYS), or
 - a word of its own: "PIN", "Kennwort", "API key" (OF_THEIR_OWN).
-A person who comes to the house has a code to get in, and stands among the PLACES.
+People who come to the house have a code to get in, so PLACES lists them too.
 
-Terms stand without case and plural; umlauts are also found as `ue`, a blank also as `-`, `_` or nothing.
+Terms are written in the singular, in any case. Umlauts also match as `ue`; a blank also matches `-`, `_` or nothing.
 """
 
 from context_protection.core.inference.names import word_set
 
-Terms = dict[str, str]  # language -> terms, divided by commas
+Terms = dict[str, str]  # language -> terms, separated by commas
 
-# kind -> what it opens
+# kind of code -> what it opens
 PLACES: dict[str, Terms] = {
     "door code": {
         "en": "door, front door, main door, back door, street door, doorway, doorbell, outside door",
@@ -167,7 +167,7 @@ NETWORKS: Terms = {
     "pt": "rede, rede wifi",
 }
 
-# What the value is called.
+# Words for the value itself.
 CODE_WORDS: Terms = {
     "en": "code, pin, pin code, pincode, pin number, passcode, pass code, keycode, key code, combination, combo, "
     "password, passphrase, pass phrase, key phrase",
@@ -178,7 +178,7 @@ CODE_WORDS: Terms = {
     "it": "codice, codici, codice PIN, combinazione, parola d'ordine",
     "pt": "código, códigos, código PIN, combinação, senha, palavra-passe, palavra passe, segredo",
 }
-# Also called so where a network is meant.
+# Words for the value where the name is a network.
 NETWORK_KEYS: Terms = {
     "en": "key, security key, pass, pw, pwd, psk, preshared key, pre-shared key, login, credential",
     "de": "Schlüssel, Netzwerkschlüssel, Sicherheitsschlüssel, Zugangsdaten, Zugang",
@@ -249,7 +249,7 @@ OF_THEIR_OWN: dict[str, Terms] = {
     WIFI: {"en": "psk, preshared key, pre-shared key, network key, wpa2psk", "de": "Netzwerkschlüssel"},
 }
 
-# Secret as the name of a field only; in a sentence the words are too common.
+# Secret only as the name of a field; in a sentence the words are too common.
 FIELDS_ONLY: dict[str, Terms] = {
     "secret": {"en": "secret, private note for guest access"},
     "password": {"en": "pwd, passwd, userpass, user pass, pass"},
@@ -274,8 +274,7 @@ FIELDS_ONLY: dict[str, Terms] = {
     },
 }
 
-# Secret as the whole name of a field, whatever its words: payment cards, and what booking systems call their guests'
-# own links and keys.
+# Secret only as the whole name of a field: payment cards, and the links and keys that booking systems give a guest.
 WHOLE_NAMES: dict[str, str] = {
     "card data": "cc number, cc number ending digits, cc name, cc expiration year, cc expiration month, cc expiration "
     "date, cvc, cvv, cvv2, cvc code, card number, card cvc, card cvv, credit card number, debit card number, "
@@ -287,7 +286,7 @@ WHOLE_NAMES: dict[str, str] = {
     "Wi-Fi login": "wifi username, wifi user, wi-fi username, wlan username",
 }
 
-# Identifiers of property systems where they name a field; in a sentence, "house code: 4711" opens a door.
+# As field names these are identifiers of property systems; in a sentence, "house code: 4711" opens a door.
 IDENTIFIERS: Terms = {
     "en": "property code, house code, apartment code, flat code, building code, complex code, community code, "
     "condo code, condominium code, premises code",
@@ -300,18 +299,18 @@ IDENTIFIERS: Terms = {
     "código do prédio, código casa, código condomínio",
 }
 
-# Objects that hold a key or a code of their own which is no secret: {"account": {"key": "acc-1"}}.
+# Objects whose own key or code is no secret: {"account": {"key": "acc-1"}}.
 HOLDERS_WITH_KEYS = word_set(
     """
     account app application apartment flat guest login master staff storage subscription user visitor appartement
     wohnung apartamento appartamento besucher visiteur visitante visitatore
     """
 )
-# The name of a value, that says what it is only with the name of the object which holds it.
+# Names of a value that mean something only together with the name of the object that holds them.
 VALUE_NAMES = word_set("value values val wert werte valeur valeurs valor valores valore valori digits")
-# Beside a value these make it a measure or a price.
+# A field of one of these names beside a value makes the value a measure or a price.
 MEASURED = word_set("unit units uom currency price amount cost min max")
-# Names of what lies between a thing and its code: {"entry": {"main": {"code": "4711"}}}.
+# Names of levels between a thing and its code: {"entry": {"main": {"code": "4711"}}}.
 BETWEEN = word_set(
     """
     data item items list details detail info main front back side rear left right upper lower primary secondary current
@@ -331,7 +330,7 @@ LINKS: Terms = {
 
 # ---- harmless neighbours ----
 
-# A name with one of these is about the secret, and not the secret itself: "door code fee", "password changed at".
+# A name with one of these words is about the secret, not the secret itself: "door code fee", "password changed at".
 ABOUT = word_set(
     """
     fee price cost charge amount total count counter counts length size limit usage budget quota type types kind
@@ -354,7 +353,7 @@ ABOUT_BEFORE = word_set(
     prompt completion cached reasoning used remaining estimated last use uses supports enable enabled
     """
 )
-# A word before "code" that makes it another code: of these, also behind a place, none is a secret.
+# A word before "code" that makes it another kind of code. None of these is a secret, even after a place.
 OTHER_CODES = word_set(
     """
     booking reservation confirmation order discount promo promotion promotional coupon voucher gift referral post

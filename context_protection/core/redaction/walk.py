@@ -1,4 +1,4 @@
-"""Redaction of JSON values: fields by their names, name/value pairs by their labels, texts by what they say."""
+"""Redacts JSON values: fields by their names, name/value pairs by their labels, texts by their content."""
 
 import re
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from context_protection.core.redaction.names import holder_below, label_kind, pl
 from context_protection.core.redaction.objects import fields_of
 from context_protection.core.redaction.prose import redact_text
 
-Path = tuple[Any, ...]  # (path to the parent, key), () at the root: built without copying
+Path = tuple[Any, ...]  # (path of the parent, key), or () at the root; a linked list, so that no path is copied
 _SCHEMA = word_set(
     """
     type $ref description format title nullable readOnly writeOnly deprecated minLength maxLength pattern items
@@ -26,19 +26,19 @@ _TYPES = word_set("string number integer boolean array object null")
 _DIGIT_OR_QUOTE = re.compile(r"""[0-9０-９"'„“”«»‘’‚‛]""")
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 _DIVIDER = re.compile("[ :=>\n\t\u00a0]")
-_SHORTEST = 5  # characters of a text that may tell a secret
-SHORT = 64  # characters
-MOST_HARMLESS = 8192  # short texts without a secret that are remembered
-LINE = 200  # characters: a longer text under a secret's title is read, not masked whole
+_SHORTEST = 5  # characters of a text that may hold a secret
+SHORT = 64  # characters; texts up to this length are remembered when they are harmless
+MOST_HARMLESS = 8192  # how many harmless short texts are remembered
+LINE = 200  # characters; a longer text under a secret's title is searched, not redacted whole
 
 
 def redact(value: Any, reveal: frozenset[str] = frozenset()) -> tuple[Any, list[Finding]]:
-    """A JSON value as it may leave, and what was masked in it. The same object where nothing is found; the input is
-    never changed.
+    """The redacted JSON value, and what was redacted. Returns the same object if nothing is found; the input is never
+    changed.
 
-    A field with a secret's name, and the value of a pair with such a label, become the text `[withheld: <kind>]`, with
-    all that stands below; null, empty values, true and false stay. Other texts are masked as by redact_text.
-    `reveal`: names, labels or dotted paths (without list positions) of what stays as it is, with all below.
+    The text `[withheld: <kind>]` replaces a field with a secret's name, or the value of a pair with such a label, with
+    everything below it. Null, empty values, true and false stay. Other texts are redacted by redact_text.
+    `reveal`: names, labels or dotted paths (without list positions) that stay as they are, with everything below.
     """
     search = _Search(reveal)
     search.run(value)
@@ -48,7 +48,7 @@ def redact(value: Any, reveal: frozenset[str] = frozenset()) -> tuple[Any, list[
 
 
 class _Search:
-    """Walks over a value with a stack of its own: upstreams may nest deeper than Python's."""
+    """Walks over a value with an explicit stack: upstreams may nest deeper than Python's recursion limit."""
 
     def __init__(self, reveal: Iterable[str]) -> None:
         self.revealed = frozenset(".".join(map(compact, name.split("."))) for name in reveal)
@@ -74,7 +74,7 @@ class _Search:
         for (name, below), field in zip(node.items(), fields.each, strict=True):
             if not field.is_named:  # most fields of most records
                 if isinstance(below, str):
-                    if len(below) < _SHORTEST or not _may_tell(below):
+                    if len(below) < _SHORTEST or not _may_hold_secret(below):
                         continue
                 elif not isinstance(below, (dict, list)):
                     continue
@@ -105,14 +105,14 @@ class _Search:
             label = node[0]
             is_label = len(label) <= pairs.LONGEST_LABEL and not self._is_revealed(label, path)
             if is_label and self._labelled(str(node[1]), (path, 1), label, "pair"):
-                self._text(label, (path, 0), _name_at(path))  # which may be a sentence that tells a code itself
+                self._text(label, (path, 0), _name_at(path))  # the label may be a sentence with a code of its own
                 return
         for at, below in enumerate(node):
-            if isinstance(below, (dict, list)) or (isinstance(below, str) and _may_tell(below)):
+            if isinstance(below, (dict, list)) or (isinstance(below, str) and _may_hold_secret(below)):
                 self.stack.append((below, (path, at), within, custom))
 
     def _pair(self, node: dict[str, Any], path: Path, values: tuple[str, ...]) -> set[str]:
-        """Those of the fields with values that belong to the object's label, and are dealt with."""
+        """Redacts the values of a name/value pair; returns the names of the fields that need no further look."""
         done: set[str] = set()
         for label in pairs.labels_of(node):
             if len(label) > pairs.LONGEST_LABEL:
@@ -132,7 +132,7 @@ class _Search:
         return done
 
     def _table(self, node: dict[str, Any], path: Path) -> None:
-        """Cells in columns with secrets' names; the rows are walked for what else they hold."""
+        """Redacts the cells of columns with secrets' names. The stack still visits the rows for other secrets."""
         table = pairs.columns_of(node)
         if table is None:
             return
@@ -158,8 +158,8 @@ class _Search:
         self._change(path, mark(kind), name, kind, how)
 
     def _labelled(self, value: str, path: Path, label: str, how: Any) -> bool:
-        """Reads a label that names a place, and its value, as the line `label: value`; of others the value alone. True
-        where something was masked."""
+        """Searches the line `label: value` if the label names a place, else the value alone. Returns whether something
+        was redacted."""
         kind = place_kind(label) or (label_kind(label) if how == "pair" else None)
         if kind is None:
             return self._text(value, path, label)
@@ -195,7 +195,7 @@ class _Search:
         return redacted, kinds
 
     def _document(self, value: str) -> tuple[str, tuple[str, ...]] | None:
-        """A text that is itself a JSON object or list, redacted as that; None for any other."""
+        """A text that is itself a JSON object or list, redacted as such; None for any other text."""
         if value[:1] + value[-1:] not in ("{}", "[]"):
             return None
         try:
@@ -219,22 +219,22 @@ class _Search:
         return ".".join((*above, folded)) in self.revealed
 
 
-# The rows of a list have many short texts in common. What holds a secret is not kept.
+# The rows of a list have many short texts in common. Only texts without a secret are remembered.
 _harmless: set[str] = set()
 
 
-def _may_tell(value: str) -> bool:
-    """Whether a text may hold a secret, at a quick look: most texts of a record are ids, dates and words."""
+def _may_hold_secret(value: str) -> bool:
+    """A cheap test whether a text may hold a secret: most texts of a record are ids, dates and words."""
     return _is_worth_reading(value) or value[:1] in ("{", "[")
 
 
 def _is_worth_reading(value: str) -> bool:
-    """Whether there may be a name with its value."""
+    """Whether the text may hold a name with its value."""
     return bool(_DIVIDER.search(value) and _DIGIT_OR_QUOTE.search(value) and _LETTERS.search(value))
 
 
 def _holds_code(value: Any) -> bool:
-    """Whether a lock may take the value, or one below it."""
+    """Whether the value, or one below it, looks like the code of a lock."""
     waiting = [value]
     while waiting:
         each = waiting.pop()
@@ -246,7 +246,7 @@ def _holds_code(value: Any) -> bool:
 
 
 def _name_at(path: Path) -> str:
-    """Of the field that a text, or the list around it, stands in."""
+    """The name of the field that holds a text, or the list around the text."""
     while path:
         path, key = path
         if isinstance(key, str):
@@ -263,7 +263,7 @@ def _keys(path: Path) -> tuple[str | int, ...]:
 
 
 def _is_schema(value: Any) -> bool:
-    """A JSON Schema of the field, as in an OpenAPI document: it describes and holds nothing."""
+    """Whether the value is a JSON Schema, as in an OpenAPI document: it describes the field and holds no value."""
     if not isinstance(value, dict) or not _SCHEMA.issuperset(value):
         return False
     types = value.get("type")
@@ -272,8 +272,8 @@ def _is_schema(value: Any) -> bool:
 
 
 def _changed(value: Any, changes: list[tuple[tuple[str | int, ...], Any, Finding]]) -> Any:
-    """A copy with the changes; what has none is shared with the original. Where two meet, as in a table's row that
-    reads like a pair, one that masks all of a value stands."""
+    """A copy with the changes; parts without changes are shared with the original. If two changes meet, as in a table's
+    row that reads like a pair, the one that redacts the whole value wins."""
     masked: set[tuple[str | int, ...]] = set()
     copies: dict[tuple[str | int, ...], Any] = {}
     root: list[Any] = [value]

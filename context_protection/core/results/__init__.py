@@ -1,1 +1,1 @@
-"""What is behind a result handle, looked into: by path, by search, by SQL."""
+"""Reads a stored result by path, by search and by SQL."""

@@ -1,7 +1,8 @@
 """Read-only SQL over the rows of a stored result.
 
-Each result that is asked with SQL becomes a table in a process of its own (sandbox.py), which lives on for the next
-question and is ended when it is idle, too many, or out of hand. The gateway's own process never loads the engine.
+The first SQL query of a result loads its rows as a table into a separate process (sandbox.py). The process stays alive
+for further queries; it ends when it is idle, when there are too many, or when a statement breaks its limits. The
+gateway's own process never loads the engine.
 """
 
 import re
@@ -37,8 +38,8 @@ _UNKNOWN_COLUMN = re.compile(r'(?:Referenced column|does not have a column named
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one statement may take: seconds of work, MiB of the engine's memory (the table included), columns, and rows,
-    cells and bytes of JSON that are given back."""
+    """The limits of one statement: seconds of work, MiB of the engine's memory (table included), columns, and the rows,
+    cells and bytes of JSON that it returns."""
 
     seconds: float = 2.0
     memory_mb: int = 256
@@ -50,7 +51,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The rows of a SELECT by column, names that repeat with a number. `more`: the statement has more than these."""
+    """The rows of a SELECT, by column name; repeated names get a number. `more`: the statement has further rows."""
 
     columns: tuple[str, ...]
     rows: list[dict[str, Any]]
@@ -62,10 +63,10 @@ class Ended(Exception):
 
 
 class RowsDatabase:
-    """The table `rows`, in a process of its own. Statements are answered one after the other."""
+    """The table `rows` in a separate process. Statements run one after the other."""
 
     def __init__(self, rows: Sequence[Any], columns: Sequence[Column] = (), limits: Limits = Limits()) -> None:
-        """Raises InvalidArgument where SQL is not installed, or the rows are more than it holds."""
+        """Raises InvalidArgument if SQL is not installed, or the rows do not fit into its limits."""
         if find_spec("duckdb") is None:
             raise unavailable()
         self._lock = threading.Lock()
@@ -88,7 +89,7 @@ class RowsDatabase:
         return self._process.poll() is None
 
     def _build(self, table: Sequence[Tabulated], count: int, limits: Limits) -> int:
-        """The table's bytes as JSON."""
+        """Sends the table to the process; returns its size in bytes of JSON."""
         starts = range(0, count, BATCH_ROWS)
         plan = {
             "columns": [[each.name, each.type] for each in table],
@@ -114,8 +115,8 @@ class RowsDatabase:
         return size
 
     def select(self, sql: str) -> Selected:
-        """Raises InvalidArgument for anything but one SELECT that the table and the limits can answer; Ended when the
-        process was closed before."""
+        """Runs one SELECT. Raises InvalidArgument for any other statement, or one beyond the limits; Ended if the
+        process was closed before the call."""
         if not sql.strip() or len(sql) > MOST_SQL_CHARS:
             raise _wrong("sql is empty." if not sql.strip() else "sql is too long.", "invalid_sql", sql, ONE_SELECT)
         with self._lock:
@@ -125,16 +126,16 @@ class RowsDatabase:
                 self._send(sql.encode("utf-8", "replace"))
                 answer = orjson.loads(self._receive())
             except Ended:
-                raise self._died(sql) from None
+                raise self._error_of_end(sql) from None
         if "error" in answer:
-            raise _refused(sql, self.columns, **answer)
+            raise _rejected(sql, self.columns, **answer)
         names = _distinct(answer["columns"])
         return Selected(names, [dict(zip(names, row, strict=True)) for row in answer["rows"]], answer["more"])
 
-    def _died(self, sql: str) -> InvalidArgument:
-        """How the process ended tells what the statement did."""
+    def _error_of_end(self, sql: str) -> InvalidArgument:
+        """The error for a statement that ended the process: the exit status tells whether time or memory ran out."""
         by_alarm = self._process.wait() == -signal.SIGALRM
-        return _refused(sql, self.columns, "time" if by_alarm else "memory")
+        return _rejected(sql, self.columns, "time" if by_alarm else "memory")
 
     def _send(self, data: bytes) -> None:
         assert self._process.stdin is not None
@@ -155,14 +156,14 @@ class RowsDatabase:
 
 
 def _end(process: subprocess.Popen[bytes], lock: threading.Lock) -> None:
-    """Ends the process, once it has answered the statement at hand."""
+    """Ends the process after the statement that is running."""
     assert process.stdin is not None
     assert process.stdout is not None
     with lock:
         process.kill()
         process.wait()
         process.stdout.close()
-        with suppress(OSError):  # what was not sent to a process that had ended goes with it
+        with suppress(OSError):  # closing flushes unsent data, which fails as the process is gone
             process.stdin.close()
 
 
@@ -177,7 +178,7 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-# -- Databases that live on -------------------------------------------------------------------------
+# -- Databases that stay open -----------------------------------------------------------------------
 
 
 @dataclass
@@ -188,8 +189,8 @@ class _Entry:
 
 
 class Databases:
-    """The databases of the results that were asked last: at most `most` and `most_bytes` of JSON; those that were idle
-    for `idle_seconds` end with the next question to any. As many statements as databases run at one time."""
+    """The databases of the results that were queried last: at most `most`, of at most `most_bytes` of JSON together. A
+    query of any result closes those that have been idle for `idle_seconds`. At most `most` statements run at a time."""
 
     def __init__(self, most: int = 4, most_bytes: int = 256 * 2**20, idle_seconds: float = 300.0) -> None:
         self.most, self.most_bytes, self.idle_seconds = most, most_bytes, idle_seconds
@@ -198,13 +199,13 @@ class Databases:
         self._places = threading.BoundedSemaphore(most)
 
     def select(self, key: str, build: Callable[[], RowsDatabase], sql: str) -> Selected:
-        """The answer of the database of `key`, which `build` makes where there is none. Raises InvalidArgument."""
+        """Runs `sql` on the database of `key`; `build` creates it if there is none. Raises InvalidArgument."""
         if not self._places.acquire(timeout=BUSY_SECONDS):
             raise _busy()
         try:
             while True:
                 entry = self._entry(key)
-                with suppress(Ended):  # another call made room at this very moment
+                with suppress(Ended):  # another call closed this database to make room: open it again
                     return self._opened(entry, build).select(sql)
         finally:
             self._places.release()
@@ -214,7 +215,7 @@ class Databases:
             entry = self._entries.setdefault(key, _Entry())
             self._entries.move_to_end(key)
             entry.used = time.monotonic()
-            dropped = self._too_many(entry)
+            dropped = self._evicted(entry)
         for each in dropped:
             each.close()
         return entry
@@ -227,13 +228,13 @@ class Databases:
                 entry.database = build()
             return entry.database
 
-    def _too_many(self, kept: _Entry) -> list[RowsDatabase]:
-        """Takes out, oldest first, what is idle, too many or too large together."""
+    def _evicted(self, current: _Entry) -> list[RowsDatabase]:
+        """Removes and returns, oldest first, the databases that are idle, too many, or too large together."""
         dropped: list[RowsDatabase] = []
         for key, entry in list(self._entries.items()):
             size = sum(each.database.size for each in self._entries.values() if each.database)
             idle = time.monotonic() - entry.used > self.idle_seconds
-            if entry is not kept and (idle or len(self._entries) > self.most or size > self.most_bytes):
+            if entry is not current and (idle or len(self._entries) > self.most or size > self.most_bytes):
                 del self._entries[key]
                 if entry.database is not None:
                     dropped.append(entry.database)
@@ -248,7 +249,7 @@ class Databases:
                 entry.database.close()
 
 
-# -- What is wrong, in words to act upon ------------------------------------------------------------
+# -- Errors -----------------------------------------------------------------------------------------
 
 ONE_SELECT = "one SELECT (WITH is fine) over the table rows"
 
@@ -263,10 +264,10 @@ def unavailable() -> InvalidArgument:
     )
 
 
-def _refused(
+def _rejected(
     sql: str, columns: Collection[str], error: str, name: str = "", said: str = "", position: int = 0
 ) -> InvalidArgument:
-    """What the sandbox answered, for the caller."""
+    """The caller's error for an error that the sandbox reported."""
     match error:
         case "wrong" if (column := _UNKNOWN_COLUMN.search(said)) and column[1].lower() not in map(str.lower, columns):
             return _unknown_column(sql, column[1], columns)
@@ -352,7 +353,7 @@ def _unknown_column(sql: str, name: str, columns: Collection[str]) -> InvalidArg
 
 
 def _syntax(sql: str, said: str, position: int) -> InvalidArgument:
-    """`position` counts bytes."""
+    """The error for a statement that does not parse. `position`: the offset of the mistake, in bytes."""
     before = sql.encode("utf-8", "replace")[:position].decode(errors="ignore")
     return _wrong(
         f"sql cannot be read: {said or 'there is an error'} (character {len(before) + 1}).",

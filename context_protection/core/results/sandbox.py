@@ -1,8 +1,8 @@
-"""A process of its own that holds one table and answers SELECTs over it.
+"""The program of a separate process that holds one table and runs SELECTs over it.
 
-Whatever SQL does to the engine (a crash, endless work inside one function, more memory than there is) ends this process
-and nothing else. It is started without environment variables, gives itself hard limits, and speaks in frames over
-stdin and stdout: it imports nothing of the gateway.
+If SQL crashes the engine, runs endlessly inside one function or exhausts memory, only this process ends. It starts
+without environment variables, sets its own hard limits, exchanges frames over stdin and stdout, and imports nothing
+from the gateway.
 
     build   {"columns": [[name, type], …], "batches": n, "seconds", "memory_mb", "most_rows", "most_bytes",
             "most_columns", "most_cells"}, then for
@@ -30,14 +30,14 @@ import duckdb
 
 HEADER = struct.Struct(">I")
 BUILD_SECONDS = 30.0
-GRACE_SECONDS = 0.5  # after its time is up, how long the engine has to stop by itself
-BESIDE_MB = 384  # what the process takes beside the engine's own memory: Python, the engine's code, one answer
+GRACE_SECONDS = 0.5  # how long the engine may take to stop by itself after its time is up
+BESIDE_MB = 384  # memory of the process besides the engine's: Python, the engine's code, one response
 FETCHED_ROWS = 200
-DEEPEST_CELL = 200  # levels: what is nested deeper is given as the text of its JSON
+DEEPEST_CELL = 200  # levels; a cell that is nested deeper is returned as the text of its JSON
 MOST_SAID = 300
 
-# -- What a statement may hold ----------------------------------------------------------------------
-# Everything else is refused, so that what a later version of the engine adds is refused as well.
+# -- What a statement may contain -------------------------------------------------------------------
+# Everything else is rejected, and so is anything that a later version of the engine adds.
 
 _COMPUTING = """
 abs acos acosh add age aggregate any_value apply approx_count_distinct approx_quantile approx_top_k arbitrary arg_max
@@ -120,7 +120,7 @@ TABLE = "rows"
 
 
 class Refused(Exception):
-    """Why a statement is not run: the kind of error, and what it names."""
+    """A statement is not run. `answer`: the kind of error and its details."""
 
     def __init__(self, kind: str, **about: Any) -> None:
         super().__init__(kind)
@@ -144,7 +144,8 @@ class Statement:
             self._check(node)
 
     def _own_name(self, entry: Mapping[str, Any]) -> str:
-        """A name that WITH gives. One of the engine's own would let its table through where WITH does not reach."""
+        """A name that WITH defines. A system name is rejected: elsewhere in the statement, outside the scope of that
+        WITH, the allowed name would read the system's own table."""
         name = str(entry["key"]).lower()
         if name in self.system_names or name.startswith(("duckdb_", "pg_", "pragma_", "sqlite_")):
             raise Refused("name", name=name)
@@ -229,7 +230,7 @@ class Engine:
                 self.connection.execute("ROLLBACK")
 
     def _checked(self, sql: str) -> Any:
-        """The one statement of `sql`. Raises Refused."""
+        """Parses `sql` and checks that it is one allowed SELECT. Raises Refused."""
         written = self.connection.execute("SELECT json_serialize_sql(?)", [sql]).fetchone()
         tree = json.loads(written[0]) if written else {"error": True}
         if tree["error"]:
@@ -249,16 +250,16 @@ class Engine:
             raise Refused("wide", said=f"{columns:,}", position=self.plan["most_columns"])
 
     def _fetched(self, result: Any, columns: list[str], types: list[str]) -> dict[str, Any]:
-        """Rows up to the most that an answer may hold. One row more is looked for, to say whether there is one."""
+        """The rows, up to the limits of a response. One more row is fetched to find out whether there is more."""
         cells = [_json_cell if kind in ("JSON", "JSON[]") else plain for kind in types]
         rows: list[str] = []
         room = self.plan["most_bytes"]
         most_rows = min(self.plan["most_rows"], self.plan["most_cells"] // max(len(columns), 1))
-        names = sum(map(len, columns))  # each row of the answer has them
+        names = sum(map(len, columns))  # each row of the response repeats them
         while found := result.fetchmany(FETCHED_ROWS):
             for row in found:
-                told = [_flat(cell(value)) for cell, value in zip(cells, row, strict=True)]
-                text = json.dumps(told, ensure_ascii=False)
+                values = [_flat(cell(value)) for cell, value in zip(cells, row, strict=True)]
+                text = json.dumps(values, ensure_ascii=False)
                 room -= len(text) + names
                 if len(rows) == most_rows or room < 0:
                     if not rows:
@@ -293,8 +294,8 @@ def _quoted(name: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A cell as JSON has it: dates and moments in ISO's order, decimals exact, whole numbers over 64 bits and decimals
-    that no float holds as texts, bytes in base64, not-a-number and infinity null."""
+    """A cell as a JSON value. Dates and moments are in ISO format, bytes in base64. Integers over 64 bits and decimals
+    that no float represents exactly are texts; NaN and infinity are null."""
     match value:
         case None | bool() | str():
             return value
@@ -341,11 +342,11 @@ def _json_cell(value: Any) -> Any:
     try:
         return None if value is None else plain(json.loads(value))
     except RecursionError:
-        return value  # nested deeper than can be read: its text
+        return value  # too deeply nested to parse: return the text
 
 
 def _flat(cell: Any) -> Any:
-    """The cell, or the text of its JSON where it is nested deeper than answers are."""
+    """The cell, or the text of its JSON if it is nested deeper than DEEPEST_CELL."""
     if not isinstance(cell, (dict, list)):
         return cell
     level = [cell]
@@ -380,7 +381,7 @@ def answered(engine: Engine, sql: str) -> dict[str, Any]:
     except RecursionError:
         return {"error": "nested"}
     except (duckdb.Error, RuntimeError, ValueError, OverflowError, TypeError):
-        return {"error": "failed"}  # what the engine says of itself stays here
+        return {"error": "failed"}  # the engine's internal messages do not leave this process
 
 
 def _first_line(error: Exception) -> str:
@@ -388,7 +389,7 @@ def _first_line(error: Exception) -> str:
 
 
 def serve(reading: BinaryIO, writing: BinaryIO) -> None:
-    """Builds from the first frames, then answers one frame with one frame until stdin ends."""
+    """Builds the table from the first frames, then answers each frame with one frame until stdin ends."""
 
     def frame() -> bytes:
         (size,) = HEADER.unpack(_exactly(reading, HEADER.size))
@@ -414,7 +415,7 @@ def serve(reading: BinaryIO, writing: BinaryIO) -> None:
 
 
 def _written(document: Mapping[str, Any]) -> str:
-    """The document as JSON. Its rows are JSON already."""
+    """The document as JSON. Its rows are already JSON texts."""
     head = json.dumps({name: value for name, value in document.items() if name != "rows"}, ensure_ascii=False)
     return f'{head[:-1]}, "rows": [{",".join(document["rows"])}]}}' if "rows" in document else head
 
@@ -427,7 +428,7 @@ def _exactly(reading: BinaryIO, size: int) -> bytes:
 
 
 def _alarm(seconds: float) -> None:
-    """The system ends this process after so many seconds, whatever it is doing then; 0: never."""
+    """Makes the system end this process after so many seconds, whatever it is doing; 0 cancels the alarm."""
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
@@ -439,5 +440,5 @@ def _limit_memory(memory_mb: int) -> None:
 
 if __name__ == "__main__":
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # nothing that the engine might print comes between the answers
+    os.dup2(2, 1)  # output that the engine prints must not mix with the frames
     serve(sys.stdin.buffer, answers)

@@ -1,7 +1,7 @@
-"""Search in a stored result: in its rows, in one record, or through a text of any length.
+"""Searches a stored result: its rows, one record, or a text of any length.
 
-A search takes two seconds at most, those within a pattern being the processor's. What it did not come to is said:
-`next_from` is where the next one goes on, so that nothing is left out and nothing found twice.
+A search takes at most two seconds (inside a regular expression: two seconds of processor time). If it stops early,
+`next_from` says where the next search continues, so that nothing is skipped or found twice.
 """
 
 import time
@@ -20,19 +20,20 @@ SECONDS = 2.0
 MOST_PATTERN_CHARS = 500
 DEFAULT_HITS, MOST_HITS = 50, 200
 SNIPPET_CHARS = 160
-WINDOW, OVERLAP = 20_000, 1_000  # characters that a regex sees at one time of a long text, and sees twice
-BLOCK = 2**20  # characters of a long text that are looked at together
+WINDOW, OVERLAP = 20_000, 1_000  # characters of a long text that a regex sees at a time, and that two windows share
+BLOCK = 2**20  # characters of a long text that are processed at a time
 _BREAKS = regex.compile(r"[\r\n\t]+")
-MOST_STEPS = 20_000  # of a pattern once its repetitions are written out
-_REFUSED = regex.compile(r"\(\?(?:R|[+-]?\d+|&|P>)|\(\?[\w-]*x")  # takes memory without end; hides what repeats
+MOST_STEPS = 20_000  # of a pattern with its repetitions written out
+# Recursion takes unbounded memory; verbose mode (x) hides repetitions from _steps.
+_REJECTED = regex.compile(r"\(\?(?:R|[+-]?\d+|&|P>)|\(\?[\w-]*x")
 _STEP = regex.compile(r"\\.|[()]|\{(?P<times>\d{1,9})|.", regex.DOTALL)
 _PLACE = regex.compile(r"(\d{1,12})(?:\.(\d{1,12}))?", regex.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """Where something was found. In rows: `row` from 0, the row's `id` and the `path` of the value; in a record `path`;
-    in a text `line` from 1. `match` is what stands around it, at most SNIPPET_CHARS."""
+    """One match. In rows it has `row` (from 0), the row's `id` and the value's `path`; in a record `path`; in a text
+    `line` (from 1). `match`: the match with its surroundings, at most SNIPPET_CHARS."""
 
     match: str
     path: str | None = None
@@ -49,9 +50,9 @@ _HIT_NAMES = ("row", "id", "line", "path", "match")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`total` counts all hits from where the search began; None when time was up before (then not `complete`).
-    `next_from`: the `from` that goes on after these hits; None: there is nothing more. `passed_over`: the one place
-    that alone took all the time."""
+    """The result of a search. `total`: all hits from where the search began; None if time ran out (then `complete` is
+    false). `next_from`: the `from` that continues after these hits; None at the end. `passed_over`: a place that was
+    skipped because it took all the time alone."""
 
     hits: tuple[Hit, ...]
     total: int | None
@@ -65,23 +66,23 @@ class Found:
         return {"hits": [hit.document() for hit in self.hits], "complete": self.complete, **said}
 
 
-# -- What is looked for -----------------------------------------------------------------------------
+# -- Patterns ---------------------------------------------------------------------------------------
 
 
 class Pattern(Protocol):
     def find(self, text: str, seconds: float) -> tuple[int, int] | None:
-        """Where the first match begins and ends. Raises TimeoutError."""
+        """The start and end of the first match, or None. Raises TimeoutError after `seconds`."""
 
     def rules_out(self, text: str) -> bool:
-        """Whether it is cheap to say that no part of `text` matches, and so it is."""
+        """True if a cheap test shows that no part of `text` matches; False if it cannot tell."""
 
     def rules_out_json(self, text: str) -> bool:
-        """The same of a value by its JSON."""
+        """The same for a value, given as its JSON."""
 
 
 def pattern(text: str | None = None, expression: str | None = None) -> Pattern:
-    """What `text` (upper or lower case) or `regex` asks for. Raises InvalidArgument unless exactly one is given and
-    can be searched for."""
+    """The pattern for `text` (case is ignored) or `regex`. Raises InvalidArgument unless exactly one of them is given
+    and valid."""
     if (text is None) == (expression is None):
         raise _invalid("text", None, "Give either text or regex.", "one of text and regex", "Set text to a word.")
     if text is not None:
@@ -100,7 +101,7 @@ def _check_length(parameter: str, value: str) -> None:
 
 
 def _compiled(expression: str) -> Any:
-    if _REFUSED.search(expression):
+    if _REJECTED.search(expression):
         message = "regex calls itself or is verbose, which is not offered."
         raise _invalid("regex", expression, message, "a plain regular expression", "Use repetitions; leave (?x) out.")
     if _steps(expression) > MOST_STEPS:
@@ -118,8 +119,8 @@ def _compiled(expression: str) -> Any:
 
 
 def _steps(expression: str) -> int:
-    """At most how many steps the pattern has when {n} is written out, as it is for the search: a nest of such takes
-    memory without bound. Brackets are not understood, which can only make it more."""
+    """An upper bound for the steps of the pattern with {n} written out. The regex engine writes it out, so nested
+    repetitions take unbounded memory. Character classes in brackets are not parsed, which can only raise the bound."""
     groups, last = [0], 0
     for step in _STEP.finditer(expression):
         times = min(int(step["times"] or 1), MOST_STEPS + 1)
@@ -138,7 +139,7 @@ def _steps(expression: str) -> int:
 @dataclass(frozen=True, slots=True)
 class _Plain:
     folded: str
-    written: str | None  # the same as it stands within JSON
+    written: str | None  # the same, escaped as in JSON
 
     def rules_out(self, text: str) -> bool:
         return self.folded not in text.casefold()
@@ -162,7 +163,8 @@ def _written(text: str) -> str | None:
 
 
 def _unfolded(text: str, index: int) -> int:
-    """Which character of `text` stands at `index` once its case is folded: some become two or three."""
+    """The index in `text` of the character at `index` of the case-folded text: folding turns some characters into two
+    or three."""
     for place, character in enumerate(text):
         index -= len(character.casefold())
         if index < 0:
@@ -180,7 +182,7 @@ class _Regex:
             left = max(deadline - time.monotonic(), 0.001)
             try:
                 match = self.compiled.search(text, start, start + WINDOW, timeout=left)
-            except MemoryError:  # so much to go back to that it would not have ended in time either
+            except MemoryError:  # so much backtracking would not have ended in time either
                 raise TimeoutError from None
             if match:
                 return match.start(), match.end()
@@ -193,12 +195,12 @@ class _Regex:
         return False
 
 
-# -- How far it came --------------------------------------------------------------------------------
+# -- Progress ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """A row (a line) and which of its values: `12`, or `12.3`."""
+    """A row or line, and the number of a value in it: `12`, or `12.3`."""
 
     row: int
     value: int = 0
@@ -208,7 +210,7 @@ class Place:
 
     @classmethod
     def of(cls, start: str | int | None, first: int = 0) -> "Place":
-        """What a caller's `from` says. Raises InvalidArgument."""
+        """Parses a caller's `from`. Raises InvalidArgument."""
         if start is None:
             return cls(first)
         if not (match := _PLACE.fullmatch(str(start))):
@@ -219,7 +221,7 @@ class Place:
 
 @dataclass
 class _Search:
-    """One search on its way."""
+    """A search in progress."""
 
     pattern: Pattern
     limit: int
@@ -228,20 +230,20 @@ class _Search:
     hits: list[Hit] = field(default_factory=list)
     total: int = 0
     omitted: Place | None = None  # the first hit over the limit
-    opened: Place | None = None  # the first place that was looked at
+    opened: Place | None = None  # the first place that was searched
 
     @cached_property
     def deadline(self) -> float:
         return self.began + self.seconds
 
     def check_time(self, row: int, value: int = 0) -> float:
-        """The seconds that are left. Raises _Stopped where none are."""
+        """The seconds that are left. Raises _Stopped if time is up."""
         if (left := self.deadline - time.monotonic()) <= 0:
             raise _Stopped(Place(row, value))
         return left
 
     def look(self, number: int, value: int, text: str, **where: Any) -> bool:
-        """Looks into one value; whether it was a hit. Raises _Stopped when the time is up."""
+        """Searches one value; returns whether it is a hit. Raises _Stopped when time is up."""
         place = Place(number, value)
         left = self.check_time(number, value)
         self.opened = self.opened or place
@@ -262,7 +264,8 @@ class _Search:
         return Found(tuple(self.hits), self.total, True, str(self.omitted) if self.omitted else None)
 
     def stopped(self, place: Place, following: Place) -> Found:
-        """Time was up at `place`. One that took all of it would take it again: the next search begins after it."""
+        """The result when time ran out at `place`. If that place took all the time, the next search begins after it: it
+        would take all the time again."""
         alone = place == self.opened
         goes_on = self.omitted or (following if alone else place)
         return Found(tuple(self.hits), None, False, str(goes_on), str(place) if alone else None)
@@ -284,7 +287,7 @@ def _search(wanted: Pattern, limit: int, seconds: float) -> _Search:
     return _Search(wanted, limit, seconds)
 
 
-# -- Where it is looked for -------------------------------------------------------------------------
+# -- Rows, records and texts ------------------------------------------------------------------------
 
 
 def search_rows(
@@ -296,7 +299,7 @@ def search_rows(
     limit: int = DEFAULT_HITS,
     seconds: float = SECONDS,
 ) -> Found:
-    """Hits in the texts and numbers of `rows`, one for each value at most. Raises InvalidArgument (limit, from)."""
+    """Hits in the texts and numbers of `rows`, at most one for each value. Raises InvalidArgument (limit, from)."""
     search, first = _search(wanted, limit, seconds), Place.of(start)
     try:
         for index in range(first.row, len(rows)):
@@ -337,15 +340,15 @@ def _look_into(search: _Search, value: Any, row: int, first: Place, where: dict[
 
 
 def _rules_out(wanted: Pattern, row: Any) -> bool:
-    """Whether the row's JSON, which is made sooner than its values are looked at one by one, has no match."""
+    """Whether the row's JSON has no match: writing the JSON is faster than searching the values one by one."""
     try:
         return wanted.rules_out_json(dumps(row).decode())
-    except TypeError:  # lone surrogates, or what is nested too deeply
+    except TypeError:  # lone surrogates, or nested too deeply
         return False
 
 
 def leaves(value: Any) -> Iterator[tuple[str, str]]:
-    """Every text and number in `value` with its path (`guest.notes`, `items[0].name`), in order; however deep."""
+    """Every text and number in `value` with its path (`guest.notes`, `items[0].name`), in order, at any depth."""
     waiting: list[tuple[str, Any]] = [("", value)]
     while waiting:
         path, value = waiting.pop()
@@ -364,7 +367,7 @@ def leaves(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _numeral(value: float) -> str:
-    """As JSON has it."""
+    """The number as JSON writes it."""
     try:
         return dumps(value).decode()
     except TypeError:  # over 64 bits
@@ -379,9 +382,9 @@ def search_text(
     limit: int = DEFAULT_HITS,
     seconds: float = SECONDS,
 ) -> Found:
-    """Hits in a text that comes in `pieces` (the number of the line that it begins in, its offset, its characters), one
-    for each line at most. Keeps no more than a block of it. Lines over WINDOW characters are looked at in windows that
-    overlap by OVERLAP. Raises InvalidArgument (limit, from)."""
+    """Hits in a text that comes in `pieces` (number of the first line, offset, characters), at most one for each line.
+    Holds at most one block in memory. Lines over WINDOW characters are searched in windows that overlap by OVERLAP.
+    Raises InvalidArgument (limit, from)."""
     search, first = _search(wanted, limit, seconds), Place.of(start, first=1)
     hit_line = 0
     try:
@@ -394,8 +397,8 @@ def search_text(
 
 
 def _lines(pieces: Iterable[tuple[int, int, str]], first: int, search: _Search) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers, a long one in overlapping windows; blocks before line `first`, or in which nothing can
-    match, are left out. Raises _Stopped."""
+    """Lines with their numbers; a long line comes in overlapping windows. Skips blocks before line `first`, and blocks
+    without a match. Raises _Stopped."""
     line, rest = 0, ""
     for first_line, _, piece in pieces:
         line = line or first_line
@@ -413,11 +416,11 @@ def _lines(pieces: Iterable[tuple[int, int, str]], first: int, search: _Search) 
         yield line, rest
 
 
-# -- What stands around it --------------------------------------------------------------------------
+# -- Snippets ---------------------------------------------------------------------------------------
 
 
 def snippet(text: str, start: int, end: int) -> str:
-    """The match with what stands around it, at most SNIPPET_CHARS, cut at the ends of words and marked with … there."""
+    """The match with its surroundings, at most SNIPPET_CHARS; cut between words, with … at each cut."""
     end = min(end, start + SNIPPET_CHARS - 2)
     around = (SNIPPET_CHARS - 2 - (end - start)) // 2
     first, last = max(start - around, 0), min(end + around, len(text))
@@ -430,7 +433,7 @@ def snippet(text: str, start: int, end: int) -> str:
 
 
 def _after_blank(text: str, first: int, start: int) -> int:
-    """Where the first whole word from `first` on begins; `first` where there is none before the match."""
+    """The start of the first whole word from `first` on; `first` if no word begins before the match."""
     for index in range(first, start):
         if text[index - 1].isspace() or text[index].isspace():
             return index

@@ -1,7 +1,7 @@
-"""A part of a stored result: by path, by rows.
+"""Selects a part of a stored result by path and by rows.
 
-A path goes down by names and indexes: `guest.notes`, `items[0].name`, `items.0.name`; `items.*.name` is the list of all
-names, null where an element has none. Names that hold dots are found as well: the longest name that fits is taken.
+A path consists of names and indexes: `guest.notes`, `items[0].name`, `items.0.name`. `items.*.name` is the list of all
+names, with null for an element without one. Names may contain dots: the longest name that fits is used.
 """
 
 import re
@@ -19,10 +19,11 @@ _ROWS = re.compile(r"\s*(\d{1,9})\s*(?:(-)\s*(\d{1,9})\s*)?", re.ASCII)
 
 
 def pick(value: Any, *, path: str | None = None, rows: str | int | None = None) -> Any:
-    """The asked part of `value`.
+    """The requested part of `value`.
 
-    Of a list, `rows` chooses first (from 0: "10-20" gives these rows, "5" that row itself) and `path` goes on in each;
-    of an object, `path` leads to the list that `rows` chooses from. Raises InvalidArgument for what is not there.
+    In a list, `rows` selects first (from 0: "10-20" returns a list, "5" the row itself), and `path` applies to each
+    row. In an object, `path` leads to the list from which `rows` selects. Raises InvalidArgument if the part does not
+    exist.
     """
     span = None if rows is None else _Span.of(rows)
     if span is None:
@@ -41,7 +42,7 @@ class _Span:
     first: int
     last: int
     single: bool
-    asked: str
+    raw: str
 
     @classmethod
     def of(cls, rows: str | int) -> "_Span":
@@ -54,10 +55,10 @@ class _Span:
     def of_rows(self, value: Any) -> Any:
         """These rows of `value`, which must be a list that has them."""
         if not isinstance(value, list):
-            raise _wrong_rows(self.asked, f"rows asks for rows of {_kind(value)}.", "a path that leads to a list")
+            raise _wrong_rows(self.raw, f"rows asks for rows of {_kind(value)}.", "a path that leads to a list")
         if self.last >= len(value):
             there = f"0 to {len(value) - 1}" if value else "none: the list is empty"
-            raise _wrong_rows(self.asked, f"rows goes past the end of {len(value):,} rows.", there)
+            raise _wrong_rows(self.raw, f"rows goes past the end of {len(value):,} rows.", there)
         return value[self.first] if self.single else value[self.first : self.last + 1]
 
 
@@ -76,7 +77,7 @@ def _wrong_rows(rows: Any, message: str, expected: str) -> InvalidArgument:
 
 
 class _Missing(Exception):
-    """The path does not go on: from `value`, which stands at `path[:end]`."""
+    """The path cannot be followed beyond `value`, which is at `path[:end]`."""
 
     def __init__(self, value: Any, end: int) -> None:
         super().__init__(end)
@@ -96,7 +97,7 @@ def _at(value: Any, path: str | None) -> Any:
 
 
 def _follow(value: Any, path: str, start: int) -> Any:
-    """What stands at `path` from character `start` on. Raises _Missing."""
+    """The value at `path`, followed from character `start` on. Raises _Missing."""
     while start < len(path):
         if isinstance(value, dict) and (name := _longest_name(value, path[start:])) is not None:
             value, start = value[name], _after(path, start + len(name))
@@ -113,7 +114,8 @@ def _follow(value: Any, path: str, start: int) -> Any:
 
 
 def _each(elements: Sequence[Any], path: str, start: int, rest: int) -> list[Any]:
-    """The rest of the path within each; null where it leads nowhere. Raises _Missing where it leads nowhere in all."""
+    """The value at the rest of the path in each element; null where it does not exist. Raises _Missing if it exists in
+    none."""
     found: list[Any] = []
     missing: list[_Missing] = []
     for element in elements:
@@ -179,7 +181,7 @@ def _kind(value: Any) -> str:
 
 
 def _listed(names: Collection[str]) -> str:
-    """The names, as many as an error can hold."""
+    """The names, as many as fit into an error."""
     listed = ", ".join(str(shown(name)) for name in list(names)[: field_selection.LISTED_NAMES])
     cut = len(names) > field_selection.LISTED_NAMES or len(listed) > field_selection.LISTED_CHARS
     return listed[: field_selection.LISTED_CHARS] + (" …" if cut else "")

@@ -1,7 +1,7 @@
-"""Rows of JSON as typed columns, for SQL.
+"""Turns JSON rows into typed columns for SQL.
 
-Canonical columns come first, each of its declared type; then every other name that upstream uses, of the type that its
-values have. Sums of money must add up, so numbers with a few decimals are DECIMAL, never DOUBLE.
+Canonical columns come first, each with its declared type; then all other names that upstream uses, with the type of
+their values. Sums of money must be exact, so numbers with a few decimals are DECIMAL, never DOUBLE.
 """
 
 import math
@@ -18,10 +18,10 @@ from context_protection.core.budget import dumps
 Kind = Literal["text", "number", "boolean", "date", "moment"]
 Row = Mapping[str, Any]
 
-MOST_COLUMNS = 500  # of a table, and of what SQL selects: `SELECT *` works
+MOST_COLUMNS = 500  # of a table and of a SELECT's result, so that `SELECT *` always works
 NAME_CHARS = 120
-REST = "other_fields"  # the values of all further names, as one JSON object a row
-EXACT_DIGITS = 15  # that a float always keeps
+REST = "other_fields"  # the column with the values of all further names, as one JSON object per row
+EXACT_DIGITS = 15  # decimal digits that a float always preserves
 MOST_DECIMALS = 6
 MOST_DEPTH = 200
 NUMERAL = re.compile(r"[+-]?\d{1,18}(\.\d{1,9})?", re.ASCII)
@@ -30,7 +30,7 @@ UNSAYABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class Column:
-    """A canonical column: its name, the dotted path where upstream keeps it, its type, and what the connector makes of
+    """A canonical column: its name, its dotted path in upstream's row, its type, and the connector's conversion of
     upstream's value."""
 
     name: str
@@ -45,7 +45,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Tabulated:
-    """A column with its values, one for each row. `type` is DuckDB's."""
+    """A column with its values, one for each row. `type`: DuckDB's name of the type."""
 
     name: str
     type: str
@@ -56,26 +56,26 @@ class Tabulated:
         values = self.values[start:end]
         try:
             return dumps(values)
-        except TypeError:  # lone surrogates, numbers over 64 bits, depth without end
-            return dumps([_sayable(value) for value in values])
+        except TypeError:  # lone surrogates, numbers over 64 bits, too deep nesting
+            return dumps([_strict_json(value) for value in values])
 
 
 def tabulate(rows: Sequence[Row], columns: Sequence[Column]) -> list[Tabulated]:
-    """The table of `rows`. A value that is not of its column's declared type is null there, and stands as upstream has
-    it under upstream's name. Names that differ in case alone, or are taken, get a number."""
+    """The table of `rows`. A value that does not fit its column's declared type is null there; a column under
+    upstream's name has the original. Names that differ only in case, or are taken, get a number."""
     taken: set[str] = set()
     table: list[Tabulated] = []
-    said: set[str] = set()  # upstream's names whose canonical column is all there is to say
+    represented: set[str] = set()  # upstream's names whose canonical column holds the same values
     for column in columns:
         raw = [column.read(row) for row in rows]
         typed = _typed(raw, column.kind)
         if column.path == column.name and column.convert is None and not _lost(raw, typed):
-            said.add(column.name)
+            represented.add(column.name)
         table.append(_tabulated(_free(column.name, taken), typed, column.kind))
-    names = [name for name in _names(rows) if name not in said]
+    names = [name for name in _names(rows) if name not in represented]
     room = max(MOST_COLUMNS - len(table), 0)
     if room < len(names):
-        room = max(room - 1, 0)  # the last is for the rest
+        room = max(room - 1, 0)  # the last column is REST
     for name in names[:room]:
         table.append(_tabulated(_free(name, taken), [row.get(name) for row in rows], None))
     if rest := names[room:]:
@@ -93,7 +93,7 @@ def _names(rows: Sequence[Row]) -> list[str]:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """`name` as SQL can say it, unlike all others in lower case."""
+    """`name` without characters that SQL cannot write, with a number if it is taken (case is ignored)."""
     plain = UNSAYABLE.sub("_", name)[:NAME_CHARS] or "empty"
     for candidate in _candidates(plain):
         if (key := candidate.casefold()) not in taken:
@@ -117,7 +117,7 @@ def _tabulated(name: str, values: Sequence[Any], kind: Kind | None) -> Tabulated
             return _inferred(name, values)
 
 
-# -- Types that are found ---------------------------------------------------------------------------
+# -- Inferred types ---------------------------------------------------------------------------------
 
 
 def _inferred(name: str, values: Sequence[Any]) -> Tabulated:
@@ -143,7 +143,7 @@ def _whole_numbers(name: str, values: Sequence[Any]) -> Tabulated:
 
 
 def _number_type(numbers: set[Any]) -> str | None:
-    """DECIMAL where it holds each of `numbers` exactly, else DOUBLE; None where neither does."""
+    """DECIMAL if it holds all `numbers` exactly, else DOUBLE; None if DOUBLE would lose digits of an integer."""
     finite = [number for number in numbers if math.isfinite(number)]
     largest = max(map(abs, finite), default=0)
     for decimals in range(1, MOST_DECIMALS + 1):
@@ -155,7 +155,7 @@ def _number_type(numbers: set[Any]) -> str | None:
     return None if whole_too_large else "DOUBLE"
 
 
-# -- Types that are declared ------------------------------------------------------------------------
+# -- Declared types ---------------------------------------------------------------------------------
 
 
 def _typed(values: Sequence[Any], kind: Kind) -> list[Any]:
@@ -168,7 +168,7 @@ def _lost(raw: Sequence[Any], typed: Sequence[Any]) -> bool:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else dumps(_sayable(value)).decode()
+    return value if isinstance(value, str) else dumps(_strict_json(value)).decode()
 
 
 def _number(value: Any) -> int | float | None:
@@ -198,12 +198,12 @@ def _boolean(value: Any) -> bool | None:
 
 
 def _date(value: Any) -> str | None:
-    """The day as it is written, whatever the offset."""
+    """The day as written, without regard to the offset."""
     return moment.date().isoformat() if (moment := _read_moment(value)) else None
 
 
 def _moment(value: Any) -> str | None:
-    """YYYY-MM-DD HH:MM:SS; a moment with an offset is said in UTC."""
+    """The moment as YYYY-MM-DD HH:MM:SS; one with an offset is converted to UTC."""
     if (moment := _read_moment(value)) is None:
         return None
     try:
@@ -228,12 +228,12 @@ _READERS: dict[Kind, Callable[[Any], Any]] = {
 }
 
 
-# -- What JSON cannot say ---------------------------------------------------------------------------
+# -- Values that JSON cannot represent --------------------------------------------------------------
 
 
-def _sayable(value: Any, depth: int = 0) -> Any:
-    """`value` as strict JSON can say it: lone surrogates replaced; as texts numbers over 64 bits, and what is
-    nested too deeply."""
+def _strict_json(value: Any, depth: int = 0) -> Any:
+    """`value` as strict JSON: lone surrogates are replaced, numbers over 64 bits become texts, and a note replaces
+    values that are nested too deeply."""
     match value:
         case str():
             return value.encode("utf-8", "replace").decode()
@@ -244,8 +244,8 @@ def _sayable(value: Any, depth: int = 0) -> Any:
         case dict() | list() if depth == MOST_DEPTH:
             return "… nested too deeply"
         case dict():
-            return {_sayable(str(name)): _sayable(below, depth + 1) for name, below in value.items()}
+            return {_strict_json(str(name)): _strict_json(below, depth + 1) for name, below in value.items()}
         case list() | tuple():
-            return [_sayable(element, depth + 1) for element in value]
+            return [_strict_json(element, depth + 1) for element in value]
         case _:
-            return _sayable(str(value))
+            return _strict_json(str(value))

@@ -1,4 +1,4 @@
-"""Blocks of a text: what a chunk keeps whole, such as a log entry, a paragraph or a function."""
+"""Blocks of a text: units that a chunk keeps whole, such as a log entry, a paragraph or a function."""
 
 from array import array
 from bisect import bisect_right
@@ -9,18 +9,18 @@ from typing import Protocol
 
 
 class Inside(IntEnum):
-    """Where a block that is longer than a chunk's budget may be divided although it is under the cap."""
+    """Where a block over a chunk's budget, but under the cap, may be divided."""
 
     NOWHERE = 0  # a log entry, a CSV record, a fenced block
     SENTENCES = 1
     LINES = 2  # a table, indented code
-    DEFINITIONS = 3  # code: where one ends that is as shallow as any, else at a line
+    DEFINITIONS = 3  # code: after a blank line before the least indentation, else at a line
 
 
 @dataclass(slots=True)
 class Blocks:
-    """The blocks of a text, in order: `ends[i]` is the offset after block i and the blank lines behind it.
-    `bodies[i]` is where its body begins if it has a head: no chunk ends in or just after the head."""
+    """The blocks of a text, in order. `ends[i]`: the offset after block i and the blank lines that follow it.
+    `bodies[i]`: the offset of its body, if it has a head: no chunk ends inside or directly after the head."""
 
     ends: "array[int]" = field(default_factory=lambda: array("q"))
     inside: bytearray = field(default_factory=bytearray)
@@ -40,23 +40,23 @@ class Blocks:
             del self.bodies[count]
 
     def body(self, index: int) -> int:
-        """The offset behind which the block may be divided."""
+        """The offset after which the block may be divided."""
         return self.bodies.get(index) or (self.ends[index - 1] if index else 0)
 
 
 class Reader(Protocol):
-    """Reads a text, or one window of it after the other, into blocks. The first line of a window begins a block of
-    the window even where it goes on with one of the window before."""
+    """Reads a text, or its windows one after the other, into blocks. The first line of a window always begins a block,
+    even if it continues one of the previous window."""
 
     def blocks(self, lines: list[str], line_ends: "array[int]", *, is_last: bool) -> Blocks:
-        """`is_last`: nothing follows these lines."""
+        """The blocks of a window. `is_last`: nothing follows these lines."""
 
     def go_past(self, text: str) -> None:
-        """The next window begins behind `text`, with which the last one began."""
+        """Moves on by `text`, the beginning of the last window: the next window begins after it."""
 
 
 def starting_at(starts: Sequence[bool], line_ends: Sequence[int], inside: Inside) -> Blocks:
-    """Blocks that begin at the lines whose flag is set; the first line begins one anyhow."""
+    """Blocks that begin at the lines whose flag is set, and at the first line."""
     ends = array("q", (end for end, next_starts in zip(line_ends, starts[1:], strict=False) if next_starts))
     ends.append(line_ends[-1])
     return Blocks(ends, bytearray([inside]) * len(ends))

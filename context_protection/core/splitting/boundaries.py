@@ -9,13 +9,13 @@ from context_protection.core.splitting.sentence_ends import Sentences
 
 
 class Boundaries(Protocol):
-    """The places of one kind at which a text may be cut."""
+    """The offsets of one kind at which a text may be cut."""
 
     def last(self, after: int, room: int) -> int | None:
-        """The last one past `after` and not past `room`."""
+        """The last boundary past `after` and not past `room`; None if there is no such boundary."""
 
     def first(self, after: int) -> int:
-        """The first one past `after`."""
+        """The first boundary past `after`."""
 
 
 _DEEPEST = 100  # characters of indentation that count
@@ -34,8 +34,8 @@ class LineEnds:
 
 
 class _DefinitionEnds(LineEnds):
-    """The ends of lines, and among them rather a blank line's than another's, and rather before little indentation:
-    where a method ends, or a paragraph of statements."""
+    """The ends of lines in code. `last` prefers the end of a blank line before little indentation: there a method or a
+    paragraph of statements ends."""
 
     def __init__(self, text: str, ends: Sequence[int]) -> None:
         super().__init__(ends)
@@ -56,7 +56,7 @@ class _DefinitionEnds(LineEnds):
 
 
 class LineSentences:
-    """The ends of the sentences in one line, for a line that is over the cap alone."""
+    """The ends of the sentences in a line; used if the line alone is over the cap."""
 
     def __init__(self, text: str, line_ends: Sequence[int]) -> None:
         self.text, self.line_ends = text, line_ends
@@ -77,7 +77,7 @@ class LineSentences:
 
 
 class BlockEnds:
-    """The ends of blocks, and of the parts into which one may be divided under the cap: sentences, rows."""
+    """The ends of blocks, and of the parts (sentences, rows) into which a block under the cap may be divided."""
 
     def __init__(self, text: str, blocks: Blocks, line_ends: Sequence[int], by_lines: bool) -> None:
         self.text, self.blocks, self.by_lines = text, blocks, by_lines
@@ -85,7 +85,7 @@ class BlockEnds:
         self.divided, self.sentences = -1, Sentences("", 0, 0)
 
     def last(self, after: int, room: int) -> int | None:
-        """Prefers a block's end in the last third of the room to a sentence's end behind it."""
+        """Prefers the end of a block in the last third of the room to the end of a later sentence."""
         ends = self.blocks.ends
         block = bisect_right(ends, room)
         whole = ends[block - 1] if block and ends[block - 1] > after else None

@@ -1,11 +1,11 @@
-"""The finest places to split at: words, characters as people see them, code points."""
+"""The finest boundaries: words, graphemes (characters as people see them), code points."""
 
 import regex
 
 _WORD_END = r"(?<=\s)(?=[^\s\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}])"
 _NEXT_WORD_END, _LAST_WORD_END = regex.compile(_WORD_END), regex.compile("(?r)" + _WORD_END)
 _GRAPHEME = regex.compile(r"\X")
-_PLAIN = r"[\p{GCB=Other}--\p{ExtPict}]"  # between two of these a grapheme ends, whatever stands around them
+_PLAIN = r"[\p{GCB=Other}--\p{ExtPict}]"  # a grapheme always ends between two of these
 _LAST_PLAIN_PAIR = regex.compile(rf"(?V1)(?r){_PLAIN}(?={_PLAIN})")
 
 
@@ -42,13 +42,13 @@ def grapheme_start(text: str, after: int, at: int) -> int:
     pair = text[at - 1 : at + 1]
     if pair.isascii():
         return at if pair != "\r\n" else at - 1
-    plain = _LAST_PLAIN_PAIR.search(text, after, at)  # so as not to read from `after` for every cut
+    plain = _LAST_PLAIN_PAIR.search(text, after, at)  # avoids reading from `after` for every cut
     starts = [match.start() for match in _GRAPHEME.finditer(text, plain.end() if plain else after, at + 1)]
     return starts[-1] if starts else at
 
 
 class CodePoints:
-    """The last resort: one grapheme may be a megabyte of accents, and the cap holds for it too."""
+    """The last resort: a grapheme may be a megabyte of accents, and the cap applies to it too."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -1,4 +1,4 @@
-"""Chunks of a text, and the plan that says where they are."""
+"""Chunks of a text, and the plan with their positions."""
 
 import struct
 from bisect import bisect_right
@@ -10,9 +10,9 @@ from context_protection.core.splitting.lines import utf8_length
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How large a chunk may be: `lines` holds for line content, `tokens` by `measure` for the rest, `cap` by
-    `weigh` for every chunk. `weigh` takes a raw chunk and gives what it costs in the body that leaves, with
-    the escapes; a text must not weigh less than its own beginning. Raises ValueError for a limit below 1."""
+    """How large a chunk may be. `lines` applies to line content, `tokens` (by `measure`) to other texts, `cap` (by
+    `weigh`) to every chunk. `weigh` returns the cost of a raw chunk in the response body, JSON escapes included; a text
+    must not weigh less than its own beginning. Raises ValueError for a limit below 1."""
 
     lines: int = 200
     tokens: int = 2000
@@ -28,7 +28,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a text (FR-022). Lines count from 1 in the whole text, both inclusive; `bytes` are of UTF-8
+    """A piece of a text (FR-022). Lines count from 1 in the whole text, both inclusive; `bytes` is the size in UTF-8
     (DM5)."""
 
     content: str
@@ -45,8 +45,8 @@ _PLAN_MARK = b"cp1:"
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlan:
-    """Where a text's chunks are: chunk i is the characters `cuts[i]` to `cuts[i + 1]`, `sizes[i]` bytes of
-    UTF-8, line `first_lines[i]` to `last_lines[i]`. Two chunks share a line if that had to be divided."""
+    """The positions of a text's chunks. Chunk i has the characters `cuts[i]` to `cuts[i + 1]`, `sizes[i]` bytes of
+    UTF-8, and the lines `first_lines[i]` to `last_lines[i]`. Two chunks share a line that had to be divided."""
 
     cuts: tuple[int, ...]
     sizes: tuple[int, ...]
@@ -56,11 +56,11 @@ class ChunkPlan:
 
     @property
     def chunks(self) -> int:
-        """How many there are, at least 1."""
+        """The number of chunks, at least 1."""
         return len(self.sizes)
 
     def span(self, index: int) -> tuple[int, int]:
-        """The characters of chunk `index`: start and end. Raises IndexError outside 0 to chunks - 1."""
+        """The start and end of chunk `index`, in characters. Raises IndexError outside 0 to chunks - 1."""
         if not 0 <= index < self.chunks:
             raise IndexError(f"There is no chunk {index}; there are {self.chunks}, counted from 0.")
         return self.cuts[index], self.cuts[index + 1]
@@ -70,15 +70,15 @@ class ChunkPlan:
         return min(max(bisect_right(self.cuts, char) - 1, 0), self.chunks - 1)
 
     def chunk(self, content: str, index: int) -> Chunk:
-        """Chunk `index` from the characters of its span. Raises ValueError when they are not of its size, for
-        then the text is not the one that was planned."""
+        """Chunk `index`, given the characters of its span. Raises ValueError if their size differs: then the text is
+        not the one that was planned."""
         if utf8_length(content) != self.sizes[index]:
             raise ValueError("This is not the text that was planned: its size differs.")
         lines = self.first_lines[index], self.last_lines[index], self.total_lines
         return Chunk(content, index, self.chunks, *lines, self.sizes[index])
 
     def moved(self, chars: int, lines: int, total_lines: int) -> "ChunkPlan":
-        """The plan of the same text where it stands in a longer one: so many characters and lines are before it."""
+        """The plan of the same text within a longer text. `chars`, `lines`: the characters and lines before it."""
         return ChunkPlan(
             cuts=tuple(chars + cut for cut in self.cuts),
             sizes=self.sizes,
@@ -88,7 +88,7 @@ class ChunkPlan:
         )
 
     def to_bytes(self) -> bytes:
-        """32 bytes per chunk, for a cache that processes share."""
+        """The plan in 32 bytes per chunk, for a cache that processes share."""
         numbers = (self.total_lines, *self.cuts, *self.sizes, *self.first_lines, *self.last_lines)
         return _PLAN_MARK + struct.pack(f"<{len(numbers)}Q", *numbers)
 

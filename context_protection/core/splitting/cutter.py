@@ -9,15 +9,15 @@ from context_protection.core.splitting.characters import CodePoints, Graphemes, 
 from context_protection.core.splitting.chunks import Limits
 from context_protection.core.splitting.forms import LINE_CONTENT, TextForm
 
-_FILL = 0.97  # of the cap is aimed at, since weight isn't quite proportional to length
-_ENOUGH = 0.85  # of the cap is well filled
+_FILL = 0.97  # the share of the cap to aim at, since weight is not quite proportional to length
+_ENOUGH = 0.85  # the share of the cap from which a chunk counts as well filled
 
 
 class Cutter:
-    """Cuts `text[start:stop]` from front to back, each chunk as long as it may be.
+    """Cuts `text[start:stop]` from front to back, each chunk as long as its limits allow.
 
-    Weighing is what takes time. So a chunk is weighed whole, shortened in proportion if it is over the cap,
-    and how far the next one may reach is foretold from the last one's weight.
+    Weighing takes most of the time. So a chunk is weighed whole and shortened in proportion if it is over the cap; the
+    weight of the last chunk predicts how long the next may be.
     """
 
     def __init__(
@@ -43,23 +43,23 @@ class Cutter:
             Graphemes(text, stop),
             CodePoints(text),
         )
-        # For each level, where the last unit ends that was over the cap alone: in it, finer cuts are right.
+        # For each level, the end of the last unit that was over the cap alone; inside it, finer levels are used.
         self.over_cap_to = [0] * len(self.levels)
-        self.density = density  # weight per character of what was weighed last
+        self.density = density  # weight per character of the last text that was weighed
 
     def cuts(self, until: int) -> list[int]:
-        """The ends of all chunks that begin before `until`, behind the start of the first."""
+        """The start of the first chunk, then the ends of all chunks that begin before `until`."""
         cuts = [self.start]
         while cuts[-1] < until:
             cuts.append(self._chunk_end(cuts[-1]))
         return cuts
 
     def _chunk_end(self, start: int) -> int:
-        """Where the chunk at `start` ends: where its budget wishes, or before, to stay under the cap."""
+        """The end of the chunk at `start`: by its budget, or earlier to stay under the cap."""
         budget = self._budget_end(start)
         wish = self._boundary(start, budget, self.stop + 1) or self.stop
-        end: int | None = self._foretold(start, wish)
-        fits, over, tries = start, self.stop + 1, 0  # the longest that fits, the shortest that doesn't
+        end: int | None = self._predicted(start, wish)
+        fits, over, tries = start, self.stop + 1, 0  # the longest end that fits, the shortest that does not
         while end is not None and end > fits:
             tries += 1
             if self._is_over(start, end):
@@ -76,18 +76,18 @@ class Cutter:
         full = length * self.density >= self.limits.cap * _ENOUGH
         return full and wished * self.density > self.limits.cap
 
-    def _foretold(self, start: int, wish: int) -> int:
-        """The first candidate: what is wished, or less if that is over the cap by the density seen last."""
+    def _predicted(self, start: int, wish: int) -> int:
+        """The first candidate: `wish`, or less if by the last density that would be over the cap."""
         return self._boundary(start, self._filled(start, wish), wish + 1) or wish
 
     def _filled(self, start: int, wish: int) -> int:
-        """How far the cap reaches, at the most to `wish`, by the density seen last."""
+        """The end up to which the cap should allow a chunk by the last density, at most `wish`."""
         if (wish - start) * self.density <= self.limits.cap:
             return wish
         return start + max(1, int(self.limits.cap * _FILL / self.density))
 
     def _is_over(self, start: int, end: int) -> bool:
-        """Whether this piece is over the cap; a very long one is weighed only as far as it takes to see."""
+        """Whether this piece is over the cap. A very long one is weighed only as far as necessary."""
         length = 8 * self.limits.cap
         while True:
             piece = self.text[start : min(start + length, end)]
@@ -98,10 +98,10 @@ class Cutter:
             length *= 2
 
     def _boundary(self, start: int, room: int, over: int) -> int | None:
-        """Where to end a chunk: within `room`, or past it with the first unit, if that may be under the cap.
+        """The best end of a chunk: within `room`, or else the end of its first unit if that may be under the cap.
 
-        On the coarsest level that allows it: on a finer one only in a unit that reaches to `over`, the end of
-        what was weighed and is over the cap. None if nothing is shorter than that.
+        Uses the coarsest level that has one. A finer level is used only inside a unit that reaches to `over`, an end
+        that was weighed and is over the cap. None if no end is before `over`.
         """
         if over == start + 1:
             return None
@@ -117,7 +117,7 @@ class Cutter:
             if unit_end < over:
                 return unit_end
             if start < body < over and not self._is_over(body, unit_end):
-                return body  # a head so long that its body, which must stay whole, fits only without it
+                return body  # the body must stay whole, and fits only without its long head
             self.over_cap_to[number] = unit_end
         return None
 
@@ -128,7 +128,7 @@ class Cutter:
         return start + self._length_of_tokens(start)
 
     def _length_of_tokens(self, start: int) -> int:
-        """How many characters fit into the budget: nearly the most, and at least one."""
+        """How many characters fit into the token budget: close to the maximum, at least one."""
         tokens, rest, fits = self.limits.tokens, self.stop - start, 1
         length = min(4 * tokens, rest)
         for _ in range(8):

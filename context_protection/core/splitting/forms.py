@@ -1,4 +1,4 @@
-"""How a text is structured: told by its name, its media type, or its first lines."""
+"""Detects how a text is structured by its name, its media type, or its first lines."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from context_protection.core.splitting.markdown import FENCE
 
 
 class TextForm(StrEnum):
-    """How a text is structured. LOG, JSONL and CSV are line content: cut by lines, not by tokens."""
+    """The structure of a text. LOG, JSONL and CSV are line content: cut by lines, not by tokens."""
 
     LOG = "log"
     JSONL = "jsonl"
@@ -52,7 +52,7 @@ _MARKDOWN_LINE = re.compile(r" {0,3}#{1,6} \S|\s*([-*+]|\d{1,3}[.)]) +\S|\s*\|.*
 
 
 def detect(name: str, media_type: str, text: str) -> TextForm:
-    """The form of a text: by its file name, else by its media type, else by how its first lines look."""
+    """The form of a text by its file name, else its media type, else its first lines."""
     if _ROTATED_LOG.search(name):
         return TextForm.LOG
     _, dot, suffix = name.rpartition(".")
@@ -64,7 +64,8 @@ def detect(name: str, media_type: str, text: str) -> TextForm:
 
 
 def csv_header(text: str) -> str:
-    """The first record of a CSV file that begins with `text`, without its line end; empty if it goes on past that."""
+    """The first record of the CSV file that begins with `text`, without its line end; empty if `text` does not contain
+    all of it."""
     lines = text.removeprefix("\ufeff").split("\n")
     quotes = accumulate(line.count('"') for line in lines[:-1])
     count = next((number for number, before in enumerate(quotes, start=1) if before % 2 == 0), 0)
@@ -74,7 +75,7 @@ def csv_header(text: str) -> str:
 def _form_by_looks(text: str) -> TextForm:
     lines = text[:16_384].removeprefix("\ufeff").split("\n")
     if len(text) > 16_384 and len(lines) > 1:
-        lines.pop()  # cut by us, so it would look like nothing
+        lines.pop()  # the limit above may have cut it
     lines = [line for line in lines if line.strip()][:60]
     checks: tuple[tuple[TextForm, Callable[[list[str]], bool]], ...] = (
         (TextForm.JSONL, _looks_like_jsonl),
@@ -100,13 +101,13 @@ def _is_json(line: str) -> bool:
 
 
 def _looks_like_log(lines: list[str]) -> bool:
-    """At least two entries, and no more of other lines that stand at the margin."""
+    """Whether there are at least two entries, and no more other lines that begin at the margin."""
     at_margin = [line for line in lines if not CONTINUATION.match(line)]
     return sum(map(bool, map(ENTRY.match, lines))) >= max(2, len(at_margin) / 2)
 
 
 def _looks_like_csv(lines: list[str]) -> bool:
-    """The same number of one separator in every row; prose has a space or a line's end behind its commas."""
+    """Whether every row has the same number of one separator. Commas before a space or a line end are prose."""
     rows = [re.sub(r'"[^"]*"', "", line).rstrip() for line in lines[:20]]
     counts = ([len(re.findall(mark, row)) for row in rows] for mark in (r",(?! |$)", r";(?! |$)", "\t"))
     return len(rows) > 1 and any(len(set(count)) == 1 and count[0] for count in counts)

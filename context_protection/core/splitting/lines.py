@@ -1,7 +1,7 @@
 r"""Lines of a text.
 
-A line ends at "\n" and nowhere else: "\r\n" keeps its "\r" with the line, and a lone "\r", a form feed or U+2028 ends
-none. What follows the last "\n" is a line if it is not empty; an empty text has one empty line.
+Only "\n" ends a line: in "\r\n" the "\r" belongs to the line, and a lone "\r", a form feed or U+2028 does not end one.
+Text after the last "\n" is a line if it is not empty; an empty text has one empty line.
 """
 
 from array import array
@@ -10,7 +10,7 @@ from itertools import accumulate
 
 
 class RangeError(ValueError):
-    """A line range that makes no sense: which parameter, its value, and what was expected (FR-023)."""
+    """An invalid line range: the parameter, its value, and what was expected (FR-023)."""
 
     def __init__(self, parameter: str, value: int, expected: str) -> None:
         super().__init__(f"{parameter} is {value}; expected {expected}.")
@@ -18,8 +18,8 @@ class RangeError(ValueError):
 
 
 def check_range(first: int, last: int | None, total_lines: int) -> None:
-    """Lines count from 1, both inclusive. Raises RangeError for a `startLine` below 1 or past the last line, and for an
-    `endLine` before `startLine`."""
+    """Checks a line range; lines count from 1, both inclusive. Raises RangeError for a `startLine` below 1 or past the
+    last line, and for an `endLine` before `startLine`."""
     if not 1 <= first <= total_lines:
         raise RangeError("startLine", first, f"a line from 1 to {total_lines}, the last one of this text")
     if last is not None and last < first:
@@ -27,7 +27,7 @@ def check_range(first: int, last: int | None, total_lines: int) -> None:
 
 
 def line_span(ends: Sequence[int], first: int, last: int | None) -> tuple[int, int]:
-    """Where these lines are: `text[start:end]`. A `last` past the end, or None, means the last line."""
+    """The start and end offset of these lines. A `last` past the end, or None, means the last line."""
     check_range(first, last, len(ends))
     start = ends[first - 2] if first > 1 else 0
     return start, ends[min(last or len(ends), len(ends)) - 1]
@@ -36,9 +36,9 @@ def line_span(ends: Sequence[int], first: int, last: int | None) -> tuple[int, i
 def find_line_ends(text: str) -> "array[int]":
     """The offset after each line."""
     ends = array("q", accumulate(len(line) + 1 for line in text.split("\n")))
-    ends[-1] -= 1  # nothing stands for the "\n" that the last line hasn't …
+    ends[-1] -= 1  # the last line has no "\n"
     if len(ends) > 1 and ends[-1] == ends[-2]:
-        ends.pop()  # … and what is empty after the last "\n" is no line
+        ends.pop()  # an empty rest after the last "\n" is no line
     return ends
 
 
@@ -47,5 +47,5 @@ def split_lines(text: str, ends: Sequence[int]) -> list[str]:
 
 
 def utf8_length(text: str) -> int:
-    """Bytes of the text as UTF-8."""
+    """The size of the text in bytes of UTF-8. Lone surrogates count too."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

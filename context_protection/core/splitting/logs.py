@@ -1,4 +1,4 @@
-"""Entries of a log: a line with a time or a level, and the lines that belong to it."""
+"""Log entries: a line with a time or a level, and the lines that belong to it."""
 
 import re
 from array import array
@@ -36,12 +36,13 @@ CONTINUATION = re.compile(
     r"|The above exception |(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b|goroutine \d|panic: "
 )
 _RAISED = re.compile(r"[A-Za-z_][\w.]*(?::|\s*$)")  # "ValueError: …", which ends a Python stack trace
-_MARKED = 0.1  # the share of marked lines from which on a log's every entry is taken to bear a mark
+_MARKED = 0.1  # the share of marked lines from which every entry is assumed to have a mark
 
 
 class LogReader:
-    """In a log whose entries bear a mark (time, level, …), every line without one goes with the entry above; in any
-    other, what looks like a continuation does, as a stack trace. A window of marked entries tells for all behind it."""
+    """Reads the entries of a log. If entries have a mark (time, level, …), every line without one belongs to the entry
+    above. In other logs only a line that looks like a continuation does, such as a stack trace. A window of marked
+    entries decides for all later windows."""
 
     def __init__(self) -> None:
         self.is_marked = False
@@ -58,7 +59,7 @@ class LogReader:
         return starting_at(_unmarked_starts(lines, at_margin), line_ends, Inside.NOWHERE)
 
     def go_past(self, text: str) -> None:
-        """What a later window must know is known."""
+        """`is_marked` is the only state that later windows need."""
 
 
 def _unmarked_starts(lines: list[str], at_margin: list[bool]) -> list[bool]:

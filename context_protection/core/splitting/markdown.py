@@ -1,4 +1,4 @@
-"""Blocks of Markdown, and of plain text, which has lists, tables and fences too."""
+"""Blocks of Markdown and of plain text, which may contain lists, tables and fences too."""
 
 import re
 from array import array
@@ -18,16 +18,16 @@ _TABLE_RULE = re.compile(r"[\s>]*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
 
 
 class MarkdownReader:
-    """Reads Markdown line by line into blocks: a heading with what follows it, a paragraph, a list item, a
-    table, a fenced block. A fence that isn't closed runs to the end of the text, or of its quotation."""
+    """Reads Markdown line by line into blocks: a heading with the block below it, a paragraph, a list item, a table, a
+    fenced block. An unclosed fence runs to the end of the text or of its quotation."""
 
     def __init__(self) -> None:
         self.inside, self.body = Inside.NOWHERE, 0
-        self.begun_at: int | None = None  # the line at which the open block began; below 0 in a window before
+        self.begun_at: int | None = None  # the line at which the open block began; negative in an earlier window
         self.is_heading = self.is_table = self.in_list = self.in_directive = self.gap = self.quoted = False
-        self.fence = ""  # what closes the open fence
-        self.margin = ""  # with which every line of the open block of indented code begins
-        self.in_line = False  # the window begins amid a line, which was read already
+        self.fence = ""  # the marker that closes the open fence
+        self.margin = ""  # the indentation of every line of the open block of indented code
+        self.in_line = False  # the window begins inside a line that was already read
 
     def blocks(self, lines: list[str], line_ends: "array[int]", *, is_last: bool) -> Blocks:
         return copy(self)._read_all(lines, line_ends)
@@ -61,12 +61,12 @@ class MarkdownReader:
     def _read_fenced(self, line: str) -> None:
         bare = line.strip(" \t\r>" if self.quoted else " \t\r")
         if bare.startswith(self.fence) and not bare.strip(self.fence[0]):
-            self.fence, self.gap = "", True  # whatever follows is a new block
+            self.fence, self.gap = "", True  # the next line begins a new block
 
     def _read_open(self, number: int, line: str) -> None:
         indented = line.startswith(("    ", "\t")) and not self.in_list
         if self.margin and line.startswith(self.margin):
-            return  # blank lines do not end it
+            return  # blank lines do not end indented code
         if self._is_underline(number, line):
             self.is_heading, self.inside, self.body = True, Inside.NOWHERE, 0
         elif not indented and (fence := FENCE.match(line)):
@@ -92,7 +92,7 @@ class MarkdownReader:
             self.margin = line[: len(line) - len(line.lstrip())] if is_code else ""
 
     def _is_underline(self, number: int, line: str) -> bool:
-        """Whether the line makes a heading of the one above it; reStructuredText's ~~~~ is as long as it."""
+        """Whether the line turns the line above into a heading. ~~~~ (reStructuredText) must be at least as long."""
         below_one_line = self.begun_at == number - 1 and self.inside is Inside.SENTENCES and not self.gap
         if not number or not below_one_line or not _UNDERLINE.match(line):
             return False
@@ -103,7 +103,7 @@ class MarkdownReader:
         return not self.is_table and "|" in line and "|" in rule and _TABLE_RULE.match(rule) is not None
 
     def _is_item(self, line: str) -> bool:
-        """A number other than 1 begins no list amid a paragraph: there it is "… in\n2026. We …"."""
+        """Whether the line begins a list item. Inside a paragraph only the number 1 does, as in "… in\n2026. We …"."""
         item = _ITEM.match(line)
         return item is not None and (item[1] in (None, "1") or self.gap or self.in_list or self.is_heading)
 

@@ -1,8 +1,8 @@
-"""Plans where a long text is split: into chunks that end where a reader would stop (FR-020 to FR-023).
+"""Plans how a long text is split into chunks that end where a reader would stop (FR-020 to FR-023).
 
-`plan` reads a text once and returns where its chunks begin. The plan is small, so it is stored, and the next chunk does
-not read the text again. The chunks concatenated are the text, character for character. `plan_windows` does the same
-for a text that is too long for memory, window by window.
+`plan` reads a text once and returns the positions of its chunks. The plan is small and is stored, so the next chunk
+does not read the text again. The concatenated chunks equal the text, character for character. `plan_windows` does the
+same window by window, for a text that does not fit into memory.
 """
 
 from bisect import bisect_right
@@ -21,36 +21,35 @@ from context_protection.core.splitting.source_code import CodeReader
 
 
 def plan(text: str, form: TextForm, limits: Limits, *, first_line: int = 1, last_line: int | None = None) -> ChunkPlan:
-    """Where to cut `text`, or its lines `first_line` to `last_line` (FR-020, FR-021, FR-023).
+    """The plan of `text`, or of its lines `first_line` to `last_line` (FR-020, FR-021, FR-023).
 
-    Line content ends a chunk within `limits.lines` lines, the rest within `limits.tokens` tokens, each on the
-    last boundary there: an entry's, a block's, a sentence's. A unit that is longer stays whole up to
-    `limits.cap`. One that is over the cap alone is divided at its lines, a line at its sentences, a sentence
-    at its words, a word at its characters as people see them; only such a character, if over the cap, is cut
-    between its code points. Raises RangeError.
+    A chunk ends at the last boundary (entry, block, sentence) within `limits.lines` lines for line content, and within
+    `limits.tokens` tokens for other texts. A longer unit stays whole up to `limits.cap`. A unit over the cap is divided
+    at its lines, a line at its sentences, a sentence at its words, a word at its graphemes (characters as people see
+    them), and only a grapheme over the cap between its code points. Raises RangeError.
     """
     ends = find_line_ends(text)
     start, stop = line_span(ends, first_line, last_line)
     if start == stop:
         return ChunkPlan((start, stop), (0,), (first_line,), (first_line,), len(ends))
     blocks = _reader(form).blocks(split_lines(text, ends), ends, is_last=True)
-    return _described(text, Cutter(text, form, blocks, ends, limits, start, stop).cuts(stop), ends)
+    return _plan_of_cuts(text, Cutter(text, form, blocks, ends, limits, start, stop).cuts(stop), ends)
 
 
-WINDOW = 1 << 20  # characters: many times what a chunk can hold
+WINDOW = 1 << 20  # characters; many times the longest chunk
 _BLOCK_CHUNKS = 1024
 
 
 def plan_windows(
     pieces: Iterable[str], form: TextForm, limits: Limits, total_lines: int, *, window: int = WINDOW
 ) -> Iterator[ChunkPlan]:
-    """`plan` for a text of any length, in constant memory: the plans of its parts, in order, up to 1,024 chunks
-    each, with cuts and lines counted in the whole text of `total_lines`. A text of one window is cut as `plan`
-    cuts it.
+    """`plan` for a text of any length in constant memory. Yields the plans of its parts in order, up to 1,024 chunks
+    each, with cuts and lines counted in the whole text of `total_lines`. A text of one window is cut exactly as by
+    `plan`.
 
-    A window ends where one of its chunks does, well before the last character that was seen, so that each cut is
-    made in sight of what follows. What the text before says of how to read on, such as an open fence, is kept. A
-    chunk must not be longer than a quarter of a window.
+    A window ends with one of its chunks, well before the last character that was read, so that every cut is made with
+    the following text in view. The reader carries its state, such as an open fence, into the next window. A chunk must
+    not be longer than a quarter of a window.
     """
     source, reader, seen, more = iter(pieces), _reader(form), "", True
     offset, lines, density = 0, 0, 0.0
@@ -63,7 +62,7 @@ def plan_windows(
         cutter = Cutter(seen, form, blocks, ends, limits, 0, len(seen), density)
         cuts = cutter.cuts(len(seen) - window // 4 if more else len(seen))
         for start in range(0, len(cuts) - 1, _BLOCK_CHUNKS):
-            part = _described(seen, cuts[start : start + _BLOCK_CHUNKS + 1], ends)
+            part = _plan_of_cuts(seen, cuts[start : start + _BLOCK_CHUNKS + 1], ends)
             yield part.moved(offset, lines, total_lines)
         density, past = cutter.density, seen[: cuts[-1]]
         reader.go_past(past)
@@ -71,7 +70,7 @@ def plan_windows(
 
 
 def _filled_up(seen: str, source: Iterator[str], window: int) -> tuple[str, bool]:
-    """What was seen, with as much behind it as makes more than a window, and whether there may be still more."""
+    """`seen` extended to more than a window if the source has enough, and whether the source may have more."""
     parts, length = [seen], len(seen)
     for piece in source:
         parts.append(piece)
@@ -81,7 +80,7 @@ def _filled_up(seen: str, source: Iterator[str], window: int) -> tuple[str, bool
     return "".join(parts), False
 
 
-def _described(text: str, cuts: Sequence[int], ends: Sequence[int]) -> ChunkPlan:
+def _plan_of_cuts(text: str, cuts: Sequence[int], ends: Sequence[int]) -> ChunkPlan:
     return ChunkPlan(
         cuts=tuple(cuts),
         sizes=tuple(utf8_length(text[start:end]) for start, end in pairwise(cuts)),

@@ -1,4 +1,4 @@
-"""What the plan of a text depends on, and plans that are kept because the text is too long to be planned in a call."""
+"""The parameters of a plan, and stored plans for texts that are too long to be planned during a call."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from context_protection.core.splitting.chunks import Chunk, ChunkPlan, Limits
 from context_protection.core.splitting.forms import LINE_CONTENT, TextForm
 from context_protection.core.splitting.lines import utf8_length
 
-AROUND = 500  # tokens that an envelope takes beside its content
+AROUND = 500  # tokens of an envelope besides its content
 UNBOUNDED = 2**31
 
 
 @dataclass(frozen=True, slots=True)
 class Cutting:
-    """All that a plan depends on, beside the text: equal cuttings cut equally. `lines` holds for line content,
-    `tokens` for the rest; `cap` in Claude's tokens and `chars` in characters of JSON for every chunk."""
+    """Everything that a plan depends on besides the text, so that a stored plan can be found by it. `lines` applies to
+    line content, `tokens` to other texts; `cap` (Claude's tokens) and `chars` (characters of JSON) to every chunk."""
 
     form: TextForm
     lines: int
@@ -29,8 +29,8 @@ class Cutting:
 
     @classmethod
     def of(cls, form: TextForm, policy: Policy, *, bounded: bool = True, beside: bytes = b"") -> "Cutting":
-        """By the policy's sizes; what is not `bounded` is divided by the hard cap alone. `beside` is JSON that each
-        answer carries with its chunk."""
+        """The cutting by the policy's sizes; if not `bounded`, only the hard cap applies. `beside`: JSON that each
+        response carries with its chunk."""
         by_lines = form in LINE_CONTENT
         return cls(
             form=form,
@@ -57,8 +57,8 @@ def _cost(data: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Weighs a raw chunk as what it costs in the body that leaves, in Claude's tokens: counted where it is near the
-    cap, estimated where it is not, by its bytes alone where it is far below."""
+    """Weighs a raw chunk by its cost in the response body, in Claude's tokens. The tokens are counted near the cap,
+    estimated otherwise, and derived from the bytes alone far below the cap."""
 
     cap: int
     chars: int
@@ -77,39 +77,39 @@ class _Scale:
 
 
 class TextGone(LookupError):
-    """A version of a text, or its plan, is no longer kept."""
+    """A version of a text, or its plan, is no longer stored."""
 
 
 class KeptPlan(Protocol):
-    """A plan that all processes share, read block by block. Raises TextGone."""
+    """A stored plan that all processes share, read block by block. Raises TextGone."""
 
     @property
     def chunks(self) -> int: ...
 
     def block_of(self, chunk: int) -> tuple[int, ChunkPlan]:
-        """The block in which this chunk is, and the number of the block's first."""
+        """The number of the first chunk in the block with this chunk, and that block."""
 
     def block_at(self, char: int) -> tuple[int, ChunkPlan]:
-        """The same by a character of the text."""
+        """The same for a character of the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """A plan that is being made in the background: the share that is done, 0 to 1, and the seconds that are left."""
+    """A plan that is being made in the background. `done`: the finished share, 0 to 1. `seconds`: those left."""
 
     done: float
     seconds: int
 
 
 class Indexing(CallError):
-    """The text is long, and where it is cut is not known yet."""
+    """The plan of a long text is not finished."""
 
     code: ClassVar[int] = UPSTREAM
     status: ClassVar[int] = 503
 
 
 def indexing(making: Making, lines_at_once: int, **asked: Any) -> Indexing:
-    """`asked`: the parameter, and its value, that ask for more than can be answered yet."""
+    """The error while a plan is being made. `asked`: the parameter, and its value, that need the plan."""
     return Indexing(
         f"The text is being divided into chunks: {making.done:.0%} is done, about {making.seconds} seconds are left.",
         reason="indexing",
@@ -122,8 +122,8 @@ def indexing(making: Making, lines_at_once: int, **asked: Any) -> Indexing:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """The chunks of a kept plan that hold the characters `start` to `end`, which are the lines `start_line` to
-    `end_line`: `total` chunks from the plan's `first` on, the outer two clipped."""
+    """The chunks of a stored plan that hold the characters `start` to `end`, which are the lines `start_line` to
+    `end_line`: `total` chunks from the plan's chunk `first` on, the outer two clipped."""
 
     start: int
     end: int
@@ -142,7 +142,7 @@ class Excerpt:
         return max(start, self.start), min(end, self.end)
 
     def chunk(self, plan: KeptPlan, index: int, read: Callable[[int, int], str]) -> Chunk:
-        """The excerpt's chunk `index`; `read` gives characters of the text. Raises TextGone."""
+        """The excerpt's chunk `index`; `read` returns characters of the text. Raises TextGone."""
         first, block = plan.block_of(self.first + index)
         inside = self.first + index - first
         content = read(*self._span(block, inside))

@@ -7,9 +7,8 @@ from sentencex import segment
 
 from context_protection.core.splitting.characters import grapheme_start
 
-# sentencex takes quadratic time outside ASCII, so it reads windows of a text. An end counts if the window
-# shows what follows, since a quotation's close may be there; and if it shows what comes before, in a window
-# that doesn't begin with a sentence.
+# sentencex takes quadratic time outside ASCII, so it reads windows of a text. An end counts only if the window shows
+# the text after it, where a quotation may close, and also the text before it if the window begins inside a sentence.
 _WINDOW, _AHEAD, _BEFORE = 2400, 400, 100
 _SCRIPTS = {"ru": "Cyrillic", "el": "Greek", "hy": "Armenian"}
 _LETTERS = {language: regex.compile(rf"\p{{{script}}}") for language, script in _SCRIPTS.items()}
@@ -24,13 +23,13 @@ _COMMON_WORDS = {
     "pt": "o os um uma não com para em da do",
 }
 _WORDS = {language: frozenset(words.split()) for language, words in _COMMON_WORDS.items()}
-# Thai and Lao put a space where others put a full stop; Khmer's and Tibetan's stops are unknown to sentencex.
+# Thai and Lao end sentences with a space; sentencex does not know the stops of Khmer and Tibetan.
 _MORE_ENDS = regex.compile(r"(?V1)(?<=[\p{Thai}\p{Lao}--[ๆฯໆ]])[ \u00a0]+(?=[\p{Thai}\p{Lao}])|[។៕།༎]+\s*")
 
 
 class Sentences:
-    """The ends of the sentences in `text[start:stop]`, looked for only as far as they are asked for. The last
-    sentence ends at `stop`, behind the blank lines."""
+    """The ends of the sentences in `text[start:stop]`, found lazily. The last sentence ends at `stop`, after the blank
+    lines."""
 
     def __init__(self, text: str, start: int, stop: int) -> None:
         self.text, self.stop = text, stop
@@ -41,17 +40,17 @@ class Sentences:
 
     def last(self, after: int, room: int) -> int | None:
         while self.seen_to < min(room, self.text_end):
-            self._look_on()
+            self._read_window()
         index = bisect_right(self.ends, room)
         return self.ends[index - 1] if index and self.ends[index - 1] > after else None
 
     def first(self, after: int) -> int:
         while self.seen_to < self.text_end and (not self.ends or self.ends[-1] <= after):
-            self._look_on()
+            self._read_window()
         index = bisect_right(self.ends, after)
         return self.ends[index] if index < len(self.ends) else self.stop
 
-    def _look_on(self) -> None:
+    def _read_window(self) -> None:
         end = min(self.window_at + _WINDOW, self.text_end)
         sure_to = end if end == self.text_end else end - _AHEAD
         sure_from = self.window_at + (_BEFORE if self.window_at != self.seen_to else 0)
@@ -63,12 +62,12 @@ class Sentences:
     def _ends_within(self, start: int, end: int) -> list[int]:
         window = _for_sentencex(self.text[start:end])
         for mark in "\"'":
-            if end < self.text_end and window.count(mark) % 2:  # it would take none of them for a quotation's
+            if end < self.text_end and window.count(mark) % 2:  # else sentencex ignores every quotation
                 opening = window.rfind(mark, len(window) - _AHEAD)
                 window = window[:opening] if opening > 0 else window
         ends = _ends_in("en", window)
         if self.language != "en":
-            ends &= _ends_in(self.language, window)  # both, since an English phrase may stand in any text
+            ends &= _ends_in(self.language, window)  # both must agree, since any text may contain English phrases
         if not window.isascii():
             stops = _MORE_ENDS.finditer(self.text, start, start + len(window))
             ends.update(stop.end() - start for stop in stops)
@@ -76,8 +75,8 @@ class Sentences:
 
 
 def _for_sentencex(text: str) -> str:
-    """The text as long as before, without the lone surrogates that it doesn't bear, and without the line ends by
-    which it guesses lists: a block is one list item at the most, and a wrapped line may begin with "2026."."""
+    """The text as sentencex can read it, of the same length. It does not accept lone surrogates, and it guesses lists
+    from line ends: a block is at most one list item, and a wrapped line may begin with "2026."."""
     return text.encode("utf-8", "replace").decode().replace("\r", " ").replace("\n", " ")
 
 
@@ -85,7 +84,7 @@ def _ends_in(language: str, window: str) -> set[int]:
     ends: set[int] = set()
     at = 0
     for sentence in segment(language, window):
-        at = max(at, window.find(sentence, at)) + len(sentence)  # it may leave out white space between two
+        at = max(at, window.find(sentence, at)) + len(sentence)  # sentencex may omit white space between two
         ends.add(at)
     return ends
 
@@ -94,8 +93,8 @@ _NUMBER = regex.compile(r"(?r)(?<![^\n])[\s>]*[\d.]+[.)]\s+")  # read backwards 
 
 
 def _may_end(text: str, at: int) -> bool:
-    """Whether a sentence can end here, which sentencex says more often: not in "example.Com", not behind the "5."
-    that begins a paragraph, not in a character as people see it."""
+    """Whether a sentence can end here. Rejects ends that sentencex wrongly finds: in "example.Com", after the "5." that
+    begins a paragraph, inside a grapheme."""
     before, behind = text[at - 1], text[at]
     in_word = before.isascii() and behind.isascii() and not before.isspace() and not behind.isspace()
     recent = max(0, at - 64)
@@ -103,7 +102,7 @@ def _may_end(text: str, at: int) -> bool:
 
 
 def _language(text: str) -> str:
-    """The language whose abbreviations to heed ("z. B.", "т. д."), guessed from script and common words."""
+    """The language whose abbreviations count ("z. B.", "т. д."), guessed from script and common words."""
     for language, letter in _LETTERS.items():
         if not text.isascii() and len(letter.findall(text)) * 3 > len(text):
             return language

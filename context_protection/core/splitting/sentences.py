@@ -1,28 +1,28 @@
-"""Where sentences end, in any script (by the sentencex library)."""
+"""Cuts a text after whole sentences, in any script, with the sentencex library."""
 
 import regex
 from sentencex import segment
 
 _GRAPHEMES = regex.compile(r"\X")
-WINDOW = 4000  # characters before the limit in which a sentence's end is looked for
+WINDOW = 4000  # characters before the limit in which the end of a sentence is searched
 
 
 def head(text: str, limit: int) -> str:
-    """The whole sentences at the start of `text` that fit into `limit` characters, without trailing space. If not
-    even the first fits: its words, and for a text without words its first characters as people count them."""
+    """The whole sentences at the start of `text` that fit into `limit` characters, without trailing space. If the first
+    does not fit: its words, and without words its first graphemes."""
     return text[: piece_end(text, limit)].rstrip()
 
 
 def piece_end(text: str, limit: int) -> int:
-    """The offset at which a piece of at most `limit` characters ends: after a sentence, or else after a word. More
-    than 0, and the text's length if all of it fits."""
+    """The end of a piece of at most `limit` characters: after a sentence, or else after a word. More than 0; the length
+    of the text if all of it fits."""
     if len(text) <= limit:
         return len(text)
     return _sentence_end(text[: limit + 1], limit) or word_end(text, limit)
 
 
 def _sentence_end(window: str, limit: int) -> int:
-    """The end of the last whole sentence in `window`, whose last one goes on behind it; 0 when there is none."""
+    """The end of the last whole sentence in `window`, whose last sentence continues after it; 0 if none is whole."""
     start = max(0, limit - WINDOW)
     ends, end = [0], start
     for sentence in segment("en", window[start:]):
@@ -32,7 +32,7 @@ def _sentence_end(window: str, limit: int) -> int:
 
 
 def word_end(text: str, limit: int) -> int:
-    """The last offset up to `limit` at which no word and no character as people count them is cut; at least 1."""
+    """The last offset up to `limit` that cuts no word and no grapheme; at least 1."""
     if len(text) <= limit:
         return len(text)
     space = max(text.rfind(" ", 0, limit), text.rfind("\n", 0, limit))

@@ -7,8 +7,9 @@ from context_protection.core.splitting.blocks import Blocks, Inside, last_start,
 
 
 class CodeReader:
-    """A block of code begins at the margin below a blank line, and not inside a string of several lines, as Python's
-    are. If one stays open to the end, or through a quarter of a window, what looks like strings are none."""
+    """Reads blocks of code. A block begins at the margin below a blank line, outside multi-line strings such as
+    Python's. If a string stays open to the end, or through a quarter of a window, the quotes are taken for ordinary
+    text."""
 
     def __init__(self) -> None:
         self.in_string = self.is_stray = False
