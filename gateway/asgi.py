@@ -1,5 +1,4 @@
-"""Every way into a web process. MCP and the probes are routed before Django, whose threads may all
-be taken."""
+"""The ASGI application. MCP and the probes are routed before Django, because all of Django's threads may be in use."""
 
 import os
 from typing import Any
@@ -43,9 +42,9 @@ async def flush_telemetry() -> None:
     await run_sync(rejections.stop)
 
 
-every = connectors()
-starts = [each.start for each in every if each.start]
-stops = [each.stop for each in every if each.stop]
+all_connectors = connectors()
+starts = [connector.start for connector in all_connectors if connector.start]
+stops = [connector.stop for connector in all_connectors if connector.stop]
 lifespan = Lifespan(
     startup=[readiness.start, warm_up, *starts, streamable_http.start, changes.start],
     shutdown=[changes.stop, streamable_http.stop, *stops, close, flush_telemetry, readiness.stop],

@@ -1,4 +1,4 @@
-"""How clients connect: configuration that is ready to be pasted, for the first start's words and for the home page."""
+"""Client configuration ready to be pasted, for the message of the first start and for the home page."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,8 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """What clients need to know. `environment` is what `manage.py mcp` needs beside the key."""
+    """What clients need to know. `environment` holds the variables that `manage.py mcp` needs in addition to the
+    key."""
 
     base: str
     key: str = "YOUR_KEY"

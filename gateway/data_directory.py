@@ -1,7 +1,8 @@
-"""DATA_DIR and what Sluice keeps there: for its own user alone, and found unusable before anything else is begun.
+"""DATA_DIR and the files that Sluice stores there: readable by Sluice's user alone, and checked before anything else
+starts.
 
-What belongs to that user is closed to others. What belongs to somebody else, as a mounted volume may, is used as it
-is, for only its owner can close it; so is a directory that all share, as /tmp.
+Files and directories of that user are closed to others. Those of another user, such as a mounted volume, are used as
+they are, because only their owner can close them. So are shared directories such as /tmp.
 """
 
 import os
@@ -18,7 +19,7 @@ ADVICE = "give it to the user that runs Sluice, or name another directory in DAT
 
 
 def private_directory(path: Path) -> Path:
-    """The directory, made where it is missing. Raises ImproperlyConfigured where nothing can be written there."""
+    """Creates the directory if it is missing. Raises ImproperlyConfigured if nothing can be written there."""
     try:
         path.mkdir(DIRECTORY_MODE, parents=True, exist_ok=True)
         _close(path, DIRECTORY_MODE)
@@ -32,7 +33,8 @@ def private_directory(path: Path) -> Path:
 
 
 def private_secret(path: Path) -> str:
-    """A secret that is made at the first start, so that no default one exists anywhere. Raises ImproperlyConfigured."""
+    """Reads the secret, which is generated at the first start so that no default secret exists. Raises
+    ImproperlyConfigured."""
     try:
         if not path.exists():
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE), "w") as file:
@@ -44,14 +46,14 @@ def private_secret(path: Path) -> str:
 
 
 def private_database(path: Path) -> None:
-    """Makes SQLite's file where it is missing, for SQLite itself would let others read it. Call it before the first
-    connection: closing a file takes SQLite's locks on it away. Raises ImproperlyConfigured where it is not writable."""
+    """Creates SQLite's file if it is missing, because SQLite itself would let others read it. Call it before the first
+    connection: closing the file releases SQLite's locks on it. Raises ImproperlyConfigured if it is not writable."""
     beside = [path.with_name(path.name + ending) for ending in BESIDE_DATABASE]
     try:
         for file in [path, *(each for each in beside if each.exists())]:
             os.close(os.open(file, os.O_RDWR | os.O_CREAT, FILE_MODE))
             _close(file, FILE_MODE)
-        with TemporaryFile(dir=path.parent):  # where SQLite makes the others
+        with TemporaryFile(dir=path.parent):  # SQLite creates its other files here
             pass
     except OSError as error:
         raise ImproperlyConfigured(
@@ -61,7 +63,7 @@ def private_database(path: Path) -> None:
 
 
 def is_open(path: Path) -> bool:
-    """Whether others than its owner may look into it."""
+    """Whether users other than the owner have any access."""
     return bool(path.stat().st_mode & 0o077)
 
 

@@ -1,4 +1,4 @@
-"""Environment variables, read strictly: an empty one is not set, and an odd value is refused by name."""
+"""Environment variables, read strictly: an empty variable counts as unset, and an invalid value is rejected by name."""
 
 import os
 from typing import Any
@@ -11,31 +11,31 @@ SWITCHES = {
     **dict.fromkeys(("0", "false", "no", "off", "n", "f"), False),
 }
 LEAST_SECRET = 32  # characters
-LEAST_DIFFERENT = 16  # of them
+LEAST_DIFFERENT = 16  # different characters among them
 KINDS = {int: "a whole number", float: "a number", bool: "true or false"}
 
 
 class Environment(environ.Env):  # type: ignore[misc]
-    """Raises ImproperlyConfigured for a value that is not of its kind: a misspelt switch is not read as off."""
+    """Raises ImproperlyConfigured for a value of the wrong type: a misspelt switch does not count as off."""
 
     def get_value(self, var: str, cast: Any = None, default: Any = environ.Env.NOTSET, **more: Any) -> Any:
         text = os.environ.get(var, "")
         if not text and default is not self.NOTSET:
             return default
         if cast is bool and text.lower() not in SWITCHES:
-            raise _refused(var, text, bool)
+            raise _invalid(var, text, bool)
         try:
             return super().get_value(var, cast=cast, default=default, **more)
         except ValueError:
-            raise _refused(var, text, cast) from None
+            raise _invalid(var, text, cast) from None
 
 
-def _refused(name: str, text: str, kind: Any) -> ImproperlyConfigured:
+def _invalid(name: str, text: str, kind: Any) -> ImproperlyConfigured:
     return ImproperlyConfigured(f"{name} is {text!r}; expected {KINDS.get(kind, 'a valid value')}.")
 
 
 def check_secret_key(key: str) -> None:
-    """Raises ImproperlyConfigured for a key that could be guessed: with it, sessions and cursors can be forged."""
+    """Raises ImproperlyConfigured for a key that could be guessed: with the key, sessions and cursors can be forged."""
     different = len(set(key))
     if len(key) < LEAST_SECRET or different < LEAST_DIFFERENT:
         raise ImproperlyConfigured(

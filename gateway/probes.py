@@ -1,6 +1,6 @@
-"""What watches a process asks: /healthz, /readyz and, with a key, /metrics. They need none of Django's threads and
-answer while all of those are taken, under whatever Host: who watches knows each process by its address. The first two
-need no thread and no store."""
+"""Probes: /healthz, /readyz and, with a key, /metrics. They use none of Django's threads, so they answer while all of
+those are busy. They accept any Host, because monitoring knows each process by its address. /healthz and /readyz need no
+thread and no store."""
 
 from typing import Any
 
@@ -21,17 +21,18 @@ SAFE = {"GET", "HEAD"}
 
 
 async def healthz(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """Whether the process lives."""
+    """Whether the process is alive."""
     await _answer(scope, send, {"status": "ok"})
 
 
 async def readyz(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """Whether calls can be answered now: 200, or 503."""
+    """Whether calls can be answered now: 200 or 503."""
     await _answer(scope, send, readiness.document())
 
 
 def metrics(otherwise: Endpoint) -> Endpoint:
-    """/metrics for those with a key, or for all where the pages are public; `otherwise` answers all others."""
+    """/metrics for requests with a key, or for everybody where pages are public. `otherwise` answers all other
+    requests."""
 
     async def answered(scope: dict[str, Any], receive: Any, send: Any) -> None:
         authorization = Handshake.of(scope).get("authorization")

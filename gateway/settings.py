@@ -113,7 +113,7 @@ else:
 
     DATABASES["default"] |= {
         "ENGINE": "gateway.process.postgres",
-        "CONN_MAX_AGE": 0,  # the pool keeps the connections
+        "CONN_MAX_AGE": 0,  # the pool holds the connections
         "OPTIONS": {
             "connect_timeout": 2,
             "pool": {
@@ -121,7 +121,7 @@ else:
                 "min_size": 2,
                 "max_size": env.int("DATABASE_POOL", default=32),
                 "timeout": postgres.POOL_SLICE,
-                "reconnect_timeout": 2,  # a pool that has given up connects again when somebody asks
+                "reconnect_timeout": 2,  # after this the pool gives up; it connects again on the next request
             },
         },
     }
@@ -136,12 +136,12 @@ else:
 
 # -- Context protection -----------------------------------------------------------------------------
 
-# A change of keys or budgets is seen by every process. With Redis it is published; without, processes on
-# this machine watch the time of this file (context_protection/configuration/revisions.py).
+# Every process sees a change of keys or budgets. With Redis the change is published; without it, processes on
+# this machine watch the modification time of this file (context_protection/configuration/revisions.py).
 REVISION_FILE = DATA_DIR / "revision"
 SHARED_REVISIONS = env.bool("SHARED_REVISIONS", default=bool(REDIS_URL) or not EMBEDDED_DATABASE)
 
-# What the environment sets of a policy; the admin's budgets go before it.
+# Policy settings from the environment. Budgets in the admin override them.
 _budget_settings = {
     "default_page_size": env.int,
     "max_page_size": env.int,
@@ -160,11 +160,11 @@ _budget_settings = {
 }
 CONTEXT_PROTECTION = {name: read(name.upper(), default=None) for name, read in _budget_settings.items()}
 
-ANSWER_CACHE_MB = env.int("ANSWER_CACHE_MB", default=32)  # of each process; 0: no answer is given twice
+ANSWER_CACHE_MB = env.int("ANSWER_CACHE_MB", default=32)  # per process; 0 switches the response cache off
 
 # -- Credentials of upstreams -----------------------------------------------------------------------
 
-# The first seals, all open, and so does SECRET_KEY (gateway/upstreams/secrets.py).
+# The first key encrypts; all of them and SECRET_KEY decrypt (gateway/upstreams/secrets.py).
 CREDENTIAL_KEYS = [key.strip() for key in env.list("CREDENTIAL_KEYS", default=[])]
 if any(len(key) < 32 for key in CREDENTIAL_KEYS):
     raise ImproperlyConfigured(
@@ -174,10 +174,10 @@ if any(len(key) < 32 for key in CREDENTIAL_KEYS):
 
 # -- Requests ---------------------------------------------------------------------------------------
 
-LARGEST_BODY = 4 * 1024 * 1024  # bytes, also of a WebSocket message; an import in the admin may send more
-LARGEST_DOCUMENT = 40 * 1024 * 1024  # bytes of an OpenAPI document, sent by staff or fetched
-FILE_UPLOAD_MAX_MEMORY_SIZE = DATA_UPLOAD_MAX_MEMORY_SIZE = LARGEST_BODY  # of nobody unknown is anything put on disk
-DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000  # an imported API is chosen from on one page
+LARGEST_BODY = 4 * 1024 * 1024  # bytes, also for a WebSocket message; an import in the admin may be larger
+LARGEST_DOCUMENT = 40 * 1024 * 1024  # bytes of an OpenAPI document, uploaded by staff or fetched
+FILE_UPLOAD_MAX_MEMORY_SIZE = DATA_UPLOAD_MAX_MEMORY_SIZE = LARGEST_BODY  # nothing from unknown clients goes to disk
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000  # staff choose an imported API's operations on one page
 
 # -- Upstreams --------------------------------------------------------------------------------------
 
@@ -231,7 +231,9 @@ AUDIT_SHARE = env.float("AUDIT_SHARE", default=0.01)
 if not 0 <= AUDIT_SHARE <= 1:
     raise ImproperlyConfigured(f"AUDIT_SHARE is {AUDIT_SHARE}; expected a share of the answers, 0 to 1.")
 AUDIT_MODEL = env.str("AUDIT_MODEL", default="claude-opus-4-8")
-ANTHROPIC_API_KEY = env.str("ANTHROPIC_API_KEY", default="")  # set: audited bodies are sent there to be counted
+ANTHROPIC_API_KEY = env.str(
+    "ANTHROPIC_API_KEY", default=""
+)  # if set, audited bodies are sent to the provider to be counted
 ANTHROPIC_BASE_URL = env.str("ANTHROPIC_BASE_URL", default="https://api.anthropic.com")
 ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])
 vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
@@ -246,7 +248,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["gateway.api.parsers.StrictJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "gateway.api.errors.answer_error",
-    "URL_FORMAT_OVERRIDE": None,  # `format=table` is an argument of ours
+    "URL_FORMAT_OVERRIDE": None,  # `format` is an argument of operations
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {
@@ -264,7 +266,9 @@ SPECTACULAR_SETTINGS = {
 
 # -- Browser ----------------------------------------------------------------------------------------
 
-PUBLIC_PAGES = env.bool("PUBLIC_PAGES", default=False)  # figures and the API's description for everybody
+PUBLIC_PAGES = env.bool(
+    "PUBLIC_PAGES", default=False
+)  # whether figures and the API's documentation need no key or login
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -279,15 +283,15 @@ PASSWORD_HASHERS = ["gateway.logins.hasher.YieldingHasher"]
 AUTHENTICATION_BACKENDS = ["gateway.logins.backend.ThrottledBackend"]
 LOGIN_URL = "/admin/login/"
 REQUIRE_SECOND_FACTOR = env.bool("REQUIRE_SECOND_FACTOR", default=False)
-SESSION_COOKIE_AGE = 12 * 3600  # seconds without a use, after which a session ends (gateway/logins/sessions.py)
+SESSION_COOKIE_AGE = 12 * 3600  # seconds of inactivity after which a session ends (gateway/logins/sessions.py)
 
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
-# Behind https: browsers keep to it for a year, and plain http is redirected (MCP over it is refused: mcp/handshake.py).
+# With https: HSTS for a year, and plain http is redirected (MCP over http is rejected: gateway/access/handshake.py).
 SECURE_COOKIES = env.bool("SECURE_COOKIES", default=False)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = SECURE_COOKIES
 SECURE_HSTS_SECONDS = 365 * 86_400 if SECURE_COOKIES else 0
-# Sluice is one host of a domain: what holds for its subdomains, and for browsers' preload lists, is not its to say.
+# Sluice is one host of a domain, so it does not set policy for subdomains or for browsers' preload lists.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_PROXY", default=False) else None
 SECURE_REFERRER_POLICY = "same-origin"
@@ -322,7 +326,7 @@ LOGGING = {
             name: {"level": LOG_LEVEL}
             for name in ("gateway", "context_protection", "telemetry", "django.server", "uvicorn.error")
         },
-        # Bad requests are answered, not reported: the telemetry record has them.
+        # Bad requests are answered and recorded by telemetry, so they are not logged.
         "django.request": {"level": "ERROR"},
         "django.security": {"level": "CRITICAL"},
     },

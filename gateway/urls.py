@@ -1,4 +1,4 @@
-"""Every address that Django answers; /mcp, /healthz, /readyz and, with a key, /metrics are routed before
+"""Every URL that Django answers. /mcp, /healthz, /readyz and, with a key, /metrics are routed before Django
 (asgi.py)."""
 
 from django.contrib import admin

@@ -1,4 +1,4 @@
-"""The pages and figures that are not the API's: home, health, metrics."""
+"""Views outside the API: home, health, metrics."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ STATES = {"ok": "Running", "degraded": "Running, with limits", "down": "Not able
 @require_safe
 @differs_by_visitor
 def home(request: HttpRequest) -> HttpResponse:
-    """What is running, and how to connect; for those unknown, how to log in and make a key."""
+    """What is running, and how to connect; for unknown visitors, how to log in and create a key."""
     if not may_look(request):
         return render(request, "welcome.html", {"version": VERSION})
     document = _health()
@@ -65,8 +65,8 @@ class Figure:
 def _shown_figures(day: Mapping[str, Any]) -> list[Figure]:
     calls, errors, sent, saved = day["calls"], day["errors"], day["tokensSent"], day["tokensSaved"]
     if not calls:
-        quiet = "The first call of a client shows up here."
-        return [Figure("Calls in the last 24 hours", "0", quiet)]
+        first_call = "The first call of a client shows up here."
+        return [Figure("Calls in the last 24 hours", "0", first_call)]
     failed = f"{errors:,} of them refused or failed" if errors else "none of them failed"
     average = f"{day['averageEstimatedTokens']:,.0f} per answer on average"
     share = _percent(saved, sent + saved)
@@ -84,29 +84,29 @@ def _about_savings(saved: int, share: str) -> str:
 
 
 def _percent(part: int, whole: int) -> str:
-    """ "4.5"; "" where there is no whole."""
+    """The share in percent, such as "4.5"; "" if `whole` is zero."""
     return f"{100 * part / whole:.1f}" if whole else ""
 
 
-def _troubles(document: Mapping[str, Any]) -> Iterator[str]:
-    """What works below its best, in a sentence each. Details are for staff, and not shown here."""
-    if document["status"] == "down":
+def _troubles(health: Mapping[str, Any]) -> Iterator[str]:
+    """A sentence for each thing that is degraded. Details are for staff, and not shown here."""
+    if health["status"] == "down":
         yield "The database does not answer, so neither do calls."
-    if document["ruler"]["claude"] != "ok":
+    if health["ruler"]["claude"] != "ok":
         yield "Claude's own token count is not available; budgets are held by a cautious estimate."
-    if document.get("openAlerts"):
+    if health.get("openAlerts"):
         yield "An alert is open. Staff find it in the admin, under Alerts."
-    for upstream in document["upstreams"]:
+    for upstream in health["upstreams"]:
         if upstream["state"] == "open":
             yield f"{upstream['name']} does not answer; its tools give older answers, or say so."
-    if dropped := document.get("telemetry", {}).get("dropped"):
+    if dropped := health.get("telemetry", {}).get("dropped"):
         yield f"{dropped:,} calls since the start are missing from the figures."
 
 
 @differs_by_visitor
 def health(request: HttpRequest) -> HttpResponse:
-    """Real figures (FR-032): adoption of paging, average size, and what works below its best. Those unknown are told
-    whether it works, and the version."""
+    """Real figures (FR-032): use of paging, average response size, and what is degraded. Unknown visitors see only the
+    status and the version."""
     document = _health() if may_look(request) else _short_health()
     return _json(document, 200 if document["status"] != "down" else 503)
 
@@ -127,16 +127,16 @@ def _short_health() -> dict[str, Any]:
 
 
 def _health() -> dict[str, Any]:
-    works = _database_answers()
+    database_works = _database_answers()
     document: dict[str, Any] = {
-        "status": "ok" if works else "down",
+        "status": "ok" if database_works else "down",
         "version": VERSION,
-        "database": {"engine": connection.vendor, "answers": works},
+        "database": {"engine": connection.vendor, "answers": database_works},
         "ruler": {"claude": tokens.claude.degraded or "ok"},
     }
     document["upstreams"] = [_upstream(each.state()) for each in upstreams.all()]
-    rests = any(each["state"] == "open" for each in document["upstreams"])
-    if works and (tokens.claude.degraded or rests):
+    is_any_open = any(each["state"] == "open" for each in document["upstreams"])
+    if database_works and (tokens.claude.degraded or is_any_open):
         document["status"] = "degraded"
     try:
         return {**document, **_figures()}
@@ -145,8 +145,8 @@ def _health() -> dict[str, Any]:
 
 
 def _upstream(state: UpstreamState) -> dict[str, Any]:
-    """`state` is its breaker's: closed is well, open is left alone for a while, half-open is tried again. Of this
-    process."""
+    """This process's view of an upstream. `state` is the circuit breaker's: closed is healthy, open is not called for a
+    while, half-open is tried again."""
     return {
         "name": state.name,
         "state": state.breaker,
@@ -196,7 +196,7 @@ def _figures() -> dict[str, Any]:
 
 
 def _token_audit() -> dict[str, Any]:
-    """FR-014: how the counts compare with full ones. The ratio is our count to the actual; 1 is right."""
+    """FR-014: our counts compared with full counts. A ratio is our count divided by the actual count; 1 is exact."""
     figures, state = audits.summary(), audit.state()
     return {
         "n": figures.count,

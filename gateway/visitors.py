@@ -1,5 +1,5 @@
-"""Who may see the pages that are not the API's: those of figures and of the API's description tell about the account,
-and are for staff and for whoever has a key."""
+"""Who may see pages outside the API. Pages with figures and the API's documentation reveal details of the account, so
+they are for staff and for holders of a key."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -20,8 +20,7 @@ View = Callable[..., HttpResponseBase]
 
 
 def may_look(request: HttpRequest) -> bool:
-    """Whether the request comes from staff or with a key, any valid one. Raises NotAuthenticated for a key that is
-    refused."""
+    """Whether the request comes from staff or carries a valid key. Raises NotAuthenticated for an invalid key."""
     if settings.PUBLIC_PAGES or admin.site.has_permission(request):
         return True
     authorization = request.headers.get("Authorization", "")
@@ -32,12 +31,12 @@ def may_look(request: HttpRequest) -> bool:
 
 
 def has_key(authorization: str) -> bool:
-    """Whether the header carries a key, if only a wrong one. Other schemes are the proxy's."""
+    """Whether the header carries a key, valid or not. A proxy may use other schemes for itself."""
     return authorization.lower().startswith("bearer ")
 
 
 def differs_by_visitor(view: View) -> View:
-    """The view may ask `may_look`: a key that it refuses is answered with 401."""
+    """For views that call `may_look`: answers 401 where it rejects the key, and sets Vary."""
 
     @wraps(view)
     def answered(request: HttpRequest, *args: Any, **options: Any) -> HttpResponseBase:
@@ -52,7 +51,7 @@ def differs_by_visitor(view: View) -> View:
 
 
 def for_those_known(view: View) -> View:
-    """Anonymous callers get 401, with words on how to come in."""
+    """Anonymous visitors get 401 with an explanation of how to log in."""
 
     @wraps(view)
     def answered(request: HttpRequest, *args: Any, **options: Any) -> HttpResponseBase:

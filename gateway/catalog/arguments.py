@@ -1,4 +1,4 @@
-"""Arguments: valid by the operation's schema, or an error that says how to make them so."""
+"""Validates arguments against the operation's schema; an error says how to correct them."""
 
 import math
 import re
@@ -44,8 +44,8 @@ DEEPEST = 20
 
 
 def validated(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments as given, with whole numbers as such. With a cursor, those that are missing are its walk's. Raises
-    InvalidArgument for the first that is wrong."""
+    """The valid arguments, with whole floats as integers. With a cursor, missing arguments come from its snapshot
+    (`Walk`). Raises InvalidArgument for the first wrong argument."""
     structured = _structured(operation)
     given = {
         name: _parsed(name, value) if name in structured else value
@@ -54,7 +54,7 @@ def validated(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, A
     }
     for name, value in given.items():
         _check_storable(name, value)
-    errors = [each for each in _validator(operation).iter_errors(given) if not _is_known_to_the_walk(each, given)]
+    errors = [each for each in _validator(operation).iter_errors(given) if not _comes_from_the_snapshot(each, given)]
     if errors:
         raise _explained(operation, given, min(errors, key=_rank))
     return {
@@ -62,13 +62,14 @@ def validated(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, A
     }
 
 
-def _is_known_to_the_walk(error: Any, given: Mapping[str, Any]) -> bool:
+def _comes_from_the_snapshot(error: Any, given: Mapping[str, Any]) -> bool:
     return "cursor" in given and error.kind.name == "required" and not error.instance_path
 
 
 @lru_cache(maxsize=1024)
 def _structured(operation: Operation) -> frozenset[str]:
-    """The arguments that are objects or lists, and never texts: a text that looks like JSON may be meant as one."""
+    """Arguments that are objects or lists and never strings. Where a string is valid, one that looks like JSON may be
+    meant as it is."""
     properties = operation.schema(DEFAULTS)["properties"]
     return frozenset(name for name, schema in properties.items() if _is_structure(schema))
 
@@ -79,7 +80,7 @@ def _is_structure(schema: Mapping[str, Any]) -> bool:
 
 
 def _parsed(name: str, value: Any) -> Any:
-    """An object whose JSON some clients send as a text."""
+    """Parses an object or a list that some clients send as a JSON string."""
     try:
         return json_limits.loads(value, name) if isinstance(value, str) else value
     except ValueError:
@@ -87,12 +88,12 @@ def _parsed(name: str, value: Any) -> Any:
 
 
 def _check_storable(name: str, value: Any) -> None:
-    """Refuses what JSON can spell but no database can compare with, however deep it stands."""
-    waiting: list[tuple[Any, int]] = [(name, 0), (value, 0)]
-    while waiting:
-        part, depth = waiting.pop()
+    """Rejects values that JSON allows but databases cannot compare with, at any depth."""
+    pending: list[tuple[Any, int]] = [(name, 0), (value, 0)]
+    while pending:
+        part, depth = pending.pop()
         below = [*part.keys(), *part.values()] if isinstance(part, dict) else part if isinstance(part, list) else []
-        waiting += [(each, depth + 1) for each in below]
+        pending += [(each, depth + 1) for each in below]
         if expected := _unstorable(part) if depth <= DEEPEST else f"nested at most {DEEPEST} deep":
             raise InvalidArgument(
                 f"{shown(name)} must be {expected}.",
@@ -105,7 +106,7 @@ def _check_storable(name: str, value: Any) -> None:
 
 
 def _unstorable(value: Any) -> str:
-    """What is expected instead; empty when all is well."""
+    """What is expected instead; empty if the value is valid."""
     if isinstance(value, str):
         return "" if _STORABLE.fullmatch(value) else "a text without NUL or lone surrogates"
     if isinstance(value, float) and not math.isfinite(value):
@@ -118,7 +119,7 @@ def _unstorable(value: Any) -> str:
 @lru_cache(maxsize=1024)
 def _validator(operation: Operation) -> Any:
     schema = operation.schema(DEFAULTS)
-    # The range of `limit` is the policy's, which can change; protection checks it.
+    # The range of `limit` comes from the policy, which can change, so protection checks it.
     limit = schema["properties"].get("limit")
     if limit:
         schema["properties"]["limit"] = {"type": "integer"}
@@ -126,7 +127,7 @@ def _validator(operation: Operation) -> Any:
 
 
 def _rank(error: Any) -> tuple[bool, list[str]]:
-    """Unknown names first: a misspelt argument is the likely cause of a missing one."""
+    """Sorts unknown names first: a misspelt argument is the likely cause of a missing one."""
     return (error.kind.name != "additionalProperties", [str(step) for step in error.instance_path])
 
 
@@ -158,7 +159,7 @@ def _explained(operation: Operation, given: Mapping[str, Any], error: Any) -> Ca
 
 
 def _failed(operation: Operation, error: Any) -> Mapping[str, Any]:
-    """The schema that a value does not meet: that of an argument, or of something within it."""
+    """The schema that the value violates: of an argument, or of something within it."""
     found: Any = operation.schema(DEFAULTS)
     for step in list(error.schema_path)[:-1]:
         found = found[step]
@@ -184,7 +185,7 @@ def _unknown_name(operation: Operation, given: Mapping[str, Any]) -> InvalidArgu
 
 
 def _unknown_below(operation: Operation, given: Mapping[str, Any]) -> InvalidArgument:
-    """A name within an object that has only some."""
+    """The error for an unknown name in a nested object."""
     error = next(
         error for error in _validator(operation).iter_errors(given) if error.kind.name == "additionalProperties"
     )
@@ -201,7 +202,7 @@ def _unknown_below(operation: Operation, given: Mapping[str, Any]) -> InvalidArg
 
 
 def _choices(schema: Mapping[str, Any]) -> list[str]:
-    """The values of an enumeration, or of a pattern that stands for one in fewer words: ^-?(id|name)$"""
+    """The values of an enumeration, or of a pattern that is a compact enumeration: ^-?(id|name)$"""
     if "enum" in schema:
         return [str(value) for value in schema["enum"]]
     match = _CHOICE.fullmatch(schema.get("pattern", ""))
@@ -209,7 +210,7 @@ def _choices(schema: Mapping[str, Any]) -> list[str]:
 
 
 def _types(schema: Mapping[str, Any]) -> list[str]:
-    """Of a value that is there."""
+    """The schema's types, without null."""
     types = schema.get("type", [])
     return [each for each in ([types] if isinstance(types, str) else types) if each != "null"]
 
@@ -226,8 +227,8 @@ def _expected(schema: Mapping[str, Any]) -> str:
         _range(schema.get("minLength"), schema.get("maxLength"), "character"),
         _range(schema.get("minItems"), schema.get("maxItems"), "element"),
         *(
-            said.format(schema[key])
-            for key, said in _LIMITS.items()
+            phrase.format(schema[key])
+            for key, phrase in _LIMITS.items()
             if schema.get(key) is not None and schema[key] is not False
         ),
     ]
@@ -235,7 +236,7 @@ def _expected(schema: Mapping[str, Any]) -> str:
 
 
 def _range(low: Any, high: Any, unit: str) -> str:
-    """ "from 1 to 50", "of at least 3 characters"; empty for neither."""
+    """ "from 1 to 50", "of at least 3 characters"; empty if neither bound is set."""
     if low is not None and high is not None:
         return f"of {low} to {high} {unit}s" if unit else f"from {low} to {high}"
     if low is None and high is None:
@@ -246,7 +247,7 @@ def _range(low: Any, high: Any, unit: str) -> str:
 
 
 def _suggestion(name: str, value: Any, schema: Mapping[str, Any], *, required: bool) -> str:
-    """A value that would pass, as near to the given one as can be told."""
+    """Suggests a valid value, as near to the given one as possible."""
     if choices := _choices(schema):
         return f"Set {name} to {nearest(str(value), choices, cutoff=0.4) or choices[0]}."
     if path_kind(name):
@@ -265,7 +266,7 @@ def _suggestion(name: str, value: Any, schema: Mapping[str, Any], *, required: b
 
 
 def _repaired(value: Any, schema: Mapping[str, Any]) -> str | None:
-    """The value as the schema would have it, where that can be told: "10" for a number, 20.11.2026 for a date."""
+    """The value converted to what the schema expects, if that is clear: "10" for a number, 20.11.2026 for a date."""
     kind = next(iter(_types(schema)), None)
     if schema.get("format") == "date" and isinstance(value, str):
         return _as_date(value)
@@ -290,7 +291,7 @@ def _as_number(value: Any, schema: Mapping[str, Any], *, whole: bool) -> str | N
 
 
 def _as_date(text: str) -> str | None:
-    """2026/11/20, 20.11.2026, 20261120, 2026-11-20T09:30: where day and month could be taken for each other, none."""
+    """Reads 2026/11/20, 20.11.2026, 20261120, 2026-11-20T09:30. None where day and month cannot be told apart."""
     numbers = [int(part) for part in re.findall(r"\d+", text[:10] if len(text) > 10 else text)]
     if len(numbers) == 1 and len(text.strip()) == 8:
         numbers = [numbers[0] // 10000, numbers[0] // 100 % 100, numbers[0] % 100]

@@ -1,4 +1,4 @@
-"""The catalogue: every operation that can be called, whatever the transport."""
+"""The catalogue: every operation that can be called, over any transport."""
 
 import difflib
 import logging
@@ -14,42 +14,42 @@ from gateway.catalog.operation import Operation
 
 logger = logging.getLogger(__name__)
 
-MOST_NAMED = 40  # operations that an error names
-AGAIN_SECONDS = 1.0  # after which a source that has failed is asked again
-LONGEST_NAME = 80  # characters of a name that is compared with others
+MOST_NAMED = 40  # operations that an error message lists
+AGAIN_SECONDS = 1.0  # wait before a failed source is read again
+LONGEST_NAME = 80  # characters of a name that are compared with other names
 
 
 Source = Callable[[], Sequence[Operation]]
 
 
 class Catalogue:
-    """Operations by name, in the order in which they were offered; those of sources, which change with the
-    configuration, after those that do not. A name that is taken stays with who has it."""
+    """Operations by name, in the order in which they were offered: first the fixed ones, then those of sources, which
+    change with the configuration. If a name is taken, the first operation keeps it."""
 
     def __init__(self) -> None:
         self._fixed: dict[str, Operation] = {}
         self._sources: list[Source] = []
-        self._sourced: list[Sequence[Operation]] = []  # by each source, when it was asked last
+        self._sourced: list[Sequence[Operation]] = []  # what each source gave when it was read last
         self._operations: dict[str, Operation] = {}
         self._revision: int | None = None
-        self._again_at = math.inf  # time.monotonic(): a source has failed, and is asked once more
+        self._again_at = math.inf  # time.monotonic(); finite if a source has failed and must be read again
         self._lock = threading.Lock()
 
     def offer(self, operations: Iterable[Operation]) -> None:
-        """Operations that are there until they are withdrawn."""
+        """Adds operations that stay until they are withdrawn."""
         with self._lock:
             self._fixed.update((operation.name, operation) for operation in operations)
             self._merge()
 
     def withdraw(self, name: str) -> None:
-        """Takes an offered operation out, if it is there."""
+        """Removes an offered operation, if it exists."""
         with self._lock:
             self._fixed.pop(name, None)
             self._merge()
 
     def follow(self, source: Source) -> None:
-        """Operations that are there for as long as `source` gives them: it is asked on a thread, whenever the
-        configuration has changed. Those that have not changed are the same objects."""
+        """Adds operations for as long as `source` returns them. It is called on a thread whenever the configuration has
+        changed. For unchanged operations it returns the same objects."""
         with self._lock:
             self._sources.append(source)
             self._revision = None
@@ -60,7 +60,7 @@ class Catalogue:
         return revisions.current() == self._revision and time.monotonic() < self._again_at
 
     def refresh(self) -> None:
-        """Sees to it that what sources offer now is here. Blocks where the configuration has changed."""
+        """Reads the sources again if the configuration has changed; that blocks."""
         if self.is_current:
             return
         with self._lock:
@@ -68,15 +68,15 @@ class Catalogue:
                 return
             revision = revisions.current()
             before = [*self._sourced, *[None] * len(self._sources)]
-            asked = [_asked(source) for source in self._sources]
-            self._sourced = [last or () if now is None else now for now, last in zip(asked, before, strict=False)]
+            results = [_read(source) for source in self._sources]
+            self._sourced = [last or () if now is None else now for now, last in zip(results, before, strict=False)]
             self._merge()
             self._revision = revision
-            self._again_at = time.monotonic() + AGAIN_SECONDS if None in asked else math.inf
+            self._again_at = time.monotonic() + AGAIN_SECONDS if None in results else math.inf
 
     def _merge(self) -> None:
         operations = dict(self._fixed)
-        for operation in (each for every in self._sourced for each in every):
+        for operation in (each for source_operations in self._sourced for each in source_operations):
             if operations.setdefault(operation.name, operation) is not operation:
                 logger.warning("the name of an operation is taken", extra={"operation": operation.name})
         for name in self._operations.keys() - operations.keys():
@@ -89,14 +89,14 @@ class Catalogue:
         return iter(self._operations.values())
 
     def state(self) -> tuple[Operation, ...]:
-        """All of them now: equal to an earlier one for as long as nothing has changed."""
+        """All operations. Equal to an earlier state for as long as nothing has changed."""
         return tuple(self._operations.values())
 
     def find(self, name: str, hidden: Container[str] = ()) -> Operation | None:
         return None if name in hidden else self._operations.get(name)
 
     def get(self, name: str, hidden: Container[str] = ()) -> Operation:
-        """Raises UnknownOperation, for one that is hidden from who asks as for one that does not exist."""
+        """Raises UnknownOperation, for a hidden operation as for one that does not exist."""
         operation = self.find(name, hidden)
         if operation is None:
             visible = [each for each in self._operations if each not in hidden]
@@ -112,9 +112,9 @@ class Catalogue:
         return operation
 
 
-def _asked(source: Source) -> Sequence[Operation] | None:
-    """What the source offers now. None: it has failed, which costs nobody else's operations, nor its own of before
-    (law 5)."""
+def _read(source: Source) -> Sequence[Operation] | None:
+    """The source's operations. None: it failed. Then its previous operations stay in use, and other sources are not
+    affected (law 5)."""
     try:
         return source()
     except Exception:
@@ -123,7 +123,7 @@ def _asked(source: Source) -> Sequence[Operation] | None:
 
 
 def _expected(name: str, visible: Sequence[str]) -> str:
-    """All names; where they are many, those that are likely meant."""
+    """All names; if there are many, those that are likely meant."""
     if len(visible) <= MOST_NAMED:
         return f"one of: {', '.join(visible)}"
     close = difflib.get_close_matches(name[:LONGEST_NAME], visible, n=5, cutoff=0.3)

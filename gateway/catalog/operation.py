@@ -12,13 +12,13 @@ from context_protection.core.redaction import is_secret
 from context_protection.core.shapes import ANY, Shape
 from gateway.access.callers import Caller
 
-DESCRIBE_TOOL = "describe_tool"  # the tool that has all of another's definition
+DESCRIBE_TOOL = "describe_tool"  # the tool that returns another tool's full definition
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A payload that is as good as new until `fresh_until`, time.monotonic(): an equal call gets the same answer.
-    `version`: equal for equal payloads of equal calls; None: not known."""
+    """A payload that is fresh until `fresh_until` (time.monotonic()): until then an equal call gets the same answer.
+    `version` is equal for equal payloads of equal calls; None: unknown."""
 
     payload: Payload
     fresh_until: float = 0.0
@@ -30,15 +30,16 @@ FetchAsync = Callable[[Mapping[str, Any], Caller], Awaitable[Payload | Fetched]]
 
 
 def as_fresh_as_its_answer() -> int:
-    """The version of what only an upstream knows of: each answer says itself until when it stands."""
+    """The `version` of an operation whose data only the upstream knows. Freshness comes from each response, not from a
+    revision."""
     return 0
 
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """One callable thing. `parameters` are the JSON Schemas of its own arguments, by name; those of protection
-    (limit, cursor, fields, …) are added by its kind. `fetch` gets valid arguments with defaults, and who asks. It
-    blocks, on a thread, or is a coroutine function, on the loop: then cancelling the call cancels it."""
+    """One callable thing. `parameters` are the JSON Schemas of its own arguments, by name; its kind adds the arguments
+    of protection (limit, cursor, fields, …). `fetch` gets the valid arguments with defaults, and the caller. It either
+    blocks, on a thread, or is a coroutine function, on the event loop, which is cancelled together with the call."""
 
     name: str
     title: str
@@ -48,36 +49,36 @@ class Operation:
     fetch: Fetch | FetchAsync
     endpoint: str
     required: tuple[str, ...] = ()
-    form: tuple[str, ...] | None = None  # those of its kind's own arguments that it takes; None: all
-    # What arguments of its own say of these: {"limit": 15}.
+    form: tuple[str, ...] | None = None  # which of its kind's protection arguments it takes; None: all
+    # Protection arguments derived from its own arguments: {"limit": 15}.
     form_of: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda given: {}
-    quiet: frozenset[str] = frozenset()  # arguments that a tool list leaves out: `where` says the same
-    shown: Mapping[str, Mapping[str, Any]] | None = (
-        None  # `parameters` as a tool list has them, where it is another way
-    )
-    record_operation: str | None = None  # that opens one of its rows
-    record_key: tuple[str, str] = ("id", "id")  # the argument of it that tells the row, and the row's field that has it
+    quiet: frozenset[str] = frozenset()  # arguments hidden from tool lists, because `where` can express them
+    shown: Mapping[str, Mapping[str, Any]] | None = None  # `parameters` as tool lists show them, if different
+    record_operation: str | None = None  # the operation that returns one row as a record
+    record_key: tuple[str, str] = ("id", "id")  # (argument of record_operation, field of the row)
     record_shared: Mapping[str, str] = field(
         default_factory=dict
-    )  # arguments of it that are these, by their names here
-    record_is_row: bool = True  # what it answers is all of the row
-    pinned: bool = False  # in every list, also where tools are searched for
-    listed: bool = True  # in a list of all tools; else only where tools are searched for
-    tags: tuple[str, ...] = ()  # upstream's words for what it is about: its tags, its own names
-    settings: Mapping[str, Any] = field(default_factory=dict)  # of its policy, where nobody has set anything
-    shape: Shape = field(default=ANY, repr=False)  # of what an upstream answers, which a walk goes on with
+    )  # further arguments passed on: its name → the name here
+    record_is_row: bool = True  # whether record_operation returns the whole row
+    pinned: bool = False  # in every tool list, also in search mode
+    listed: bool = True  # False: found only by search, not in the list of all tools
+    tags: tuple[str, ...] = ()  # the upstream's words for it: tags and names
+    settings: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # its policy's defaults, which settings and budgets override
+    shape: Shape = field(default=ANY, repr=False)  # shape of the upstream's data; a snapshot goes on with it
     field_names: tuple[str, ...] = field(default=(), repr=False)  # examples for `fields`
-    version: Callable[[], Hashable] | None = None  # of all that answers are made from; None: not known, keep none
-    is_redacted: bool = False  # what it fetches has no secrets: it was redacted when it was stored, or is ours
-    called_once: bool = False  # for one answer, however much of it is asked for; an action always is
-    destructive: bool | None = None  # of an action: whether it may undo or delete; None: not known
-    idempotent: bool | None = None  # of an action: whether it does no more when it is called twice; None: not known
+    version: Callable[[], Hashable] | None = None  # version of the data behind answers; None: unknown, not cached
+    is_redacted: bool = False  # the data was redacted when stored, or has no secrets
+    called_once: bool = False  # fetched once per result, never again for later pages; always so for actions
+    destructive: bool | None = None  # for an action: whether it may undo or delete; None: unknown
+    idempotent: bool | None = None  # for an action: whether a second equal call changes nothing; None: unknown
 
     @cached_property
     def asks_secrets(self) -> frozenset[str]:
-        """Arguments of its own that would tell a secret by whether rows are found: refused unless the caller's key
-        reveals the name, and in no tool list. Not of what acts, whose inputs they are; nor what is required, which its
-        caller must know."""
+        """Optional arguments that would reveal a secret by whether rows are found. They are in no tool list, and are
+        rejected unless the caller's key reveals the name. Arguments of actions are inputs and never rejected; required
+        arguments neither, because the caller must know their values."""
         if self.kind is Kind.ACTION:
             return frozenset()
         return frozenset(name for name in self.parameters if name not in self.required and is_secret(name))
@@ -94,21 +95,21 @@ class Operation:
     def defaults(self) -> dict[str, Any]:
         return {name: schema["default"] for name, schema in self.parameters.items() if "default" in schema}
 
-    def told(self, policy: Policy) -> str:
-        """The description, with what a model should know of how it and its answers are kept small."""
-        told = [self.description]
+    def sentences(self, policy: Policy) -> str:
+        """The description as published, with what a model should know about previews and shortened arguments."""
+        sentences = [self.description]
         if self.kind is Kind.RECORD and policy.summarization:
             threshold = f"{policy.token_budget_threshold:,}"
-            told.append(f"Above {threshold} tokens it comes as a preview with sections to open.")
+            sentences.append(f"Above {threshold} tokens it comes as a preview with sections to open.")
         if self.shown is not None:
-            told.append(f"Its arguments are shown in brief: {DESCRIBE_TOOL} has all of them.")
-        return " ".join(told)
+            sentences.append(f"Its arguments are shown in brief: {DESCRIBE_TOOL} has all of them.")
+        return " ".join(sentences)
 
     def schema(self, policy: Policy, *, brief: bool = False) -> dict[str, Any]:
-        """The JSON Schema of all arguments, as published. A brief one leaves out what a model does without."""
-        quiet = self.quiet | self.asks_secrets if brief else ()
+        """The JSON Schema of all arguments, as published. A brief schema leaves out what a model can do without."""
+        hidden = self.quiet | self.asks_secrets if brief else ()
         parameters = self.shown if brief and self.shown is not None else self.parameters
-        own = {name: schema for name, schema in parameters.items() if name not in quiet}
+        own = {name: schema for name, schema in parameters.items() if name not in hidden}
         form = FORM_PARAMETERS[self.kind](self, policy)
         taken = form if self.form is None else {name: form[name] for name in self.form}
         return {

@@ -1,5 +1,5 @@
-"""The prompts: common jobs as their user picks them in a client. Each is one message that says which operations to call
-with which arguments, what to check, and how to report. And what completes arguments, while they are typed."""
+"""Prompts: common tasks that users pick in their client. Each is one message that says which operations to call with
+which arguments, what to check, and how to report. Also the completion of arguments while they are typed."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from typing import Any
 from context_protection.core.budget import dumps
 from context_protection.core.errors import InvalidArgument, nearest
 
-# From what was typed, and from the other arguments that are there already, to values that go on with it: of the account
-# as it is, none of it personal, in an order that stays. Blocks. At most one more than MOST_COUNTED.
+# Takes the typed text and the arguments already given, and returns values that complete it: current values of the
+# account without personal data, in a stable order, at most MOST_COUNTED + 1. Blocks.
 Complete = Callable[[str, Mapping[str, str]], Sequence[str]]
 MOST_COUNTED = 1000
 LONGEST_ARGUMENT = 200  # characters
@@ -17,8 +17,8 @@ LONGEST_ARGUMENT = 200  # characters
 
 @dataclass(frozen=True, slots=True)
 class PromptArgument:
-    """`read` makes of the argument's name and its text the value that it stands for, or raises InvalidArgument; it may
-    block. An argument without `default` must be given."""
+    """`read` takes the argument's name and text and returns its value, or raises InvalidArgument; it may block. An
+    argument without `default` is required."""
 
     name: str
     title: str
@@ -33,7 +33,7 @@ class PromptArgument:
 
     def value(self, given: str | None) -> Any:
         """Raises InvalidArgument."""
-        text = (given or "").strip()  # clients send an empty text for what was not filled in
+        text = (given or "").strip()  # clients send an empty string for a field that was left empty
         if not text:
             if self.default is None:
                 raise self._missing()
@@ -64,8 +64,8 @@ class PromptArgument:
 
 @dataclass(frozen=True, eq=False)
 class Prompt:
-    """One job. `operations` are those that it calls, or whose contents its arguments name: where one of them is hidden
-    from a key, so is the prompt. `write` gets the arguments' values by name, and gives the message."""
+    """One task. `operations` are those that it calls, or whose contents its arguments name: if one of them is hidden
+    from a key, so is the prompt. `write` gets the argument values by name and returns the message."""
 
     name: str
     title: str
@@ -75,7 +75,7 @@ class Prompt:
     write: Callable[..., str]
 
     def message(self, given: Mapping[str, str]) -> str:
-        """The message with these arguments. Blocks. Raises InvalidArgument for the first that is wrong."""
+        """The message with these arguments. Blocks. Raises InvalidArgument for the first wrong argument."""
         for name in given:
             self.argument(name)
         return self.write(**{argument.name: argument.value(given.get(argument.name)) for argument in self.arguments})
@@ -98,18 +98,18 @@ class Prompt:
 
 
 def is_storable(text: str) -> bool:
-    """Whether a database can compare with it."""
+    """Whether a database can compare with the text."""
     return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def call(operation: str, **arguments: Any) -> str:
-    """A call as a message quotes it: the operation's name and the arguments as JSON, in one line whatever they hold."""
+    """A call as a message quotes it: the operation's name and the arguments as JSON, always on one line."""
     return f"{operation} {dumps(arguments).decode()}"
 
 
 def written(task: str, calls: Sequence[str], *, check: str, report: str, of_handle: bool = False) -> str:
-    """A message in the form that all of them have: the calls numbered, in the order in which to make them. `of_handle`:
-    the first is made for its handle alone, so that its pages cost nothing."""
+    """A message in the common form: the task, the numbered calls in order, what to check, how to report. `of_handle`:
+    the first call is made only for its handle, so that its pages cost nothing."""
     numbered = "\n".join(f"{number}. {each}" for number, each in enumerate(calls, start=1))
     pages = "the first for its handle: do not page on from it" if of_handle else "follow nextCursor where there is one"
     calling = f"Call these tools with just these arguments; {pages}:\n{numbered}"
@@ -117,8 +117,7 @@ def written(task: str, calls: Sequence[str], *, check: str, report: str, of_hand
 
 
 class Prompts:
-    """Prompts by name, in the order in which they were offered; and by operation what completes the `id` that it
-    takes."""
+    """Prompts by name, in the order in which they were offered; and by operation, what completes its `id` argument."""
 
     def __init__(self) -> None:
         self._prompts: dict[str, Prompt] = {}
@@ -132,11 +131,11 @@ class Prompts:
         return iter(self._prompts.values())
 
     def visible(self, hidden: Container[str]) -> dict[str, Prompt]:
-        """By name: those that need no operation which is hidden."""
+        """By name: the prompts that need no hidden operation."""
         return {each.name: each for each in self if not any(name in hidden for name in each.operations)}
 
     def get(self, name: str, hidden: Container[str] = ()) -> Prompt:
-        """Raises InvalidArgument, for one that is hidden as for one that does not exist."""
+        """Raises InvalidArgument, for a hidden prompt as for one that does not exist."""
         visible = self.visible(hidden)
         if name not in visible:
             close = nearest(name, visible, cutoff=0.4)
