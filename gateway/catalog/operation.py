@@ -56,16 +56,12 @@ class Operation:
     shown: Mapping[str, Mapping[str, Any]] | None = None  # `parameters` as tool lists show them, if different
     record_operation: str | None = None  # the operation that returns one row as a record
     record_key: tuple[str, str] = ("id", "id")  # (argument of record_operation, field of the row)
-    record_shared: Mapping[str, str] = field(
-        default_factory=dict
-    )  # further arguments passed on: its name → the name here
+    record_shared: Mapping[str, str] = field(default_factory=dict)  # passed on to it: its argument → the one here
     record_is_row: bool = True  # whether record_operation returns the whole row
     pinned: bool = False  # in every tool list, also in search mode
     listed: bool = True  # False: found only by search, not in the list of all tools
     tags: tuple[str, ...] = ()  # the upstream's words for it: tags and names
-    settings: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # its policy's defaults, which settings and budgets override
+    settings: Mapping[str, Any] = field(default_factory=dict)  # its policy's defaults; budgets override them
     shape: Shape = field(default=ANY, repr=False)  # shape of the upstream's data; a snapshot goes on with it
     field_names: tuple[str, ...] = field(default=(), repr=False)  # examples for `fields`
     version: Callable[[], Hashable] | None = None  # version of the data behind answers; None: unknown, not cached

@@ -1,10 +1,10 @@
-"""Audits of token counts: now and then an answer is counted in full, and both counts are kept (FR-014).
+"""Audits of token counts: some answers are counted in full, and both counts are stored (FR-014).
 
     consider(…)  ─►  queue (100 bodies)  ─►  audit thread: full count, class  ─►  telemetry.audits.store()
 
-The hot path pays for a checksum and, in one of a hundred calls, for putting the body into a queue, at most every two
-seconds unless all answers are audited. Where the queue is full, the sample is dropped and counted. Bodies leave this
-machine only when ANTHROPIC_API_KEY is set.
+The hot path pays for a checksum and, for about one call in a hundred, for queueing the body, at most once in two
+seconds unless all answers are audited. If the queue is full, the sample is dropped and counted as dropped. Bodies leave
+this machine only when ANTHROPIC_API_KEY is set.
 """
 
 import atexit
@@ -28,10 +28,12 @@ from telemetry.models import TokenAudit
 from telemetry.recorder import Recorder
 from telemetry.storage import Stored
 
-PAUSE_SECONDS = 2.0  # between two samples: a full count takes 0.1 s of a processor that busy hours need for answers
+PAUSE_SECONDS = (
+    2.0  # between two samples: a full count takes 0.1 s of processor time that answers need when the load is high
+)
 WAITING = 100  # bodies, of at most 49,000 characters each
 PROVIDER_SECONDS = 10.0
-LEFT_ALONE_SECONDS = 60.0  # after a failure of the provider's
+LEFT_ALONE_SECONDS = 60.0  # after the provider has failed
 SHUTDOWN = 1.0  # seconds
 
 logger = logging.getLogger(__name__)
@@ -39,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """An answer to audit, as it left."""
+    """A response to audit, as it was sent."""
 
     at: datetime
     operation: str
@@ -50,7 +52,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Actual:
-    """A full count, and who made it."""
+    """A full count and its source."""
 
     tokens: int
     source: TokenAudit.Source
@@ -58,7 +60,7 @@ class Actual:
 
 @dataclass(frozen=True, slots=True)
 class AuditState:
-    """How the audits of this process fare."""
+    """Audit figures of this process."""
 
     waiting: int
     stored: int
@@ -70,7 +72,7 @@ class AuditState:
 
 
 class Provider:
-    """The provider's own count of a text, without the frame of its message."""
+    """Counts a text with the provider's API, without the tokens that frame a message."""
 
     def __init__(self, base_url: str, key: str, model: str) -> None:
         self._address = f"{base_url.rstrip('/')}/v1/messages/count_tokens"
@@ -78,11 +80,11 @@ class Provider:
         self._model = model
 
     def count(self, text: str) -> int:
-        """Raises httpx2.HTTPError, and ValueError for an answer without a count."""
-        question = {"model": self._model, "messages": [{"role": "user", "content": text}]}
-        answer = httpx2.post(self._address, headers=self._headers, json=question, timeout=PROVIDER_SECONDS)
-        answer.raise_for_status()
-        document = answer.json()
+        """Raises httpx2.HTTPError, and ValueError for a response without a count."""
+        request = {"model": self._model, "messages": [{"role": "user", "content": text}]}
+        response = httpx2.post(self._address, headers=self._headers, json=request, timeout=PROVIDER_SECONDS)
+        response.raise_for_status()
+        document = response.json()
         counted = document.get("input_tokens") if isinstance(document, dict) else None
         if not isinstance(counted, int) or counted < tokens.Ctok.FRAME:
             raise ValueError("no input_tokens")
@@ -90,7 +92,8 @@ class Provider:
 
 
 class Counter:
-    """Counts by the provider where there is one; by ctok where there is none, and while it fails."""
+    """Counts with the provider, if one is configured; with ctok otherwise, and for a minute after the provider has
+    failed."""
 
     def __init__(self, provider: Provider | None, clock: Callable[[], float] = time.monotonic) -> None:
         self.failures = 0
@@ -99,14 +102,14 @@ class Counter:
         self._away_until = -1.0
 
     def count(self, text: str) -> Actual:
-        """Raises ImportError without ctok, and whatever its insides raise."""
+        """Raises ImportError without ctok, and any error of ctok itself."""
         if self._provider is not None and self._clock() >= self._away_until:
             try:
                 return Actual(self._provider.count(text), TokenAudit.Source.PROVIDER)
             except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
                 self.failures += 1
                 self._away_until = self._clock() + LEFT_ALONE_SECONDS
-                # The type alone: messages may quote what was sent.
+                # Only the type: the message may quote the text that was sent.
                 logger.warning("the provider did not count a text", extra={"error": type(error).__name__})
         return Actual(tokens.exact(text), TokenAudit.Source.CTOK)
 
@@ -120,7 +123,7 @@ def counter_from_settings() -> Counter:
 
 
 class Auditor:
-    """Takes samples on the hot path, and audits them on a thread of its own, which starts with the first."""
+    """Takes samples on the hot path and audits them on its own thread, which starts with the first sample."""
 
     def __init__(
         self,
@@ -136,7 +139,7 @@ class Auditor:
         self._clock = clock
         self._next = -math.inf
         self._counter = counter
-        # One by one, and never twice: a sample that fails costs itself alone.
+        # One at a time and without retries: a sample that fails affects no other.
         self._samples: Recorder[Sample] = Recorder(
             self._audit, name="token-audit", threaded=threaded, capacity=waiting, batch=1, patience=0
         )
@@ -170,7 +173,7 @@ class Auditor:
 
 
 def audited(sample: Sample, counter: Counter) -> audits.Audit:
-    """The sample's counts beside the actual one. Raises what the counter raises."""
+    """The sample's counts next to the actual count. Raises what the counter raises."""
     text = sample.body.decode()
     actual = counter.count(text)
     return audits.Audit(
@@ -189,7 +192,7 @@ _auditor = Auditor(settings.AUDIT_SHARE, counter_from_settings())
 
 
 def consider(request_id: str, operation: str, envelope: Envelope) -> None:
-    """May take this answer as a sample: AUDIT_SHARE of all are, but not many in a row. Never waits, never raises."""
+    """May take this answer as a sample: AUDIT_SHARE of all answers, but not many in a row. Does not block or raise."""
     _auditor.consider(request_id, operation, envelope)
 
 
@@ -198,15 +201,15 @@ def state() -> AuditState:
 
 
 def stop() -> None:
-    """For shutdown: what is not audited within a second is not audited."""
+    """For shutdown: samples that are not audited within a second are lost."""
     _auditor.stop()
 
 
-def _start_afresh() -> None:
-    """A forked process has neither the thread nor its parent's samples."""
+def _reset_after_fork() -> None:
+    """A forked process has neither the audit thread nor a use for its parent's samples."""
     global _auditor
     _auditor = Auditor(settings.AUDIT_SHARE, counter_from_settings())
 
 
-os.register_at_fork(after_in_child=_start_afresh)
+os.register_at_fork(after_in_child=_reset_after_fork)
 atexit.register(stop)

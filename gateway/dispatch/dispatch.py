@@ -1,4 +1,4 @@
-"""serve(): the one way of a call, whatever the door."""
+"""The dispatcher: every call, whatever its transport, goes through `serve` or `serve_blocking`."""
 
 import asyncio
 import logging
@@ -63,20 +63,21 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Call:
-    """One call as a door hands it in. `arguments` are the caller's, not yet validated."""
+    """One call as a transport hands it in. `arguments` are the caller's, not yet validated."""
 
     operation: str
     arguments: Mapping[str, Any]
     caller: Caller
     door: str
     hints: Hints
-    lane: Hashable = None  # with whose calls it shares threads; None: the caller's
-    id: str = field(default_factory=lambda: f"{getrandbits(128):032x}")  # a name, and no secret
+    lane: Hashable = None  # the concurrency limit that the call counts against; None: the caller's
+    id: str = field(default_factory=lambda: f"{getrandbits(128):032x}")  # an identifier, not a secret
     started: float = field(default_factory=time.perf_counter)
 
     @cached_property
     def key(self) -> Key | None:
-        """What an equal call has in common with it. None: its answer is not kept (a page of a walk is read once)."""
+        """The cache key. None: the response is not cached. Pages after the first are each read once, so they are not
+        cached."""
         if "cursor" in self.arguments:
             return None
         try:
@@ -94,30 +95,30 @@ class Call:
 
 
 async def serve(call: Call) -> Envelope:
-    """Answers a call from the loop. Its connection may be open for long, so that the caller is looked at again.
-    Cancelling it stops what it waits for. Raises CallError, and nothing else."""
-    again = _again(call)
-    if again is not None:
-        return again
-    async with _in_time(call, last_policy_for(call.operation)):
+    """Answers a call on the event loop. The connection may have been open for long, so the caller's key is checked
+    again. Cancelling this coroutine also stops the fetch or query that it waits for. Raises only CallError."""
+    cached = _cached_answer(call)
+    if cached is not None:
+        return cached
+    async with _time_limit(call, last_policy_for(call.operation)):
         loaded = _loaded_for(call)
         if loaded is not None:
-            return await _go_on(_begin(call, loaded, caller_is_fresh=False))
-        reached = await on_thread(call.shared_lane, _reached, call, caller_is_fresh=False)
-        return reached if isinstance(reached, Envelope) else await _go_on(reached)
+            return await _fetch_and_finish(_prepare(call, loaded, caller_is_fresh=False))
+        outcome = await on_thread(call.shared_lane, _answer_or_prepare, call, caller_is_fresh=False)
+        return outcome if isinstance(outcome, Envelope) else await _fetch_and_finish(outcome)
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Configuration as it is in memory: with it, a call begins without blocking."""
+    """Keys and budgets that are already in memory. With them, preparing a call does not block."""
 
     keys: callers.Keys
     budgets: Budgets
 
 
 def _loaded_for(call: Call) -> Loaded | None:
-    """What it takes to begin on the loop, where the first thing to wait for is the upstream. None: something must be
-    loaded or read, or is long, which would hold up the loop."""
+    """The configuration to prepare the call on the event loop, where the upstream is the first thing to wait for. None:
+    something must be loaded or read first, or the arguments are so long that validating them would hold up the loop."""
     operation = catalogue.find(call.operation, call.caller.tools.hidden)
     if operation is None or not operation.is_async or call.key is None or len(call.key.arguments) > LONG_ARGUMENTS:
         return None
@@ -126,79 +127,81 @@ def _loaded_for(call: Call) -> Loaded | None:
 
 
 def serve_blocking(call: Call) -> Envelope:
-    """Answers a call on a thread that may block, of a caller who has just been let in. Raises CallError, and nothing
-    else."""
-    again = _again(call)
-    if again is not None:
-        return again
-    with _failures(call):
-        reached = _reached(call, caller_is_fresh=True)
-    return reached if isinstance(reached, Envelope) else async_to_sync(_go_on_in_time)(reached)
+    """Answers a call on a thread that may block. The caller has just been authenticated. Raises only CallError."""
+    cached = _cached_answer(call)
+    if cached is not None:
+        return cached
+    with _failures_as_call_errors(call):
+        outcome = _answer_or_prepare(call, caller_is_fresh=True)
+    return outcome if isinstance(outcome, Envelope) else async_to_sync(_fetch_and_finish_in_time)(outcome)
 
 
 @asynccontextmanager
-async def _in_time(call: Call, policy: Policy) -> AsyncIterator[None]:
-    """What is not done in the policy's time is stopped."""
+async def _time_limit(call: Call, policy: Policy) -> AsyncIterator[None]:
+    """Stops the call at the policy's timeout."""
     try:
         async with asyncio.timeout(policy.timeout_seconds):
-            with _failures(call):
+            with _failures_as_call_errors(call):
                 yield
     except TimeoutError:
         error = _too_slow(call, policy.timeout_seconds)
         _record_error(call, error)
         raise error from None
     except asyncio.CancelledError:
-        _note(call, catalogue.find(call.operation), outcome="error", error_reason="cancelled")
+        _record_figures(call, catalogue.find(call.operation), outcome="error", error_reason="cancelled")
         raise
 
 
-async def _go_on_in_time(begun: "Begun") -> Envelope:
-    async with _in_time(begun.call, begun.policy):
-        return await _go_on(begun)
+async def _fetch_and_finish_in_time(prepared: "PreparedCall") -> Envelope:
+    async with _time_limit(prepared.call, prepared.policy):
+        return await _fetch_and_finish(prepared)
 
 
-def _reached(call: Call, *, caller_is_fresh: bool) -> "Envelope | Begun":
-    """What can be reached on a thread: the answer, or the call to an upstream, which is made on the loop."""
-    begun = _begin(call, None, caller_is_fresh=caller_is_fresh)
-    if needs_no_fetch(begun.ask.walk):
-        return _end(begun, None)
-    if begun.operation.is_async or begun.ask.once:
-        kept = kept_payload(begun.ask.walk, begun.operation.shape, walks)
-        if kept is not None:
-            return _end(begun, kept)
-    if begun.ask.once and begun.ask.walk is not None:
-        raise invalid_cursor("cursor_expired", begun.call.arguments["cursor"], "What the cursor points into is gone.")
-    if begun.operation.is_async:
-        return begun
-    return _end(begun, cast(Fetch, begun.operation.fetch)(begun.ask.arguments, begun.call.caller))
+def _answer_or_prepare(call: Call, *, caller_is_fresh: bool) -> "Envelope | PreparedCall":
+    """Does what can be done on a thread. Gives the answer, or the prepared call where an upstream must be called, which
+    happens on the event loop."""
+    prepared = _prepare(call, None, caller_is_fresh=caller_is_fresh)
+    if needs_no_fetch(prepared.ask.walk):
+        return _finish(prepared, None)
+    if prepared.operation.is_async or prepared.ask.once:
+        stored = kept_payload(prepared.ask.walk, prepared.operation.shape, walks)
+        if stored is not None:
+            return _finish(prepared, stored)
+    if prepared.ask.once and prepared.ask.walk is not None:
+        raise invalid_cursor(
+            "cursor_expired", prepared.call.arguments["cursor"], "What the cursor points into is gone."
+        )
+    if prepared.operation.is_async:
+        return prepared
+    return _finish(prepared, cast(Fetch, prepared.operation.fetch)(prepared.ask.arguments, prepared.call.caller))
 
 
-async def _go_on(begun: "Begun") -> Envelope:
-    """Asks the upstream, for as much as this call needs, and protects what it gave."""
-    lane = begun.call.shared_lane
-    given = await cast(FetchAsync, begun.operation.fetch)(begun.ask.arguments, begun.call.caller)
-    fetched = given if isinstance(given, Fetched) else Fetched(given)
-    if (again := _unchanged(begun, fetched)) is not None:
-        return again
+async def _fetch_and_finish(prepared: "PreparedCall") -> Envelope:
+    """Fetches from the upstream as much as this call needs, and protects it."""
+    lane = prepared.call.shared_lane
+    result = await cast(FetchAsync, prepared.operation.fetch)(prepared.ask.arguments, prepared.call.caller)
+    fetched = result if isinstance(result, Fetched) else Fetched(result)
+    if (cached := _answer_if_unchanged(prepared, fetched)) is not None:
+        return cached
     payload, fresh_until = fetched.payload, fetched.fresh_until
     if isinstance(payload, PagedRows):
-        payload = cast(PagedRows, redacted(payload, begun.call.caller.reveal))
-        await payload.gather(begun.ask, begun.policy, lambda work: on_thread(lane, work), walks)
-        fresh_until = payload.fresh_until if begun.ask.walk is None else 0.0
-    return await on_thread(lane, _end, begun, payload, fresh_until, fetched.version)
+        payload = cast(PagedRows, redacted(payload, prepared.call.caller.reveal))
+        await payload.gather(prepared.ask, prepared.policy, lambda work: on_thread(lane, work), walks)
+        fresh_until = payload.fresh_until if prepared.ask.walk is None else 0.0
+    return await on_thread(lane, _finish, prepared, payload, fresh_until, fetched.version)
 
 
 async def on_thread(lane: Hashable, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Runs blocking `function` in the lane of a session, which is free again when the thread is: what is cancelled may
-    still take a while to stop."""
+    """Runs blocking `function` within the concurrency limit of a session. The place is free again only when the thread
+    is: a cancelled function may take a while to stop."""
     await lanes.enter(lane)
     return await run_sync_and(partial(lanes.leave, lane), function, *args, **kwargs)
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
-    """A call that is valid, of a caller as its key is now: what it asks of which operation, under which policy; and
-    the state of what its answer will be made from."""
+class PreparedCall:
+    """A valid call: the caller as its key is now, the operation, the policy and the request. `state` identifies the
+    data that the answer will be made from; None: the answer is not cached."""
 
     call: Call
     operation: Operation
@@ -207,11 +210,12 @@ class Begun:
     state: Hashable
 
 
-def _begin(call: Call, loaded: Loaded | None, *, caller_is_fresh: bool) -> Begun:
+def _prepare(call: Call, loaded: Loaded | None, *, caller_is_fresh: bool) -> PreparedCall:
     if loaded is None:
         catalogue.refresh()
     known = catalogue.find(call.operation)
-    state = state_of(known) if known else None  # before anything of it is read: what then changes makes it an old one
+    # Taken before any data is read, so that a later change makes the answer outdated.
+    state = state_of(known) if known else None
     if not caller_is_fresh:
         call = replace(call, caller=confirm(call.caller, loaded.keys if loaded else None))
     operation = catalogue.get(call.operation, call.caller.tools.hidden)
@@ -219,13 +223,15 @@ def _begin(call: Call, loaded: Loaded | None, *, caller_is_fresh: bool) -> Begun
     given = validated(operation, call.arguments)
     check_revealed(operation, given, call.caller.reveal)
     own = {name: value for name, value in given.items() if name not in FORM_NAMES}
-    ask = _ask(call, operation, {**operation.form_of(own), **given}, own)
-    return Begun(call, operation, policy, ask, state if _is_current(operation, loaded, caller_is_fresh) else None)
+    ask = _request(call, operation, {**operation.form_of(own), **given}, own)
+    return PreparedCall(
+        call, operation, policy, ask, state if _is_current(operation, loaded, caller_is_fresh) else None
+    )
 
 
 def _is_current(operation: Operation, loaded: Loaded | None, caller_is_fresh: bool) -> bool:
-    """Whether all that a call has begun with is configuration as it is now. What could not be loaded anew goes on being
-    used (law 5), but no answer made of it outlives that."""
+    """Whether the call was prepared with the current configuration. Configuration that could not be reloaded stays in
+    use (law 5), but answers made with it are not cached."""
     keys, budgets = callers.current(), policies.current()
     if budgets is None or not catalogue.is_current or catalogue.find(operation.name) is not operation:
         return False
@@ -234,71 +240,74 @@ def _is_current(operation: Operation, loaded: Loaded | None, caller_is_fresh: bo
     return caller_is_fresh or keys is not None
 
 
-def _end(begun: Begun, payload: Payload | None, fresh_until: float = math.inf, version: Hashable = None) -> Envelope:
+def _finish(
+    prepared: PreparedCall, payload: Payload | None, fresh_until: float = math.inf, version: Hashable = None
+) -> Envelope:
     check_wanted()
-    call = begun.call
-    if payload is not None and not begun.operation.is_redacted:
+    call = prepared.call
+    if payload is not None and not prepared.operation.is_redacted:
         payload = redacted(payload, call.caller.reveal)
-    envelope = protect(payload, begun.ask, begun.policy, walks)
+    envelope = protect(payload, prepared.ask, prepared.policy, walks)
     check_wanted()
     until = time.monotonic() + min(KEPT_SECONDS, call.caller.seconds_left)
-    kept = Kept(envelope, begun.policy.token_budget_threshold, begun.state, until, fresh_until, version)
+    response = Kept(envelope, prepared.policy.token_budget_threshold, prepared.state, until, fresh_until, version)
     is_fresh = version is not None or fresh_until > time.monotonic()
-    if call.key is not None and begun.state is not None and is_fresh and envelope.is_complete:
-        answers.keep(call.key, kept)
-    _record(call, begun.operation, kept)
-    audit.consider(call.id, begun.operation.name, envelope)
+    if call.key is not None and prepared.state is not None and is_fresh and envelope.is_complete:
+        answers.keep(call.key, response)
+    _record(call, prepared.operation, response)
+    audit.consider(call.id, prepared.operation.name, envelope)
     return envelope
 
 
-def _again(call: Call) -> Envelope | None:
-    """The answer that an equal call got, if it still stands. Waits for nothing."""
+def _cached_answer(call: Call) -> Envelope | None:
+    """The cached answer of an equal call, if it is still valid. Does not block."""
     operation = catalogue.find(call.operation)
     if operation is None or call.key is None or call.caller.has_expired:
         return None
-    kept = answers.find(call.key, operation)
-    if kept is None:
+    cached = answers.find(call.key, operation)
+    if cached is None:
         return None
-    _record(call, operation, kept)
-    return kept.envelope
+    _record(call, operation, cached)
+    return cached.envelope
 
 
-def _unchanged(begun: Begun, fetched: Fetched) -> Envelope | None:
-    """The answer that was made of just this, if it still stands."""
-    call = begun.call
-    if call.key is None or begun.state is None:
+def _answer_if_unchanged(prepared: PreparedCall, fetched: Fetched) -> Envelope | None:
+    """The cached answer that was made from the same version of the upstream's data, if it is still valid."""
+    call = prepared.call
+    if call.key is None or prepared.state is None:
         return None
-    kept = answers.unchanged(call.key, begun.state, fetched.version, fetched.fresh_until)
-    if kept is None:
+    cached = answers.unchanged(call.key, prepared.state, fetched.version, fetched.fresh_until)
+    if cached is None:
         return None
-    _record(call, begun.operation, kept)
-    return kept.envelope
+    _record(call, prepared.operation, cached)
+    return cached.envelope
 
 
 @contextmanager
-def _failures(call: Call) -> Iterator[None]:
-    """What goes wrong leaves as a CallError, and is recorded."""
+def _failures_as_call_errors(call: Call) -> Iterator[None]:
+    """Turns every failure into a CallError, and records it."""
     try:
         yield
     except CallError as error:
         _record_error(call, error)
-        if error.reason in LOST:  # or a new beginning would be answered with the same cursor
+        if error.reason in LOST:  # otherwise, starting again would give the same dead cursor from the cache
             answers.forget(call.caller.owner)
-        raise _advised(call, error) from None
+        raise _with_advice_for_actions(call, error) from None
     except Exception as error:
         failure = _failure(call, error)
         _record_error(call, failure)
         raise failure from None
 
 
-def _ask(call: Call, operation: Operation, given: Mapping[str, Any], own: Mapping[str, Any]) -> Ask:
-    """What is asked, with the walk that a cursor points into; its first page's arguments then apply."""
+def _request(call: Call, operation: Operation, given: Mapping[str, Any], own: Mapping[str, Any]) -> Ask:
+    """The request for protection. With a cursor, the snapshot (`Walk`) that it points into and the arguments of the
+    first page."""
     walk, position, arguments = None, None, {**operation.defaults, **own}
     if "cursor" in given:
         walk, position = walks.resume(given["cursor"], operation.name, call.caller.owner, own)
         arguments = dict(walk.arguments)
     hidden = call.caller.tools.hidden
-    opens = catalogue.find(operation.record_operation, hidden) if operation.record_operation else None
+    record_operation = catalogue.find(operation.record_operation, hidden) if operation.record_operation else None
     return Ask(
         operation=operation.name,
         caller=call.caller.owner,
@@ -311,44 +320,44 @@ def _ask(call: Call, operation: Operation, given: Mapping[str, Any], own: Mappin
         format=given.get("format"),
         pages=page_span(given["pages"], with_cursor=walk is not None) if "pages" in given else None,
         result_operation="result_get" if "result_get" not in hidden else None,
-        record_operation=opens.name if opens else None,
-        record_arguments=_record_arguments(operation, opens, arguments) if opens else {},
+        record_operation=record_operation.name if record_operation else None,
+        record_arguments=_record_arguments(operation, record_operation, arguments) if record_operation else {},
         record_key=operation.record_key,
         record_is_row=operation.record_is_row,
         once=operation.is_called_once,
     )
 
 
-def _record_arguments(operation: Operation, opens: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """What opens a row of this call's list, beside the row's key."""
-    shared = {theirs: arguments[ours] for theirs, ours in operation.record_shared.items() if ours in arguments}
-    return {**shared, **({"fields": "all"} if opens.kind is Kind.RECORD else {})}
+def _record_arguments(operation: Operation, target: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments, beside the row's key, of the call that fetches one row of this list."""
+    shared = {target_name: arguments[own] for target_name, own in operation.record_shared.items() if own in arguments}
+    return {**shared, **({"fields": "all"} if target.kind is Kind.RECORD else {})}
 
 
 def _hint(call: Call, operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The door's way to say "call this", without what is so by default."""
+    """How the caller's transport says "call this". Arguments that equal their defaults are left out."""
     defaults = operation.defaults
-    taken = {name: _as_taken(value, operation.parameters.get(name, {})) for name, value in arguments.items()}
-    return call.hints(operation, {name: value for name, value in taken.items() if defaults.get(name) != value})
+    converted = {name: _as_taken(value, operation.parameters.get(name, {})) for name, value in arguments.items()}
+    return call.hints(operation, {name: value for name, value in converted.items() if defaults.get(name) != value})
 
 
 def _as_taken(value: Any, schema: Mapping[str, Any]) -> Any:
-    """A row's key may be a number where the operation that opens it takes a text."""
+    """The value in the type that the target operation takes: a row's key may be a number where a string is expected."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return str(value) if is_number and schema.get("type") == "string" else value
 
 
-def _advised(call: Call, error: CallError) -> CallError:
-    """Of what acts, a new beginning is no way to the rest of an answer."""
-    if isinstance(error, InvalidCursor) and _acts(call.operation):
+def _with_advice_for_actions(call: Call, error: CallError) -> CallError:
+    """The error with other advice for actions. Never suggest calling an action again to get the rest of its answer."""
+    if isinstance(error, InvalidCursor) and _is_action(call.operation):
         return replace(error, suggestion="Without cursor it is done once more: call it so only where that is meant.")
-    if isinstance(error, InvalidHandle) and _acts(error.made_by):
+    if isinstance(error, InvalidHandle) and _is_action(error.made_by):
         again = f"Calling {error.made_by} again does it once more: call it so only where that is meant."
         return replace(error, suggestion=again)
     return error
 
 
-def _acts(name: str) -> bool:
+def _is_action(name: str) -> bool:
     operation = catalogue.find(name)
     return operation is not None and operation.kind is Kind.ACTION
 
@@ -356,9 +365,9 @@ def _acts(name: str) -> bool:
 def _failure(call: Call, error: Exception) -> CallError:
     if is_away(error):
         logger.warning("database away", extra={"request_id": call.id, "error": type(error).__name__})
-        return _advised_of(call, store_unavailable(1))
+        return _store_error_for(call, store_unavailable(1))
     logger.exception("call failed", extra={"request_id": call.id, "operation": call.operation})
-    if _acts(call.operation):
+    if _is_action(call.operation):
         said, advice = "it may have been done all the same", "Look whether it was done"
     else:
         said, advice = "nothing was changed", "Try again"
@@ -369,9 +378,9 @@ def _failure(call: Call, error: Exception) -> CallError:
     )
 
 
-def _advised_of(call: Call, error: StoreUnavailable) -> StoreUnavailable:
-    """What acts may have been done before the store was needed."""
-    if not _acts(call.operation):
+def _store_error_for(call: Call, error: StoreUnavailable) -> StoreUnavailable:
+    """An action may have been done before the database went away, and the error says so."""
+    if not _is_action(call.operation):
         return error
     said = "A store of this server went away during the call; what was called may have been done all the same."
     return replace(error, message=said, suggestion="Look whether it was done before you call again.")
@@ -390,12 +399,12 @@ def _too_slow(call: Call, seconds: int) -> TooSlow:
 # -- Telemetry --------------------------------------------------------------------------------------
 
 
-def _record(call: Call, operation: Operation, kept: Kept) -> None:
-    envelope = kept.envelope
-    _note(
+def _record(call: Call, operation: Operation, response: Kept) -> None:
+    envelope = response.envelope
+    _record_figures(
         call,
         operation,
-        threshold=kept.threshold,
+        threshold=response.threshold,
         estimated_tokens=envelope.estimated_tokens,
         claude_tokens=envelope.claude_tokens,
         original_tokens=envelope.original_tokens,
@@ -417,15 +426,15 @@ def _counts(found: Counts) -> tuple[WithheldCount, ...]:
 
 
 def record_refused(call: Call, error: CallError) -> None:
-    """A call that its door has refused before it was one. Never waits, never raises."""
+    """Records a call that its transport rejected before dispatching it. Does not block or raise."""
     _record_error(call, error)
 
 
 def _record_error(call: Call, error: CallError) -> None:
-    _note(call, catalogue.find(call.operation), outcome="error", error_reason=error.reason)
+    _record_figures(call, catalogue.find(call.operation), outcome="error", error_reason=error.reason)
 
 
-def _note(call: Call, operation: Operation | None, **figures: Any) -> None:
+def _record_figures(call: Call, operation: Operation | None, **figures: Any) -> None:
     recorder.record(
         recorder.Call(
             request_id=call.id,

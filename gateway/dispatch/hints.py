@@ -1,4 +1,4 @@
-"""How each door says "call this to get more" (law 4: the only thing in which their answers differ)."""
+"""How each transport says "call this to get more". Responses of different transports differ in nothing else (law 4)."""
 
 from collections.abc import Callable, Container, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ Hints = Callable[[Operation, Mapping[str, Any]], dict[str, Any]]
 SCHEME = "sluice"
 _REST = "/api/v1/"
 
-CALL_TOOL = "call_tool"  # the tool that calls those that are not in a caller's list
+CALL_TOOL = "call_tool"  # the tool that calls tools which the caller's list leaves out
 
 
 def rest(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def rest(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _in_query(value: Any) -> Any:
-    """As a query string has it: an object as its JSON."""
+    """The value as a query string has it: an object or a list as JSON."""
     return dumps(value).decode() if isinstance(value, (dict, list)) else value
 
 
@@ -36,7 +36,7 @@ def mcp(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def resource(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """{"resource": "sluice://bookings/7?fields=all"}; of what is no resource, the tool's call."""
+    """{"resource": "sluice://bookings/7?fields=all"}; for an operation that is not a resource, the tool call."""
     address = resource_address(operation)
     if not address:
         return mcp(operation, arguments)
@@ -47,20 +47,22 @@ def resource(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, An
 
 
 def resource_address(operation: Operation) -> str:
-    """sluice://bookings/{id}: of what only reads, one at a time. Empty of everything else."""
+    """The address of a read-only operation that returns one thing: sluice://bookings/{id}. Empty for all other
+    operations."""
     is_one = operation.kind in {Kind.RECORD, Kind.TEXT} and "{id}" in operation.endpoint
     return f"{SCHEME}://{operation.endpoint.removeprefix(_REST)}" if is_one else ""
 
 
 def _expanded(name: str, value: Any) -> str:
-    """A value as RFC 6570 expands it. The placeholder of a hint that is for many stays one: the hint is a template."""
+    """The value as RFC 6570 expands it. A placeholder such as {id} stays as it is, because the hint is then a template
+    for many calls."""
     text = value if isinstance(value, str) else dumps(value).decode()
     return text if text == f"{{{name}}}" else quote(text, safe="")
 
 
 def by_call_tool(listed: Container[str]) -> Hints:
-    """As `mcp`; but a tool that is not listed is called by one that is: {"tool": "call_tool", "arguments": {"name":
-    "get_booking", "arguments": {"id": 7, "fields": "all"}}}"""
+    """Hints like `mcp`, but a tool that is not listed is called through `call_tool`: {"tool": "call_tool", "arguments":
+    {"name": "get_booking", "arguments": {"id": 7, "fields": "all"}}}"""
 
     def hint(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if operation.name in listed:

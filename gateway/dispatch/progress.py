@@ -1,10 +1,10 @@
-"""How far a call is, as its upstream tells it: from the connector that hears it to the door that was asked to tell."""
+"""Progress of a call, passed from the connector that receives it to the transport that reports it."""
 
 from collections.abc import Callable
 from contextvars import ContextVar
 
 Heard = Callable[[float, float | None, str | None], None]
-"""Takes note of a progress, of what total (None: not known), in words. Called on the loop of the call; never blocks."""
+"""Takes the progress, the total (None: unknown) and a message. Called on the call's event loop; must not block."""
 
-# Of the call that runs; None: nobody has asked.
+# For the current call; None: the client did not ask for progress.
 listener: ContextVar[Heard | None] = ContextVar("listener", default=None)

@@ -1,6 +1,6 @@
-"""The one place where secrets are taken out of what connectors fetch, before it is paged, stored, queried or counted.
+"""The one place where secrets are removed from what connectors fetch, before it is paged, stored, queried or counted.
 
-What is stored in our own database was redacted when it was written: `Operation.is_redacted` says so.
+Data in our own database was redacted when it was written; such operations have `is_redacted` set.
 """
 
 from dataclasses import dataclass, replace
@@ -13,12 +13,12 @@ from context_protection.core.rows import Loaded, MemoryRows
 from context_protection.core.upstream_pages import PagedRows, PageSource, SourcePage
 from gateway.process.bridge import run_sync
 
-Reveal = frozenset[str]  # names of secret fields that a caller sees in clear
+Reveal = frozenset[str]  # names of secret fields that a caller may see
 
 
 def redacted(payload: Payload, reveal: Reveal) -> Payload:
-    """The payload without its secrets. A list in memory is redacted when it is read, a list in upstream's pages page by
-    page. Redacting a payload again changes nothing."""
+    """The payload without its secrets. A list in memory is redacted when it is read, an upstream's paged list page by
+    page. Redacting a payload twice changes nothing."""
     match payload:
         case Record():
             value, found = redact(payload.value, reveal)
@@ -38,7 +38,7 @@ def redacted(payload: Payload, reveal: Reveal) -> Payload:
 
 @dataclass(frozen=True)
 class RedactedPages:
-    """A list's pages without its secrets (a PageSource)."""
+    """A `PageSource` that redacts each page."""
 
     source: PageSource
     reveal: Reveal

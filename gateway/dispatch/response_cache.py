@@ -1,8 +1,8 @@
-"""Answers that can be given again: an equal call of the same caller at the same door, while nothing has changed that
-the answer rests on. It then costs no thread, no query and no protection, and is byte for byte the same.
+"""The response cache: an equal call of the same caller over the same transport gets the stored response, byte for byte,
+while the data and configuration behind it have not changed. Such a call needs no thread, no query and no protection.
 
-Where an upstream must be asked each time, its answer is compared instead: one that has not changed is not protected
-again."""
+Where the upstream must be called each time, the version of its data is compared: unchanged data is not protected again.
+"""
 
 import math
 import threading
@@ -19,8 +19,8 @@ from context_protection.configuration.revisions import revisions
 from context_protection.core.payloads import Envelope
 from gateway.catalog.operation import Operation
 
-KEPT_SECONDS = 60.0  # cursors in an answer lose no more than this of their ten minutes
-OVERHEAD = 1000  # bytes of an entry beside its body and its arguments
+KEPT_SECONDS = 60.0  # cursors in a cached response lose at most this much of their ten minutes
+OVERHEAD = 1000  # bytes of an entry, in addition to its body and arguments
 
 
 class Key(NamedTuple):
@@ -34,19 +34,19 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """`state`: of configuration and contents, as the answer was made from them. `version`: of what upstream said;
-    None: not known, or there is none."""
+    """A cached response. `state` identifies the configuration and data that it was made from; `version` the upstream's
+    data (None: unknown, or there is no upstream)."""
 
     envelope: Envelope
     threshold: int
     state: Hashable
     until: float  # time.monotonic()
-    fresh_until: float = math.inf  # the same, until when upstream need not be asked
+    fresh_until: float = math.inf  # time.monotonic(); until then the upstream need not be called
     version: Hashable = None
 
 
 class Answers:
-    """Never more than `most_bytes`; the longest unused go first."""
+    """A least-recently-used cache of at most `most_bytes`."""
 
     def __init__(self, most_bytes: int) -> None:
         self.most_bytes = most_bytes
@@ -55,31 +55,32 @@ class Answers:
         self._lock = threading.Lock()
 
     def find(self, key: Key, operation: Operation) -> Kept | None:
-        """What is given again without asking anybody."""
+        """The response that is valid without calling the upstream."""
         with self._lock:
             if key not in self._kept:
-                return None  # the state may not have been read yet, which the loop must not wait for
-            kept = self._standing(key, state_of(operation))
-            return kept if kept is not None and kept.fresh_until >= time.monotonic() else None
+                return None  # before `state_of`, which may block the event loop where the state has not been read yet
+            cached = self._standing(key, state_of(operation))
+            return cached if cached is not None and cached.fresh_until >= time.monotonic() else None
 
     def unchanged(self, key: Key, state: Hashable, version: Hashable, fresh_until: float) -> Kept | None:
-        """What was made of the same answer of upstream, which has just been asked; fresh again until `fresh_until`."""
+        """The response that was made from the same version of the upstream's data, which has just been fetched. It is
+        fresh again until `fresh_until`."""
         with self._lock:
-            kept = self._standing(key, state)
-            if kept is None or version is None or kept.version != version:
+            cached = self._standing(key, state)
+            if cached is None or version is None or cached.version != version:
                 return None
-            self._kept[key] = kept = replace(kept, fresh_until=fresh_until)
-            return kept
+            self._kept[key] = cached = replace(cached, fresh_until=fresh_until)
+            return cached
 
-    def _standing(self, key: Key, state: Hashable) -> Kept | None:
-        kept = self._kept.get(key)
-        if kept is None:
+    def _valid(self, key: Key, state: Hashable) -> Kept | None:
+        cached = self._kept.get(key)
+        if cached is None:
             return None
-        if kept.until < time.monotonic() or kept.state != state:
+        if cached.until < time.monotonic() or cached.state != state:
             self._drop(key)
             return None
         self._kept.move_to_end(key)
-        return kept
+        return cached
 
     def keep(self, key: Key, kept: Kept) -> None:
         with self._lock:
@@ -90,31 +91,32 @@ class Answers:
                 self._drop(next(iter(self._kept)))
 
     def forget(self, caller: str | None = None) -> None:
-        """Drops the answers to one caller, or all: cursors in them have turned out to be lost."""
+        """Drops one caller's responses, or all of them: cursors in them turned out to be lost."""
         with self._lock:
             for key in [key for key in self._kept if caller in (None, key.caller)]:
                 self._drop(key)
 
     def _drop(self, key: Key) -> None:
-        kept = self._kept.pop(key, None)
-        if kept is not None:
-            self._bytes -= _size(key, kept)
+        cached = self._kept.pop(key, None)
+        if cached is not None:
+            self._bytes -= _size(key, cached)
 
 
-def _size(key: Key, kept: Kept) -> int:
-    """Bytes of an entry: arguments can be longer than the answer."""
-    return len(key.arguments) + len(kept.envelope.body) + OVERHEAD
+def _size(key: Key, response: Kept) -> int:
+    """Size of an entry in bytes. Arguments can be longer than the response."""
+    return len(key.arguments) + len(response.envelope.body) + OVERHEAD
 
 
 def state_of(operation: Operation) -> Hashable:
-    """What an answer made now would rest on. None: answers of this operation are not kept."""
+    """Identifies the configuration and data that a response made now would be based on. None: responses of this
+    operation are not cached."""
     version = operation.version
     return None if version is None else (revisions.current(), version())
 
 
 def canonical(arguments: object) -> str:
-    """Equal for equal arguments; a text, since orjson's bytes hold on to kilobytes. Raises TypeError for what is no
-    JSON."""
+    """A text that is equal for equal arguments. A `str`, because orjson's bytes hold on to kilobytes of memory. Raises
+    TypeError for values that are not JSON."""
     return orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS).decode()
 
 

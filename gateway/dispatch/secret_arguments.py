@@ -1,4 +1,5 @@
-"""Questions that an upstream would answer for us: `?doorCode=4711` finds a row or none, and so tells the code."""
+"""Rejects arguments that would make an upstream reveal a secret: `?doorCode=4711` finds a row or none, which tells
+whether the code is right."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,8 +13,9 @@ Reveal = frozenset[str]
 
 
 def check_revealed(operation: Operation, given: Mapping[str, Any], reveal: Reveal) -> None:
-    """Refuses, of what only reads, optional arguments that have a secret's name, and such names within an argument.
-    What is stored here is asked by fields, which are checked where they are resolved. Raises InvalidArgument."""
+    """Rejects optional arguments of a read-only operation that have a secret's name, also nested ones, unless the name
+    is revealed to the caller. Queries on stored data name fields, which are checked where they are resolved. Raises
+    InvalidArgument."""
     if operation.kind is Kind.ACTION or operation.is_redacted:
         return
     for name, value in given.items():
@@ -28,20 +30,20 @@ def check_revealed(operation: Operation, given: Mapping[str, Any], reveal: Revea
 
 
 def _paths_below(name: str, value: Any, schema: Any) -> Iterator[str]:
-    """Dotted paths of the optional names within an argument, as deep as it goes."""
-    waiting = [(name, value, schema)]
-    while waiting:
-        path, at, described = waiting.pop()
+    """Dotted paths of the optional names within an argument, at any depth."""
+    pending = [(name, value, schema)]
+    while pending:
+        path, current, described = pending.pop()
         known = described if isinstance(described, Mapping) else {}
-        if isinstance(at, dict):
+        if isinstance(current, dict):
             below = known.get("properties") or {}
             required = known.get("required") or ()
-            for key, each in at.items():
+            for key, each in current.items():
                 if key not in required:
                     yield f"{path}.{key}"
-                waiting.append((f"{path}.{key}", each, below.get(key)))
-        elif isinstance(at, list):
-            waiting += [(path, each, known.get("items")) for each in at]
+                pending.append((f"{path}.{key}", each, below.get(key)))
+        elif isinstance(current, list):
+            pending += [(path, each, known.get("items")) for each in current]
 
 
 def _withheld(name: str) -> InvalidArgument:
