@@ -1,12 +1,12 @@
-"""Where a request comes from. The server has put the address there: the connection's own, or, with BEHIND_PROXY, the
-one that the proxy names in X-Forwarded-For (gateway/process/web.py)."""
+"""The client's address. The server has already set it: that of the connection or, with BEHIND_PROXY, the one that the
+proxy names in X-Forwarded-For (gateway/process/web.py)."""
 
 import ipaddress
 
 from django.http import HttpRequest
 
 SHOWN_CHARS = 64
-IPV6_PREFIX = 64  # bits that a provider gives one customer: who has one address of it has all
+IPV6_PREFIX = 64  # bits of the network that a provider assigns to one customer, who can use all its addresses
 
 
 def address_of(request: HttpRequest) -> str:
@@ -14,7 +14,7 @@ def address_of(request: HttpRequest) -> str:
 
 
 def network_of(address: str) -> str:
-    """What failures are counted by: an IPv4 address, or the network of an IPv6 address."""
+    """The key by which failed logins are counted: an IPv4 address, or the network of an IPv6 address."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

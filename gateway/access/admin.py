@@ -1,4 +1,4 @@
-"""API keys in the admin: issued here, their secret shown once, revoked but not edited."""
+"""API keys in the admin: created here, their secret shown once, revoked but never edited."""
 
 from __future__ import annotations
 
@@ -60,5 +60,5 @@ class ApiKeyAdmin(HistoryAdmin):
         super().save_model(request, obj, form, change)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Keys are revoked, so that telemetry keeps its names."""
+        """Keys are revoked, not deleted, so that telemetry can still show their names."""
         return False

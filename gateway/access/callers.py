@@ -1,4 +1,4 @@
-"""Who asks. Every door turns its credentials into a Caller, here."""
+"""Authentication: every transport turns its credentials into a Caller here."""
 
 import hashlib
 import math
@@ -24,22 +24,23 @@ from telemetry.rejections import Rejection
 
 CHALLENGE = 'Bearer realm="sluice"'  # WWW-Authenticate
 
-KEYS_SECONDS = 600.0  # that keys let callers in while the database cannot be read
+KEYS_SECONDS = 600.0  # that loaded keys stay valid while the database cannot be read
 
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """What the admin has chosen for a key's tool list. `listing`: "all" tools, "search" for them, or "" by their size.
-    Names of operations that no longer exist mean nothing."""
+    """What the admin has chosen for a key's tool list. `listing`: "all" tools, "search" for tools, or "" to choose by
+    the list's size. Names of operations that no longer exist are ignored."""
 
     listing: str = ""
-    pinned: frozenset[str] = frozenset()  # listed also where tools are searched for
-    hidden: frozenset[str] = frozenset()  # as if they did not exist, at every door
+    pinned: frozenset[str] = frozenset()  # listed also in search mode
+    hidden: frozenset[str] = frozenset()  # as if they did not exist, over every transport
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """`id` is the key's; `name` is shown in telemetry; `reveal` are names of secret fields that it sees in clear."""
+    """`id` identifies the key; `name` is shown in telemetry; `reveal` are names of secret fields that the caller may
+    see."""
 
     id: str
     name: str
@@ -49,8 +50,8 @@ class Caller:
 
     @property
     def owner(self) -> str:
-        """Whom snapshots, cursors and cached answers belong to: the key with what it may see, so that none of them
-        outlives a change of that."""
+        """The owner of snapshots, cursors and cached responses: the key together with the fields revealed to it, so
+        that none of them outlives a change of those."""
         return f"{self.id}/{_digest_of(self.reveal)}"
 
     @property
@@ -59,12 +60,12 @@ class Caller:
 
     @property
     def seconds_left(self) -> float:
-        """Until the key expires; infinite for one that does not."""
+        """Seconds until the key expires; infinite if it does not."""
         return math.inf if self.expires_at is None else self.expires_at - time.time()
 
     @property
     def is_authenticated(self) -> bool:
-        """What Django REST framework asks of a user."""
+        """Required of a user by Django REST framework."""
         return True
 
 
@@ -74,18 +75,18 @@ def _digest_of(names: frozenset[str]) -> str:
 
 
 def current() -> "Keys | None":
-    """All keys, if they had not to be loaded now: with them, nothing here blocks."""
-    return _live.current() if _are_known() else None
+    """All keys if they are in memory and current, else None. With them, nothing in this module blocks."""
+    return _live.current() if _are_recent() else None
 
 
 def caller_of(authorization: str, visit: Visit, keys: "Keys | None" = None) -> Caller:
-    """The caller of an `Authorization` header. Raises NotAuthenticated; a key that is refused is recorded."""
-    scheme, _, rest = authorization.partition(" ")
-    key = rest.strip()
+    """The caller of an `Authorization` header. Raises NotAuthenticated; a rejected key is recorded."""
+    scheme, _, credentials = authorization.partition(" ")
+    key = credentials.strip()
     if not authorization or (scheme.lower() == "bearer" and not key):
-        raise _refused("The call has no API key.")
+        raise _not_authenticated("The call has no API key.")
     if scheme.lower() != "bearer":
-        raise _refused("The Authorization header is not of the form 'Bearer <key>'.")
+        raise _not_authenticated("The Authorization header is not of the form 'Bearer <key>'.")
     try:
         return caller_of_key(key, keys)
     except NotAuthenticated:
@@ -94,7 +95,7 @@ def caller_of(authorization: str, visit: Visit, keys: "Keys | None" = None) -> C
 
 
 async def identify(authorization: str, visit: Visit) -> Caller:
-    """`caller_of`, on the event loop: a thread is taken only when keys have to be loaded."""
+    """`caller_of` for the event loop: uses a thread only if keys must be loaded."""
     keys = current()
     if keys is not None:
         return caller_of(authorization, visit, keys)
@@ -105,23 +106,24 @@ def caller_of_key(key: str, keys: "Keys | None" = None) -> Caller:
     """Raises NotAuthenticated."""
     caller = (keys or _loaded()).by_digest.get(digest(key))
     if caller is None:
-        raise _refused("The API key is unknown or was revoked.")
+        raise _not_authenticated("The API key is unknown or was revoked.")
     if caller.has_expired:
-        raise _refused("The API key has expired.")
+        raise _not_authenticated("The API key has expired.")
     return caller
 
 
 def confirm(caller: Caller, keys: "Keys | None" = None) -> Caller:
-    """The caller of a connection that is long open, as it is now. Raises NotAuthenticated if it is no longer let in."""
+    """The current caller of a connection that may have been open for long. Raises NotAuthenticated if its key is no
+    longer valid."""
     now = (keys or _loaded()).by_id.get(caller.id)
     if now is None:
-        raise _refused("The API key was revoked.")
+        raise _not_authenticated("The API key was revoked.")
     if now.has_expired:
-        raise _refused("The API key has expired.")
+        raise _not_authenticated("The API key has expired.")
     return now
 
 
-def _refused(message: str) -> NotAuthenticated:
+def _not_authenticated(message: str) -> NotAuthenticated:
     return NotAuthenticated(
         message,
         reason="not_authenticated",
@@ -142,9 +144,9 @@ class Keys:
 
 
 def _loaded() -> Keys:
-    """All keys as they are now, or as they were when they could be read last. Raises StoreUnavailable where that is
-    long ago: one of them may have been revoked since."""
-    if not _are_known():
+    """The current keys, or those that were loaded last. Raises StoreUnavailable if that was too long ago, because a key
+    may have been revoked since."""
+    if not _are_recent():
         raise store_unavailable(1)
     try:
         return _live.get()
@@ -154,7 +156,7 @@ def _loaded() -> Keys:
         raise
 
 
-def _are_known() -> bool:
+def _are_recent() -> bool:
     return time.monotonic() - revisions.confirmed_at < KEYS_SECONDS
 
 

@@ -78,8 +78,7 @@ class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 def _choices(chosen: Iterable[str]) -> list[tuple[str, str]]:
-    """Every tool that is listed, by name; and what was chosen once and is no longer there, so that it can be seen and
-    taken out."""
+    """Every listed tool, by name; and chosen tools that no longer exist, so that they can be seen and removed."""
     known = {each.name: f"{each.name}: {each.title}" for each in catalogue if each.listed}
     gone = {name: f"{name} (no longer exists)" for name in chosen if name not in known}
     return sorted({**known, **gone}.items())

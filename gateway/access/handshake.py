@@ -1,5 +1,5 @@
-"""What is checked before a byte of MCP is read, on every HTTP and WebSocket connection: Host, encryption, Origin, key.
-The Origin of a REST call is checked here too (gateway/process/handler.py)."""
+"""Checks of every HTTP and WebSocket connection before any MCP message is read: Host, encryption, Origin, key. The
+Origin of a REST call is checked here too (called by gateway/process/handler.py)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from gateway.access.visits import Visit
 
 @dataclass(frozen=True)
 class Handshake:
-    """The headers of a connection that asks to come in."""
+    """The headers of a connection request."""
 
     headers: dict[bytes, bytes]
     scheme: str  # of the connection itself: http, https, ws or wss
@@ -28,7 +28,7 @@ class Handshake:
         return self.headers.get(name.encode(), b"").decode("latin-1").strip()
 
     async def caller(self, visit: Visit) -> Caller:
-        """Who may come in. Raises CallError: 400 (Host), 403 (encryption, Origin), 401 (key)."""
+        """The authenticated caller. Raises CallError: 400 (Host), 403 (encryption, Origin), 401 (key)."""
         self._check_host()
         self._check_encryption()
         self.check_origin()
@@ -48,7 +48,8 @@ class Handshake:
             )
 
     def _check_encryption(self) -> None:
-        """Where cookies are for https alone, so are keys. Refused, not redirected: the key would be sent once more."""
+        """If cookies require https, so do keys. Rejected, not redirected: a redirect would make the client send the key
+        once more."""
         if settings.SECURE_COOKIES and not self._is_encrypted():
             raise NotAllowed(
                 "The connection is not encrypted.",
@@ -59,13 +60,13 @@ class Handshake:
             )
 
     def _is_encrypted(self) -> bool:
-        """As Django decides it for pages."""
-        said = self.get("x-forwarded-proto").split(",")[0].strip() if settings.SECURE_PROXY_SSL_HEADER else ""
-        return (said or self.scheme) in {"https", "wss"}
+        """Decides as Django does for pages."""
+        forwarded = self.get("x-forwarded-proto").split(",")[0].strip() if settings.SECURE_PROXY_SSL_HEADER else ""
+        return (forwarded or self.scheme) in {"https", "wss"}
 
     def check_origin(self) -> None:
-        """Browsers send an Origin, other clients none. One that is there must be ours (DNS rebinding). Raises
-        NotAllowed."""
+        """Browsers send an Origin, other clients do not. An Origin must be this server's own or a trusted one (DNS
+        rebinding). Raises NotAllowed."""
         origin = self.get("origin")
         if not origin:
             return
@@ -83,7 +84,7 @@ class Handshake:
 
 
 def refusal(error: CallError) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
-    """A refused connection's status, headers and body."""
+    """Status, headers and body of the response that rejects a connection."""
     body = dumps(error.document())
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if error.status == 401:
@@ -94,7 +95,7 @@ def refusal(error: CallError) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
 
 
 async def refuse(send: Any, error: CallError) -> None:
-    """Answers an HTTP request with its refusal."""
+    """Answers an HTTP request with an error."""
     status, headers, body = refusal(error)
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -1,4 +1,4 @@
-"""API keys as texts: how they are made, and what is kept of them."""
+"""API keys as texts: how they are generated, and what is stored of them."""
 
 import hashlib
 import re
@@ -14,16 +14,16 @@ def new_key() -> str:
 
 
 def digest(key: str) -> str:
-    """What is stored of a key. A key is 256 random bits, so that a plain hash suffices."""
+    """The stored hash of a key. A key has 256 random bits, so a plain hash suffices."""
     return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
 
 
 def hint(key: str) -> str:
-    """What may be shown of a key that is not known: its first characters if it has the form of ours. Another
+    """The part of an unknown key that may be shown: its first characters if it looks like one of our keys. Any other
     secret, sent by mistake, is not shown at all."""
     return prefix(key) if _FORM.fullmatch(key) else ""
 
 
 def prefix(key: str) -> str:
-    """The first characters, to recognise a key by."""
+    """The first characters, by which people recognise a key."""
     return key[:SHOWN_CHARS]

@@ -11,7 +11,7 @@ from gateway.access.keys import digest, new_key, prefix
 
 class ApiKeyManager(models.Manager["ApiKey"]):
     def issue(self, name: str, **fields: Any) -> tuple["ApiKey", str]:
-        """A new key and, this once, its secret."""
+        """The new key and its secret, which is not available later."""
         secret = new_key()
         return self.create(name=name, digest=digest(secret), prefix=prefix(secret), **fields), secret
 

@@ -1,4 +1,4 @@
-"""What the answers of visible tools promise, and tools that are hidden from a key cannot keep."""
+"""Warnings about hiding a tool on which the answers of visible tools depend."""
 
 from collections.abc import Collection
 
@@ -6,7 +6,7 @@ from gateway.catalog.catalog import catalogue
 
 
 def broken_by_hiding(hidden: Collection[str]) -> list[str]:
-    """A sentence for each promise that is broken; none when all is well."""
+    """A sentence for each answer that would refer to a hidden tool; empty if there is no such answer."""
     visible = [each for each in catalogue if each.listed and each.name not in hidden]
     sentences = [
         f"With {each.record_operation} hidden, nothing opens the rows of {each.name}. Hide both or neither."

@@ -1,4 +1,4 @@
-"""The REST door's authentication."""
+"""Authentication of the REST API."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How somebody came to a door, before it is known who."""
+"""How a request reached the server, before its caller is known."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,14 +7,14 @@ from django.http import HttpRequest
 
 from gateway.access.addresses import address_of
 
-PAGE = "page"  # the door of what is not the API
+PAGE = "page"  # the transport of pages outside the API
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
     door: str
     address: (
-        str  # of the client; of the proxy in front, unless BEHIND_PROXY is set (uvicorn reads X-Forwarded-For then)
+        str  # the client's; behind a proxy the proxy's, unless BEHIND_PROXY is set (uvicorn then reads X-Forwarded-For)
     )
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The REST door's errors: one body for all of them; a short page for browsers."""
+"""Errors of the REST API: one body for all of them, and a short page for browsers."""
 
 import logging
 import sys
@@ -25,7 +25,7 @@ from context_protection.stores.database_errors import is_away
 from gateway.access.callers import CHALLENGE
 
 logger = logging.getLogger(__name__)
-STORE_SECONDS = 5  # until a page is worth asking for again
+STORE_SECONDS = 5  # Retry-After of a page
 LOOK_FIRST = "If it was to change something, look whether it has before you try again."
 
 
@@ -80,7 +80,7 @@ def no_such_address() -> UnknownOperation:
 
 # -- What Django itself answers ---------------------------------------------------------------------
 
-# No template, context processor or database: this must work when they are what has failed.
+# No template, context processor or database: the page must work when those have failed.
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -105,10 +105,10 @@ PAGE = """<!doctype html>
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """handler400: a Host that we do not answer for, above all; or a form that is too large."""
+    """handler400: mostly a Host that is not in ALLOWED_HOSTS, or a form that is too large."""
     if isinstance(exception, RequestDataTooBig | TooManyFieldsSent | TooManyFilesSent):
-        refused = too_large_a_form(exception).document()
-        return HttpResponse(dumps(refused), status=400, content_type="application/json")
+        document = too_large_a_form(exception).document()
+        return HttpResponse(dumps(document), status=400, content_type="application/json")
     error = InvalidArgument(
         "The request is not one that this server answers.",
         reason="bad_request",
@@ -137,7 +137,7 @@ def too_large_a_form(exception: RequestDataTooBig | TooManyFieldsSent | TooManyF
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """CSRF_FAILURE_VIEW: a form whose token is missing or old, or a program that sends to a page."""
+    """CSRF_FAILURE_VIEW: a form with a missing or expired token, or a program that posts to a page."""
     error = NotAllowed(
         "The form's security token is missing or has expired.",
         reason="csrf_failed",
@@ -148,7 +148,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def not_permitted(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """handler403: staff without the right to what they asked for."""
+    """handler403: staff without the permission."""
     error = NotAllowed(
         "Your user lacks the permission for this.",
         reason="not_permitted",
@@ -165,7 +165,7 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """handler500, also where a store is away."""
+    """handler500, also when a store is unavailable."""
     exception = sys.exception()
     if exception is not None and is_away(exception):
         sentence = "A store that this page needs is away, or has no room left. Nothing was changed; try again later."
@@ -176,7 +176,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def key_needed(request: HttpRequest, error: NotAuthenticated) -> HttpResponse:
-    """401, of a page that is not for everybody."""
+    """401 for a page that is not public."""
     login = f"{settings.LOGIN_URL}?next={quote(request.path)}"
     sentence = f'<a href="{login}">Log in as staff</a>, or send a key: Authorization: Bearer &lt;key&gt;.'
     response = answer_page(request, error, "Log in to see this page", sentence, is_page=True)
@@ -187,8 +187,8 @@ def key_needed(request: HttpRequest, error: NotAuthenticated) -> HttpResponse:
 def answer_page(
     request: HttpRequest, error: CallError, title: str, sentence: str, *, is_page: bool = False
 ) -> HttpResponse:
-    """JSON, short; or a page (below 2 KB) for who prefers HTML and does not call the API. `is_page`: what was asked for
-    is a page, wherever it is."""
+    """A short JSON error; or a page (below 2 KB) for clients that prefer HTML and do not call the API. `is_page`: the
+    address is a page even if it is below /api/."""
     if _prefers_page(request) and (is_page or not request.path.startswith(("/api/", "/mcp"))):
         page = PAGE.format(title=title, sentence=sentence, static=settings.STATIC_URL)
         response = HttpResponse(page, status=error.status)

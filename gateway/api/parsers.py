@@ -1,4 +1,4 @@
-"""Bodies of the REST door."""
+"""Request bodies of the REST API."""
 
 from typing import IO, Any
 
@@ -9,7 +9,7 @@ from context_protection.core import json_limits
 
 
 class StrictJSONParser(BaseParser):
-    """JSON by the letter: no NaN, no lone surrogates, not too many values or levels, which the stock parser lets in."""
+    """Strict JSON: unlike the stock parser, it rejects NaN, lone surrogates, and too many values or levels."""
 
     media_type = "application/json"
 

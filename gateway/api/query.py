@@ -1,4 +1,4 @@
-"""A query string's texts as the values that an operation's schema speaks of."""
+"""Converts a query string's texts to the types of an operation's schema."""
 
 import re
 from collections.abc import Mapping
@@ -12,8 +12,8 @@ _INTEGER = re.compile(r"-?\d{1,18}")
 
 
 def from_query(operation: Operation, query: Mapping[str, str]) -> dict[str, Any]:
-    """Arguments by name. What cannot be read as its schema's type stays text, for validation to refuse. Raises
-    InvalidArgument for JSON that is too large."""
+    """Arguments by name. A text that cannot be read as its schema's type stays a text, and validation rejects it.
+    Raises InvalidArgument for JSON that is too large."""
     schemas = operation.schema(DEFAULTS)["properties"]
     return {name: _value(name, query[name], schemas.get(name, {}).get("type")) for name in query}
 

@@ -1,4 +1,4 @@
-"""The REST door's OpenAPI document, written from the operations themselves (drf-spectacular)."""
+"""The OpenAPI document of the REST API, generated from the operations (drf-spectacular)."""
 
 from typing import Any, cast
 

@@ -1,4 +1,4 @@
-"""/api/v1/…, and the addresses without a version that older clients use."""
+"""/api/v1/…, and the unversioned addresses that older clients use."""
 
 from collections.abc import Iterable
 
@@ -34,7 +34,7 @@ def _routes(view_sets: dict[str, type[ResourceViewSet]]) -> list[URLPattern | UR
 
 
 def of_connectors(operations: Iterable[Operation]) -> list[URLPattern]:
-    """A route for each operation that a connector gave a resource's address: a list, or one record at …/{id}."""
+    """A route for each operation that a connector published at a resource address: a list, or one record at …/{id}."""
     declared = {name for each in RESOURCES.values() for name in (each.list_operation, each.record_operation)}
     return [
         _route(each.endpoint.removeprefix(VERSION), each.name)

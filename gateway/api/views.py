@@ -61,7 +61,7 @@ class DocumentViewSet(ResourceViewSet):
 
 
 class ToolView(APIView):
-    """Any operation, with its arguments as a JSON object; one that only reads also with a query."""
+    """Any operation, with its arguments as a JSON object; a read-only operation also with a query string."""
 
     @any_operation_by_query
     def get(self, request: Request, name: str) -> Response:
