@@ -13,9 +13,8 @@ PAGE = "page"  # the transport of pages outside the API
 @dataclass(frozen=True, slots=True)
 class Visit:
     door: str
-    address: (
-        str  # the client's; behind a proxy the proxy's, unless BEHIND_PROXY is set (uvicorn then reads X-Forwarded-For)
-    )
+    # The client's address. Behind a proxy the proxy's, unless BEHIND_PROXY is set: uvicorn then reads X-Forwarded-For.
+    address: str
 
     @classmethod
     def of(cls, scope: dict[str, Any], door: str) -> "Visit":
