@@ -1,4 +1,4 @@
-"""The audit trail in the admin, which nobody changes; and second factors, which a superuser resets by deleting them."""
+"""The audit trail in the admin, which is read-only; and second factors, which a superuser resets by deleting them."""
 
 from typing import Any
 
@@ -54,7 +54,7 @@ class SecondFactorAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Whoever may reset a second factor may become its user, given the password."""
+        """Only superusers: resetting a second factor lets anyone with the password log in as its user."""
         return bool(getattr(request.user, "is_superuser", False))
 
     def delete_model(self, request: HttpRequest, obj: SecondFactor) -> None:

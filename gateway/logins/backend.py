@@ -1,4 +1,4 @@
-"""How a name and a password become a user: Django's way, with guesses counted first."""
+"""Authentication by user name and password: Django's backend with throttling."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from gateway.logins import throttle
 
 
 class ThrottledBackend(ModelBackend):
-    """Whatever calls `django.contrib.auth.authenticate` with a request is counted here. Raises LockedOut."""
+    """Counts attempts of every call of `django.contrib.auth.authenticate` that passes a request. Raises LockedOut."""
 
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **more: Any

@@ -1,4 +1,4 @@
-"""Security events: a line of the log and a row of the audit trail, of the same facts."""
+"""Security events: each is written to the log and to the audit trail."""
 
 import logging
 from datetime import timedelta
@@ -12,14 +12,14 @@ from gateway.logins.models import SecurityEvent
 
 Kind = SecurityEvent.Kind
 KEPT = timedelta(days=365)
-MOST_FAILED = 100_000  # failed logins that are kept: an attack makes three a second, and all else is few
+MOST_FAILED = 100_000  # failed logins that are stored: an attack makes three per second, other events are rare
 ALARMING = {Kind.LOGIN_FAILED, Kind.LOCKED_OUT}
 
 logger = logging.getLogger(__name__)
 
 
 def note(kind: SecurityEvent.Kind, user: Any, request: HttpRequest | None = None, by: str = "") -> None:
-    """`user` is None where nobody has the name that was typed, which is not kept: it may be a password."""
+    """`user` is None if no user has the typed name. That name is not stored, because it may be a password."""
     name = user.get_username() if user is not None else ""
     address = address_of(request) if request is not None else ""
     SecurityEvent.objects.create(kind=kind, user=user, name=name, address=address, by=by)

@@ -11,7 +11,7 @@ from gateway.logins import events, throttle
 
 
 class OwnPasswordForm(AdminPasswordChangeForm):
-    """Guesses of the old password count as those of a login. Raises LockedOut."""
+    """Wrong old passwords count as failed logins. Raises LockedOut."""
 
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -34,7 +34,8 @@ class OwnPasswordForm(AdminPasswordChangeForm):
 
 
 class CodeForm(forms.Form):
-    """A code of an app, or a recovery code: both are taken, and a phone offers the fitting keys."""
+    """A code of an app or a recovery code. Either is accepted; `is_recovery` chooses the label and the phone's
+    keyboard."""
 
     code = forms.CharField(max_length=40, strip=True)
 

@@ -1,4 +1,4 @@
-"""Password hashes, computed on one thread that gives way to all others of the process."""
+"""Password hashes, computed on a single thread of low priority."""
 
 import os
 import sys
@@ -8,11 +8,11 @@ from typing import Any
 
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
-NICENESS = 5  # a third of the processor time of a thread that answers calls, where both want it
+NICENESS = 5  # under load, a third of the processor time of a thread that answers calls
 
 
 class YieldingHasher(PBKDF2PasswordHasher):
-    """Django's own hasher, and its very hashes."""
+    """Django's hasher with the same hashes, on another thread."""
 
     def encode(self, *args: Any, **kwargs: Any) -> str:
         return _thread().submit(partial(super().encode, *args, **kwargs)).result()
@@ -24,5 +24,5 @@ def _thread() -> ThreadPoolExecutor:
 
 
 def _give_way() -> None:
-    if sys.platform == "linux":  # where a thread has a priority of its own
+    if sys.platform == "linux":  # only Linux has priorities per thread
         os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0) + NICENESS)

@@ -1,4 +1,4 @@
-"""What is kept of logins: failures that count against a name at an address, second factors, and the audit trail."""
+"""Login data: failures by name and address, second factors, and the audit trail."""
 
 from typing import Any
 
@@ -8,7 +8,8 @@ from django.utils import timezone
 
 
 class LoginFailures(models.Model):
-    """Of one name at one address. The name is kept as a digest: what people type there is often their password."""
+    """Failures of one name at one address. Only a digest of the name is stored, because people often type their
+    password there."""
 
     name_digest = models.CharField(max_length=64, editable=False)
     address = models.CharField(max_length=64, editable=False, help_text="Of IPv6, the /64 network.")
@@ -23,13 +24,13 @@ class LoginFailures(models.Model):
 
 
 class SecondFactor(models.Model):
-    """Of a user who has switched it on. The app's secret is sealed as upstreams' credentials are."""
+    """The second factor of a user who switched it on. The app's secret is encrypted like upstream credentials."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="second_factor", editable=False
     )
     sealed_secret = models.TextField(editable=False)
-    last_step = models.BigIntegerField(default=0, editable=False)  # of the last code that was used: none is used twice
+    last_step = models.BigIntegerField(default=0, editable=False)  # of the last code used: no code works twice
     created_at = models.DateTimeField("on since", auto_now_add=True)
 
     class Meta:
@@ -40,12 +41,12 @@ class SecondFactor(models.Model):
 
     @property
     def name(self) -> str:
-        """What is said to be lost when no key opens the secret."""
+        """The name in the error for a secret that no key can decrypt."""
         return f"the second factor of {self.user.get_username()}"
 
 
 class RecoveryCode(models.Model):
-    """One that has not been used. 80 random bits, so that a plain hash suffices."""
+    """An unused recovery code. It has 80 random bits, so a plain hash suffices."""
 
     factor = models.ForeignKey(SecondFactor, on_delete=models.CASCADE, related_name="recovery_codes", editable=False)
     digest = models.CharField(max_length=64, editable=False)
@@ -58,7 +59,7 @@ class RecoveryCode(models.Model):
 
 
 class SecurityEvent(models.Model):
-    """One line of the audit trail. Holds no password, no code, and no name that nobody here has."""
+    """One entry of the audit trail. It contains no password, no code, and no name that is not a user's."""
 
     class Kind(models.TextChoices):
         LOGIN = "login", "Logged in"

@@ -1,4 +1,4 @@
-"""The pages of a login and of the second factor. The site says who may open them (site.py)."""
+"""Pages of the login and of the second factor. site.py decides who may open them."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ class LoginPage(LoginView):
     next_page = "admin:index"
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """The password is right. With a second factor, nobody is logged in before that is proved."""
+        """The password is right. A user with a second factor is not logged in before that is proved."""
         if second_factor.of(form.get_user()) is None:
             return super().form_valid(form)
         second_step.begin(self.request, form.get_user(), self.get_success_url())
@@ -36,26 +36,26 @@ class LoginPage(LoginView):
 
 def code_page(request: HttpRequest) -> HttpResponse:
     """The second step of a login. Raises LockedOut."""
-    waiting = second_step.waiting(request)
-    if waiting is None:
+    pending = second_step.waiting(request)
+    if pending is None:
         return HttpResponseRedirect(reverse("admin:login"))
     is_recovery = "recovery" in request.GET
     form = CodeForm(request.POST or None, is_recovery=is_recovery)
     form.fields["code"].widget.attrs["autofocus"] = True
     if form.is_valid():
-        proof = _proved(request, waiting.user, waiting.factor, form)
+        proof = _proved(request, pending.user, pending.factor, form)
         if proof is not None:
             second_step.end(request)
-            login(request, waiting.user)
-            second_factor.remember(request, waiting.factor)
+            login(request, pending.user)
+            second_factor.remember(request, pending.factor)
             if proof is Proof.RECOVERY_CODE:
-                _warn_of_few_codes(request, waiting.factor)
-            return HttpResponseRedirect(waiting.next)
+                _warn_of_few_codes(request, pending.factor)
+            return HttpResponseRedirect(pending.next)
     return _page(request, "login_code", title="Enter your code", form=form, is_recovery=is_recovery)
 
 
 def _proved(request: HttpRequest, user: Any, factor: SecondFactor, form: CodeForm) -> Proof | None:
-    """Where it is not, the form says so. Raises LockedOut."""
+    """The proof; None after an error was added to the form. Raises LockedOut."""
     attempt = throttle.begin(user.get_username(), request)
     try:
         proof = second_factor.prove(factor, form.cleaned_data["code"])
@@ -74,15 +74,15 @@ def _proved(request: HttpRequest, user: Any, factor: SecondFactor, form: CodeFor
 
 def _warn_of_few_codes(request: HttpRequest, factor: SecondFactor) -> None:
     left = factor.recovery_codes.count()
-    said = messages.warning if left <= FEW_CODES else messages.info
-    said(request, f"{left} recovery codes are left. Under “Two-factor authentication” you can make new ones.")
+    show = messages.warning if left <= FEW_CODES else messages.info
+    show(request, f"{left} recovery codes are left. Under “Two-factor authentication” you can make new ones.")
 
 
-# -- Its own page -----------------------------------------------------------------------------------
+# -- The user's own page -----------------------------------------------------------------------------------
 
 
 def second_factor_page(request: HttpRequest) -> HttpResponse:
-    """Switched on, renewed, switched off. Raises LockedOut."""
+    """Switches the second factor on or off, and renews its recovery codes. Raises LockedOut."""
     factor = second_factor.of(request.user)
     if factor is None:
         return _setup_page(request)
@@ -140,6 +140,6 @@ def _page(request: HttpRequest, name: str, **context: Any) -> HttpResponse:
 
 def _next(request: HttpRequest) -> str:
     """Where the page leads afterwards: an address of this host, or the index."""
-    asked = request.POST.get("next") or request.GET.get("next") or ""
-    is_ours = url_has_allowed_host_and_scheme(asked, {request.get_host()}, require_https=request.is_secure())
-    return asked if is_ours else reverse("admin:index")
+    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    is_ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
+    return wanted if is_ours else reverse("admin:index")

@@ -1,6 +1,6 @@
-"""The second factor of a login: a code of an authenticator app, or one of ten recovery codes.
+"""The second factor of a login: a code from an authenticator app, or one of ten recovery codes.
 
-It is on for users who have a `SecondFactor`. Each code proves once: of two requests that send the same one, one wins.
+It is on for users who have a `SecondFactor`. Each code is valid once: if two requests send the same code, one succeeds.
 """
 
 import base64
@@ -18,7 +18,7 @@ from gateway.logins import totp
 from gateway.logins.models import RecoveryCode, SecondFactor
 from gateway.upstreams.secrets import vault
 
-PROVED = "second_factor"  # in a session: which second factor has been proved there
+PROVED = "second_factor"  # session key: the primary key of the proved second factor
 RECOVERY_CODES = 10
 RECOVERY_BYTES = 10
 GROUP = 4  # characters between the hyphens of a recovery code
@@ -34,7 +34,8 @@ def of(user: Any) -> SecondFactor | None:
 
 
 def is_satisfied(request: HttpRequest) -> bool:
-    """Whether the session of a user who is logged in has all that it needs. Asks the database once a request."""
+    """Whether the session of a logged-in user has proved everything that is required. Queries the database once per
+    request."""
     known: bool | None = getattr(request, "_second_factor_is_satisfied", None)
     if known is None:
         user: Any = request.user
@@ -45,14 +46,14 @@ def is_satisfied(request: HttpRequest) -> bool:
 
 
 def remember(request: HttpRequest, factor: SecondFactor) -> None:
-    """This session has proved it. Other sessions of the user have to."""
+    """Marks the second factor as proved in this session only."""
     request.session[PROVED] = factor.pk
     request._second_factor_is_satisfied = True  # type: ignore[attr-defined]
 
 
 @transaction.atomic
 def switch_on(user: Any, secret: str, code: str) -> tuple[SecondFactor, list[str]] | None:
-    """The factor and its recovery codes; None where the code is not of this secret."""
+    """The factor and its recovery codes; None if the code does not match the secret."""
     step = totp.step_of(secret, code, time.time())
     if step is None:
         return None
@@ -62,7 +63,7 @@ def switch_on(user: Any, secret: str, code: str) -> tuple[SecondFactor, list[str
 
 @transaction.atomic
 def renew_codes(factor: SecondFactor) -> list[str]:
-    """Former codes are void."""
+    """New recovery codes; the former ones become invalid."""
     codes = [_new_code() for _ in range(RECOVERY_CODES)]
     factor.recovery_codes.all().delete()
     RecoveryCode.objects.bulk_create(RecoveryCode(factor=factor, digest=_digest(code)) for code in codes)
@@ -70,7 +71,8 @@ def renew_codes(factor: SecondFactor) -> list[str]:
 
 
 def prove(factor: SecondFactor, typed: str) -> Proof | None:
-    """What was typed is used up by it. Raises CredentialLost where no key opens the app's secret any more."""
+    """How the typed code proves the factor, or None; a valid code is used up. Raises CredentialLost if no key can
+    decrypt the app's secret any more."""
     code = "".join(typed.split()).replace("-", "").upper()
     if len(code) == totp.DIGITS:
         step = totp.step_of(vault().open(factor.sealed_secret, upstream=factor.name), code, time.time())

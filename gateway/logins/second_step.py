@@ -1,4 +1,4 @@
-"""Between the password and the second factor: nobody is logged in yet, and the session knows who is about to be."""
+"""The state between password and second factor: nobody is logged in yet, and the session stores who will be."""
 
 import time
 from dataclasses import dataclass
@@ -19,29 +19,29 @@ PATIENCE_SECONDS = 10 * 60
 class Waiting:
     user: Any
     factor: SecondFactor
-    next: str  # where the login leads, on this host
+    next: str  # an address on this host to which the login leads
 
 
 def begin(request: HttpRequest, user: Any, next_address: str) -> None:
-    """In a session of its own: nothing of what was before the password goes with it."""
+    """Starts a new session, so that nothing from before the password is carried over."""
     request.session.flush()
     request.session[WAITING] = {
         "user": str(user.pk),
-        "hash": user.get_session_auth_hash(),  # another password ends it
+        "hash": user.get_session_auth_hash(),  # a changed password ends the second step
         "until": int(time.time()) + PATIENCE_SECONDS,
         "next": next_address,
     }
 
 
 def waiting(request: HttpRequest) -> Waiting | None:
-    kept = request.session.get(WAITING)
-    if kept is None or kept["until"] < time.time():
+    stored = request.session.get(WAITING)
+    if stored is None or stored["until"] < time.time():
         return None
-    user = get_user_model()._default_manager.filter(pk=kept["user"], is_active=True).first()
-    if user is None or not constant_time_compare(kept["hash"], user.get_session_auth_hash()):
+    user = get_user_model()._default_manager.filter(pk=stored["user"], is_active=True).first()
+    if user is None or not constant_time_compare(stored["hash"], user.get_session_auth_hash()):
         return None
     factor = second_factor.of(user)
-    return None if factor is None else Waiting(user, factor, kept["next"])
+    return None if factor is None else Waiting(user, factor, stored["next"])
 
 
 def end(request: HttpRequest) -> None:

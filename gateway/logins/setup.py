@@ -1,4 +1,4 @@
-"""A secret on its way from the page that shows it to the code that confirms it. Nothing is stored before that."""
+"""The new secret between the page that shows it and the code that confirms it. It is not stored before that."""
 
 import segno
 from django.core import signing
@@ -13,12 +13,12 @@ GROUP = 4
 
 
 def offer(user: int) -> str:
-    """A new secret for this user, sealed."""
+    """A new secret for this user, encrypted."""
     return signing.dumps([user, vault().seal(totp.new_secret())], salt=SALT)
 
 
 def opened(offered: str, user: int) -> str | None:
-    """The secret; None for what was not offered to this user, or an hour ago."""
+    """The secret; None if it was offered to another user, or more than an hour ago."""
     try:
         whose, sealed = signing.loads(offered, salt=SALT, max_age=LIVES_SECONDS)
     except signing.BadSignature:
@@ -27,10 +27,10 @@ def opened(offered: str, user: int) -> str | None:
 
 
 def qr_code(secret: str, account: str) -> SafeString:
-    """As an SVG element."""
+    """An SVG element."""
     code = segno.make(totp.address(secret, account), error="m")
     svg: str = code.svg_inline(border=4, dark="#000", light="#fff", omitsize=True, title="QR code for the app")
-    return mark_safe(svg)  # noqa: S308 (its own drawing; the address is in it as squares)
+    return mark_safe(svg)  # noqa: S308 (segno's drawing; it contains the URI only as squares)
 
 
 def in_groups(secret: str) -> str:

@@ -1,4 +1,4 @@
-"""What follows from a login and a logout, whoever has caused it."""
+"""What happens after every login and logout, whichever view caused it."""
 
 from typing import Any
 

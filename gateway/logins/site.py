@@ -1,5 +1,5 @@
-"""The admin site of Sluice: Django's own, under our name and style (templates/admin/base_site.html), with logins that
-are throttled, second factors, and sessions that end."""
+"""The admin site: Django's own with Sluice's name and style (templates/admin/base_site.html), throttled logins, second
+factors, and sessions that end after inactivity."""
 
 from collections.abc import Callable
 from functools import partial, wraps
@@ -21,20 +21,20 @@ from gateway.logins.forms import OwnPasswordForm
 from gateway.logins.pages import LoginPage, code_page, second_factor_page
 from gateway.logins.throttle import LockedOut
 
-unreported = method_decorator(sensitive_post_parameters("code", "setup"))  # in reports of errors
+unreported = method_decorator(sensitive_post_parameters("code", "setup"))  # masks these fields in error reports
 
 
 def tells_lockout(page: Callable[..., Any]) -> Any:
-    """429 with Retry-After, for people or programs."""
+    """Answers 429 with Retry-After when the page raises LockedOut."""
 
     @wraps(page)
-    def told(site: Any, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+    def wrapped(site: Any, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         try:
             return page(site, request, *args, **kwargs)
         except LockedOut as error:
             return answer_page(request, error, "Too many failed logins", f"{error.message} {error.suggestion}")
 
-    return told
+    return wrapped
 
 
 class SluiceAdminSite(AdminSite):
@@ -43,11 +43,11 @@ class SluiceAdminSite(AdminSite):
     index_title = "Operations"
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Staff, with the second factor where there is one or has to be."""
+        """Staff who have proved their second factor, if they have one or must have one."""
         return super().has_permission(request) and second_factor.is_satisfied(request)
 
     def is_to_set_up(self, request: HttpRequest) -> bool:
-        """Staff without a second factor, where all have to have one."""
+        """Staff without a second factor where every account must have one."""
         is_staff = AdminSite.has_permission(self, request)
         return is_staff and settings.REQUIRE_SECOND_FACTOR and second_factor.of(request.user) is None
 
@@ -60,7 +60,7 @@ class SluiceAdminSite(AdminSite):
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         if view == self.logout:
-            return view  # also without the second factor
+            return view  # logging out needs no second factor
         inner = super().admin_view(view, cacheable)
 
         @wraps(inner)
@@ -78,8 +78,8 @@ class SluiceAdminSite(AdminSite):
         if request.method == "GET" and self.has_permission(request):
             return HttpResponseRedirect(reverse("admin:index"))
         if request.method == "GET" and self.is_to_set_up(request):
-            asked = request.GET.urlencode()
-            return HttpResponseRedirect(reverse("admin:second_factor") + (f"?{asked}" if asked else ""))
+            query = request.GET.urlencode()
+            return HttpResponseRedirect(reverse("admin:second_factor") + (f"?{query}" if query else ""))
         context = {
             **self.each_context(request),
             "title": "Log in",

@@ -1,4 +1,4 @@
-"""Celery's way in; the schedule is in the settings (CELERY_BEAT_SCHEDULE)."""
+"""Celery tasks; their schedule is in the settings (CELERY_BEAT_SCHEDULE)."""
 
 from celery import shared_task
 

@@ -1,8 +1,8 @@
-"""Guesses are counted by name and address: after five failures within 15 minutes further ones are refused unseen.
+"""Login attempts are counted by name and address. After five failures within 15 minutes, further attempts are rejected
+without a check.
 
-An attempt counts as failed before anything is hashed, and no longer when it has succeeded. So guesses that run in
-parallel, in whatever processes, cannot be more than five either. A name that is locked at one address is open at all
-others.
+An attempt counts as failed before the password is hashed; success takes that back. So parallel attempts, in any number
+of processes, cannot exceed five either. A name that is locked at one address is not locked at others.
 """
 
 import math
@@ -39,7 +39,7 @@ class Attempt:
     name: str
     request: HttpRequest
     at: float
-    is_last: bool  # if it fails, the name is locked at this address
+    is_last: bool  # its failure locks the name at this address
 
     def failed(self, kind: events.Kind = events.Kind.LOGIN_FAILED) -> None:
         user = known_user(self.name)
@@ -48,7 +48,7 @@ class Attempt:
             events.note(events.Kind.LOCKED_OUT, user, self.request)
 
     def succeeded(self) -> None:
-        """Takes back this attempt. The failures before it stay, until `forget`."""
+        """Takes back this attempt. Earlier failures stay until `forget`."""
         with transaction.atomic():
             row = _rows(self.name, self.request).select_for_update().first()
             if row is not None and self.at in row.times:
@@ -57,10 +57,11 @@ class Attempt:
 
 
 def begin(name: str, request: HttpRequest, clock: Callable[[], float] = time.time) -> Attempt:
-    """Raises LockedOut. Ends with `failed` or `succeeded`; what is neither has failed."""
+    """Raises LockedOut. The caller ends the attempt with `failed` or `succeeded`; without either it counts as
+    failed."""
     now = clock()
     seen = _rows(name, request).values_list("times", flat=True).first()
-    _refuse_if_locked(_recent(seen or [], now), now)  # without a lock or a write, as most guesses of an attack end
+    _refuse_if_locked(_recent(seen or [], now), now)  # without a lock or a write: most attempts of an attack end here
     with transaction.atomic():
         row, _ = LoginFailures.objects.select_for_update().get_or_create(
             name_digest=digest(name), address=network_of(address_of(request))
@@ -73,12 +74,12 @@ def begin(name: str, request: HttpRequest, clock: Callable[[], float] = time.tim
 
 
 def forget(name: str, request: HttpRequest) -> None:
-    """After a whole login: its address begins again with none."""
+    """After a complete login: clears the failures of the name at this address."""
     _rows(name, request).delete()
 
 
 def unlock(name: str, address: str = "") -> int:
-    """At one address, or at all. Gives how many had failures."""
+    """Clears the failures of a name, at one address or at all. Returns the number of addresses that had failures."""
     rows = LoginFailures.objects.filter(name_digest=digest(name))
     if address:
         rows = rows.filter(address=network_of(address))
@@ -91,7 +92,7 @@ def purge() -> None:
 
 
 def digest(name: str) -> str:
-    """Not to be reversed by whoever has the database alone."""
+    """Keyed, so that the database alone does not suffice to reverse it."""
     return salted_hmac(SALT, name, algorithm="sha256").hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Codes of authenticator apps (RFC 6238): six digits, a new one every 30 seconds."""
+"""Codes of authenticator apps (RFC 6238): six digits that change every 30 seconds."""
 
 import base64
 import secrets
@@ -10,22 +10,23 @@ from cryptography.hazmat.primitives.twofactor.totp import TOTP
 SECRET_BYTES = 20
 DIGITS = 6
 STEP_SECONDS = 30
-CLOCKS_DIFFER = 1  # steps that a phone's clock may be before or behind ours
+CLOCKS_DIFFER = 1  # steps that a phone's clock may be fast or slow
 ISSUER = "Sluice"
 
 
 def new_secret() -> str:
-    """In base32, as people type it into an app that cannot scan."""
+    """In base32, for typing into an app that cannot scan."""
     return base64.b32encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
 def address(secret: str, account: str) -> str:
-    """otpauth://…, which apps read from a QR code."""
+    """The otpauth:// URI that apps read from a QR code."""
     return _totp(secret).get_provisioning_uri(account, ISSUER)
 
 
 def step_of(secret: str, code: str, now: float) -> int | None:
-    """The step, in whole 30 seconds since 1970, that the code is of; None where it is of no step around `now`."""
+    """The time step (30-second steps since 1970) to which the code belongs; None if it belongs to no step around
+    `now`."""
     if len(code) != DIGITS or not (code.isascii() and code.isdigit()):
         return None
     totp, current = _totp(secret), int(now) // STEP_SECONDS
@@ -39,5 +40,5 @@ def step_of(secret: str, code: str, now: float) -> int | None:
 
 
 def _totp(secret: str) -> TOTP:
-    # What every app knows. SHA-1 is used as a keyed hash here, whose collisions do not matter.
+    # SHA-1 is what all apps support. It is used as a keyed hash, so its collisions do not matter.
     return TOTP(base64.b32decode(secret), DIGITS, SHA1(), STEP_SECONDS)  # noqa: S303

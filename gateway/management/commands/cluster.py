@@ -86,7 +86,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # Until the processes run, there is nothing to stop in order.
+        # Until the processes run, exiting is enough.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
         _settle_environment({"DATABASE_URL": options["database_url"], "REDIS_URL": options["redis_url"]})
@@ -125,13 +125,14 @@ class Command(BaseCommand):
 
 
 def _settle_environment(wanted: dict[str, str]) -> None:
-    """Begins again, in this process, with the stores in the environment: settings are read before the flags are."""
+    """Restarts this process with the stores in its environment, because settings were read before the command's
+    options."""
     if any(os.environ.get(name) != value for name, value in wanted.items()):
         os.execve(sys.executable, sys.orig_argv, {**os.environ, **wanted})  # noqa: S606 -- no shell is wanted
 
 
 def _close_connections() -> None:
-    """From here on, only the children use the database."""
+    """From here on, only the child processes use the database."""
     postgres = connections["default"]
     assert isinstance(postgres, DatabaseWrapper)
     postgres.close()
@@ -139,8 +140,8 @@ def _close_connections() -> None:
 
 
 def free_ports(numbers: Sequence[int]) -> list[int]:
-    """The ports, with free ones for zeros. Raises CommandError for one that is taken."""
-    with ExitStack() as held:  # all at once, or the same free port would be found twice
+    """The ports, with zeros replaced by free ports. Raises CommandError for a port that is taken."""
+    with ExitStack() as held:  # all held at once, so that no free port is found twice
         return [_bound(held.enter_context(socket.socket()), number) for number in numbers]
 
 
@@ -148,7 +149,7 @@ def _bound(listener: socket.socket, port: int) -> int:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
-        listener.listen()  # what binds alone may still share the port with a listener
+        listener.listen()  # bind alone may succeed although another process listens
     except OSError as error:
         raise CommandError(
             f"Port {port} cannot be had: {error.strerror}. Stop what listens there, or choose others with --ports; "
@@ -159,16 +160,18 @@ def _bound(listener: socket.socket, port: int) -> int:
 
 
 def check_redis(url: str) -> None:
-    """Raises CommandError when nothing answers there."""
+    """Raises CommandError if Redis does not answer at the URL."""
     try:
         with redis.Redis.from_url(url, socket_connect_timeout=ANSWER_SECONDS, socket_timeout=ANSWER_SECONDS) as client:
             client.ping()
     except (redis.RedisError, OSError, ValueError) as error:
-        raise CommandError(f"Redis cannot be used: {_words(error)}. Start it, or name another: --redis-url.") from None
+        raise CommandError(
+            f"Redis cannot be used: {_one_line(error)}. Start it, or name another: --redis-url."
+        ) from None
 
 
 def prepare_database(url: str, *, fresh: bool) -> None:
-    """Creates the database when it is missing; `fresh` drops it before. Raises CommandError."""
+    """Creates the database if it is missing; `fresh` drops it first. Raises CommandError."""
     try:
         target = conninfo_to_dict(url)
         name = Identifier(str(target["dbname"]))
@@ -182,22 +185,22 @@ def prepare_database(url: str, *, fresh: bool) -> None:
             if not server.execute("SELECT 1 FROM pg_database WHERE datname = %s", [target["dbname"]]).fetchone():
                 server.execute(SQL("CREATE DATABASE {}").format(name))
     except psycopg.errors.ObjectInUse as error:
-        raise CommandError(f"Something uses the database, stop it first: {_words(error)}.") from None
+        raise CommandError(f"Something uses the database, stop it first: {_one_line(error)}.") from None
     except psycopg.OperationalError as error:
         raise CommandError(
-            f"Postgres cannot be used: {_words(error)}. Start it, or name another: --database-url."
+            f"Postgres cannot be used: {_one_line(error)}. Start it, or name another: --database-url."
         ) from None
     except psycopg.Error as error:
-        raise CommandError(f"The database cannot be made: {_words(error)}.") from None
+        raise CommandError(f"The database cannot be made: {_one_line(error)}.") from None
 
 
-def _words(error: Exception) -> str:
-    """A driver's message on one line, to be put into a sentence."""
+def _one_line(error: Exception) -> str:
+    """A driver's message on one line, for use within a sentence."""
     return " ".join(str(error).split()).rstrip(".")
 
 
 def _check_expendable(name: str, host: str) -> None:
-    """--fresh takes what DATABASE_URL happens to name, which must not be somebody's production."""
+    """--fresh drops the database that DATABASE_URL happens to name, which must not be a production database."""
     is_local = host in LOCAL_HOSTS or host.startswith("/")
     if not is_local or name in ("postgres", "template0", "template1"):
         raise CommandError(f"--fresh does not drop {name} on {host}: only a database of its own, on this machine.")

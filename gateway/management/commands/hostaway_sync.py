@@ -1,4 +1,4 @@
-"""manage.py hostaway_sync: brings the copy of the live Hostaway account up to date, now."""
+"""manage.py hostaway_sync: updates the local copy of the live Hostaway account now."""
 
 import sys
 from typing import Any

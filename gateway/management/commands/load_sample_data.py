@@ -1,4 +1,4 @@
-"""manage.py load_sample_data: an invented account, or files: upstream's envelopes, and documents of any kind."""
+"""manage.py load_sample_data: loads a made-up account, or files: the upstream's envelopes and documents of any kind."""
 
 import mimetypes
 import sys
@@ -17,7 +17,7 @@ from gateway.connectors.hostaway.store import BOOKINGS, LISTINGS, TRANSACTIONS, 
 
 MEDIA_TYPES = {".log": "text/x-log", ".md": "text/markdown", ".txt": "text/plain"}
 LONGEST_NAME = Document._meta.get_field("id").max_length or 0
-ENVELOPE_HEAD = 1000  # bytes in which an envelope says that it is one
+ENVELOPE_HEAD = 1000  # the first bytes, in which an envelope has its "result" key
 
 
 class Command(BaseCommand):
@@ -42,8 +42,8 @@ class Command(BaseCommand):
         if not 0 <= options["bookings"] <= 1_000_000:
             raise CommandError(f"--bookings is {options['bookings']}; expected 0 to 1000000.")
         if options["files"]:
-            loads = [self._read(Path(name)) for name in options["files"]]  # all of them, before anything is replaced
-            with transaction.atomic():  # a file that turns out bad leaves everything as it was
+            loads = [self._read(Path(name)) for name in options["files"]]  # reads all files before anything is replaced
+            with transaction.atomic():  # a bad file leaves everything as it was
                 store.clear()
                 for load in loads:
                     load()
@@ -57,7 +57,7 @@ class Command(BaseCommand):
                 self.stdout.write(f"{document.name}: {len(document.content):,} characters")
 
     def _read(self, path: Path) -> Callable[[], None]:
-        """What loads the file; raises CommandError when it cannot be."""
+        """A function that loads the file. Raises CommandError if it cannot be read."""
         try:
             if path.exists() and not path.is_file():
                 raise CommandError(f"{path} cannot be read: it is not a file.")
@@ -93,7 +93,7 @@ class Command(BaseCommand):
         return show
 
     def _envelope(self, path: Path) -> Callable[[], None] | None:
-        """What loads upstream's objects; None if the file is not one of upstream's envelopes."""
+        """A function that loads the upstream's objects; None if the file is not one of the upstream's envelopes."""
         with path.open("rb") as file:
             if b'"result"' not in file.read(ENVELOPE_HEAD):
                 return None
@@ -120,7 +120,8 @@ class Command(BaseCommand):
 
 
 def _kind_of(example: Mapping[str, Any]) -> tuple[Mapped, str]:
-    """Which type of object an envelope holds, by what only that type has. Raises KeyError for none of them."""
+    """The type of the objects in an envelope, recognised by a field that only this type has. Raises KeyError for an
+    unknown type."""
     for mark, mapped, name in (
         ("arrivalDate", BOOKINGS, "bookings"),
         ("personCapacity", LISTINGS, "listings"),

@@ -1,5 +1,5 @@
-"""manage.py mcp: MCP over the transport that MCP_TRANSPORT names: stdio, or a port, where everything else that a web
-process serves is served too."""
+"""manage.py mcp: MCP over the transport that MCP_TRANSPORT names: stdio, or a port on which the whole web process is
+served."""
 
 import asyncio
 import sys

@@ -30,12 +30,12 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         host, port = options["host"], options["port"]
         try:
-            listener = web.listen(host, port)  # before anything else: nothing is set up for a port that is taken
+            listener = web.listen(host, port)  # first, so that nothing is set up if the port is taken
         except web.CannotListen as error:
             raise CommandError(str(error)) from None
         base = web.address(host, listener)
         if options["web_only"]:
-            first_start.migrate()  # the account is not theirs to make: many of them start at once
+            first_start.migrate()  # no account: several of these processes may start at once
         elif credentials := first_start.prepare():
             self.stdout.write(first_start.welcome(base, credentials))
         if settings.SECURE_COOKIES and not settings.SECURE_PROXY_SSL_HEADER:

@@ -1,4 +1,4 @@
-"""manage.py tokens FILE…: how many tokens a text takes, by both rulers."""
+"""manage.py tokens FILE…: how many tokens a text takes, by the formula and by Claude's count."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""manage.py reset_second_factor: for somebody who has lost both the phone and the recovery codes."""
+"""manage.py reset_second_factor: for users who have lost both the phone and the recovery codes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""manage.py unlock_login: a name that is locked can log in again."""
+"""manage.py unlock_login: unlocks a user name so that it can log in again."""
 
 from typing import Any
 
