@@ -1,7 +1,7 @@
-"""Bodies of requests, read whole before any work is begun for them: bounded each, and all of them together.
+"""Request bodies are read whole before any other work is done for them. Each body is bounded, and so is their total.
 
-What is read for callers who are known (by a key, or as staff) and for all others is counted apart, so that nobody
-without a key can take the room of those who have one.
+Bodies of known callers (with a key, or staff) and of all others are counted separately, so that nobody without a key
+can use up the memory of those who have one.
 """
 
 from collections.abc import Callable
@@ -15,24 +15,24 @@ from django.urls import reverse
 from gateway.process import errors
 
 LARGEST_BODY: int = settings.LARGEST_BODY
-SMALL_BODY = 64 * 1024  # which has room always
-FORM_BYTES = 2**20  # of a form, around the file that it sends
+SMALL_BODY = 64 * 1024  # up to which a body is always accepted
+FORM_BYTES = 2**20  # of a form around the uploaded file
 ANONYMOUS_BYTES = 16 * 2**20
 KNOWN_BYTES = 64 * 2**20
 
 
 @cache
 def large_bodies() -> dict[str, int]:
-    """Paths at which staff may send more than LARGEST_BODY, and how much."""
+    """Paths where staff may send more than LARGEST_BODY, and how much."""
     return {reverse("admin:openapi_import"): settings.LARGEST_DOCUMENT + FORM_BYTES}
 
 
 class ClientGone(Exception):
-    """There is nobody left to answer."""
+    """The client has disconnected."""
 
 
 class Room:
-    """Memory for bodies, shared by requests that are under way."""
+    """Memory for bodies, shared by the requests in progress."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -40,17 +40,17 @@ class Room:
 
 
 class Share:
-    """What one request takes of a room, for as long as the context lasts."""
+    """The part of a room that one request uses, for as long as the context lasts."""
 
     def __init__(self, room: Room) -> None:
         self._room = room
         self._taken = 0
 
     def grow_to(self, size: int) -> None:
-        """Raises Busy when there is no room for it."""
+        """Raises Busy if there is no room left."""
         if size <= SMALL_BODY:
             return
-        more = min(size, LARGEST_BODY) - self._taken  # what is larger is on disk
+        more = min(size, LARGEST_BODY) - self._taken  # larger bodies are on disk
         if self._room.taken + more > self._room.most:
             raise errors.too_many_bodies()
         self._taken += more
@@ -86,7 +86,7 @@ async def read_body(receive: Any, write: Callable[[bytes], Any], share: Share, m
 
 
 def replaying(message: dict[str, Any], receive: Any) -> Any:
-    """`receive`, with what it gave already once more."""
+    """A `receive` that returns `message` once more before it goes on."""
     again = [message]
 
     async def received() -> Any:
@@ -96,6 +96,6 @@ def replaying(message: dict[str, Any], receive: Any) -> Any:
 
 
 async def until_gone(receive: Any) -> None:
-    """Of a request whose body has been read: returns when the client has gone."""
+    """Returns when the client disconnects. Only for a request whose body has been read."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,7 +1,7 @@
-"""The one bridge from async code to blocking code (the ORM, and all that reads it).
+"""The one bridge from async code to blocking code (the ORM, and everything that uses it).
 
-A bounded pool of threads: asgiref's own default is a single thread per process, on which one slow query would hold up
-every socket. Whoever stops waiting, because a call was cancelled or took too long, also stops the query.
+The pool of threads is bounded. asgiref's default is a single thread per process, on which one slow query would hold up
+every socket. When a call is cancelled or times out, its query is stopped too.
 """
 
 import asyncio
@@ -27,30 +27,31 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 POOL_SIZE = 8
-# Threads that compute at once; the others are for calls that wait for the database or a child. SQLite computes in this
-# process: with two at once a list takes three times the processor time, and twice as long.
+# Core size of the pool: threads that compute at once. The others are for calls that wait for the database or a child
+# process. SQLite computes in this process: with two threads a list takes three times the processor time, and twice as
+# long.
 STEADY = 1 if settings.EMBEDDED_DATABASE else 2
-LANE_WIDTH = 4  # threads that one session or caller uses at once
-STOP_SECONDS = 5.0  # for the database to take a request to stop a query
+LANE_WIDTH = 4  # concurrency limit: threads that one session or caller uses at once
+STOP_SECONDS = 5.0  # for the database to accept a request to cancel a query
 STOP_PAUSES = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0)  # seconds after each such request
 _pool = WarmThreads(POOL_SIZE, STEADY, "sluice")
 _stopping = WarmThreads(2, 2, "stopping")
-_reconsidering: WeakSet[asyncio.AbstractEventLoop] = WeakSet()  # loops that have a timer for it
+_reconsidering: WeakSet[asyncio.AbstractEventLoop] = WeakSet()  # event loops with a pending `_reconsider`
 
-# Tests set this: their transaction lives on one thread, which a pool's threads could not see.
+# Tests set this: their transaction is open on one thread, and the pool's threads would not see its data.
 on_callers_thread = contextvars.ContextVar("on_callers_thread", default=False)
 _running: contextvars.ContextVar["Running | None"] = contextvars.ContextVar("running", default=None)
-# The loop that handed a thread its work.
-_home: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = contextvars.ContextVar("home", default=None)
-LOOK_SECONDS = 0.25  # at which a thread that waits for the loop looks whether it is still wanted
+# The event loop that submitted the thread's work.
+_origin_loop: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = contextvars.ContextVar("home", default=None)
+LOOK_SECONDS = 0.25  # between two checks, by a thread that waits for the event loop, whether its call was cancelled
 
 
 class Stopped(Exception):
-    """Nobody waits for this any more."""
+    """The call was cancelled or timed out, so nothing waits for the result any more."""
 
 
 class Running:
-    """A function on a thread of the pool, whose query can be stopped from outside."""
+    """A function on a thread of the pool, whose query can be cancelled from another thread."""
 
     def __init__(self) -> None:
         self.stopped = False
@@ -68,13 +69,14 @@ class Running:
         try:
             return function(*args, **kwargs)
         finally:
-            with self._lock:  # a query of whoever has the connection next is not stopped
+            with self._lock:  # so that `stop` cannot cancel a query of the connection's next user
                 self._database = None
             self._ended.set()
             close_old_connections()
 
     def stop(self) -> None:
-        """Blocks until the function has ended, or nothing helps: a query may begin just after another was stopped."""
+        """Cancels the query, and repeats that until the function has ended or all pauses are used up: a new query may
+        start just after another was cancelled. Blocks."""
         for pause in STOP_PAUSES:
             with self._lock:
                 self.stopped = True
@@ -86,7 +88,7 @@ class Running:
 
 
 def _interrupt(database: Any) -> None:
-    """Stops what a connection is doing, if it is doing something."""
+    """Cancels the connection's current query, if there is one."""
     raw = database.connection
     try:
         if raw is None:
@@ -100,19 +102,19 @@ def _interrupt(database: Any) -> None:
 
 
 def check_wanted() -> None:
-    """Between the steps of long work on a thread. Raises Stopped when nobody waits for it any more."""
+    """For use between the steps of long work on a thread. Raises Stopped if nothing waits for the result any more."""
     running = _running.get()
     if running is not None and running.stopped:
         raise Stopped
 
 
 def wait_for(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Runs a coroutine on the loop, for blocking code on a thread that needs what only a coroutine can do. It must not
-    need a thread of the pool itself."""
-    home = _home.get()
-    if home is None:
+    """Runs a coroutine on the event loop, for blocking code on a thread. The coroutine must not need a thread of the
+    pool itself."""
+    loop = _origin_loop.get()
+    if loop is None:
         return async_to_sync(work)()
-    future = asyncio.run_coroutine_threadsafe(work(), home)
+    future = asyncio.run_coroutine_threadsafe(work(), loop)
     try:
         while not future.done():
             wait([future], timeout=LOOK_SECONDS)
@@ -124,13 +126,14 @@ def wait_for(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
 
 async def run_sync(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Runs blocking `function` off the loop; its database connection is returned afterwards. When this is cancelled,
-    so is its query."""
-    return await run_sync_and(_nothing, function, *args, **kwargs)
+    """Runs blocking `function` off the event loop, and returns its database connection afterwards. Cancelling this
+    coroutine also cancels the query."""
+    return await run_sync_and(_do_nothing, function, *args, **kwargs)
 
 
 async def run_sync_and(ended: Callable[[], None], function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """As `run_sync`. `ended` is called on the loop when the thread is through with it: of a cancelled call, later."""
+    """Like `run_sync`. `ended` is called on the event loop when the thread is free again; if the call is cancelled,
+    that is after this coroutine has ended."""
     if on_callers_thread.get():
         try:
             return await sync_to_async(function, thread_sensitive=True)(*args, **kwargs)
@@ -139,7 +142,7 @@ async def run_sync_and(ended: Callable[[], None], function: Callable[P, T], *arg
     running, loop = Running(), asyncio.get_running_loop()
     work = partial(running.run, function, *args, **kwargs)
     context = contextvars.copy_context()
-    context.run(_home.set, loop)
+    context.run(_origin_loop.set, loop)
     job = _pool.submit(context.run, work)
     _reconsider_soon(loop)
     try:
@@ -155,12 +158,13 @@ async def run_sync_and(ended: Callable[[], None], function: Callable[P, T], *arg
     return result
 
 
-def _nothing() -> None:
-    """Of a call in no lane."""
+def _do_nothing() -> None:
+    """For calls without a concurrency limit."""
 
 
 def _reconsider_soon(loop: asyncio.AbstractEventLoop) -> None:
-    """While something waits, others may have become long. One timer looks for all that wait."""
+    """While work is queued, running work may stop counting as active. One timer per event loop checks for all queued
+    work."""
     if _pool.is_waited_for and loop not in _reconsidering:
         _reconsidering.add(loop)
         loop.call_later(LONG_SECONDS, _reconsider, loop)

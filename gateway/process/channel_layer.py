@@ -1,4 +1,4 @@
-"""The channel layer of the embedded default: in memory, and awake to threads."""
+"""The channel layer of the embedded default: in memory, and safe to use from threads."""
 
 import asyncio
 from typing import Any
@@ -7,7 +7,7 @@ from channels.layers import InMemoryChannelLayer
 
 
 class EmbeddedChannelLayer(InMemoryChannelLayer):  # type: ignore[misc]
-    """Delivers on the loop that receives. The stock layer puts a message from a Celery thread into an
+    """Delivers messages on the receiver's event loop. The stock layer puts a message from a Celery thread into an
     asyncio queue without waking its loop, so that consumers see it seconds later."""
 
     home: asyncio.AbstractEventLoop | None = None

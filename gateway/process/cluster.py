@@ -1,7 +1,8 @@
-"""The production topology as processes of this machine: webs, a Celery worker and beat around one Postgres and one
-Redis.
+"""The production topology as processes of this machine: web processes, a Celery worker and beat, with one Postgres and
+one Redis.
 
-All start together. They stop in order: first webs and beat, which give work, then the worker, which does it.
+All start together. They stop in order: first the web processes and beat, which create work, then the worker, which does
+it.
 """
 
 import asyncio
@@ -16,7 +17,8 @@ import httpx2
 from django.conf import settings
 
 READY_SECONDS = 60
-STOP_SECONDS = 12.0  # for webs, which let calls finish, and beat; then for the worker; what still runs is killed
+# For web processes, which let calls finish, and beat; then as long for the worker. What still runs then is killed.
+STOP_SECONDS = 12.0
 POLL_SECONDS = 0.05
 LONGEST_LINE = 16 * 1024 * 1024  # bytes of a child's log line
 
@@ -24,12 +26,12 @@ Log = Callable[[str, str], None]  # (whose, a line)
 
 
 class ClusterError(Exception):
-    """The cluster cannot go on: a sentence for people."""
+    """The cluster cannot go on. The message is a sentence for people."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A process to be: its name in the logs, and the arguments of this Python."""
+    """A process to start: its name in the logs, and its arguments for the Python interpreter."""
 
     name: str
     arguments: Sequence[str]
@@ -37,18 +39,18 @@ class Program:
 
 @dataclass(frozen=True)
 class Topology:
-    """Which processes there are."""
+    """Which processes the cluster consists of."""
 
     ports: Sequence[int]
     log_level: str = "INFO"
-    worker_modules: Sequence[str] = ()  # of tasks, beside the applications' own
+    worker_modules: Sequence[str] = ()  # modules of tasks, in addition to those of the applications
 
     @property
     def addresses(self) -> list[str]:
         return [f"http://127.0.0.1:{port}" for port in self.ports]
 
     def groups(self, directory: Path) -> list[list[Program]]:
-        """Programs in the order in which they stop; beat keeps its schedule in `directory`."""
+        """Programs in the order in which they stop; beat stores its schedule in `directory`."""
         webs = [self._web(number, port) for number, port in enumerate(self.ports, start=1)]
         return [[*webs, self._beat(directory)], [self._worker()]]
 
@@ -57,8 +59,8 @@ class Topology:
         return Program(f"web-{number}", [manage, "serve", "--web-only", "--host", "127.0.0.1", "--port", str(port)])
 
     def _worker(self) -> Program:
-        # Threads, as in the embedded default. Under prefork, Celery closes the pool of database connections after
-        # each task, under the feet of the thread that follows revisions; and it takes three times the memory.
+        # Threads, as in the embedded default. Prefork takes three times the memory, and Celery then closes the database
+        # pool after each task, while the thread that follows revisions still uses it.
         node = ["--hostname", f"cluster-{os.getpid()}@%h", "--without-gossip", "--without-mingle"]
         modules = [argument for module in self.worker_modules for argument in ("--include", module)]
         return Program("worker", [*self._celery("worker"), "--pool", "threads", "--concurrency", "2", *node, *modules])
@@ -71,8 +73,8 @@ class Topology:
 
 
 class Child:
-    """A running program of the cluster, in a process group of its own: Ctrl-C in a terminal reaches the cluster
-    alone, which then stops its children in order."""
+    """A running program in its own process group: Ctrl-C in a terminal reaches only the cluster command, which then
+    stops its children in order."""
 
     def __init__(self, name: str, process: asyncio.subprocess.Process, log: Log) -> None:
         self.name = name
@@ -115,7 +117,7 @@ class Child:
             self.process.terminate()
 
     async def finish(self) -> None:
-        """Kills what has not stopped, and waits for its last words."""
+        """Kills the process if it has not stopped, and waits for its last log lines."""
         if self.runs:
             self._log(self.name, "did not stop in time; killed")
             self.process.kill()
@@ -129,7 +131,7 @@ class Child:
 
 
 class Cluster:
-    """Starts a topology's processes, watches them, and stops them: only these, by their ids."""
+    """Starts a topology's processes, watches them, and stops them. Signals only these, by process id."""
 
     def __init__(
         self,
@@ -150,7 +152,7 @@ class Cluster:
         return [child for group in self._groups for child in group]
 
     async def run(self, on_ready: Callable[["Cluster"], None]) -> None:
-        """Runs until SIGINT, SIGTERM or SIGHUP. Raises ClusterError when a child has died or does not get ready."""
+        """Runs until SIGINT, SIGTERM or SIGHUP. Raises ClusterError when a child has died or does not become ready."""
         stop = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -186,7 +188,7 @@ class Cluster:
             raise ClusterError(f"{address} has not become ready within {READY_SECONDS} seconds.") from None
 
     async def _watch(self) -> None:
-        """Raises ClusterError at the first death."""
+        """Raises ClusterError when the first child dies."""
         alive = {child.exited: child for child in self.children}
         done, _ = await asyncio.wait(alive, return_when=asyncio.FIRST_COMPLETED)
         deaths = ", ".join(alive[exited].obituary() for exited in alive.keys() & done)
@@ -203,7 +205,7 @@ class Cluster:
 
 
 async def _first(*tasks: asyncio.Task[object]) -> None:
-    """Waits for the first of the tasks; raises what it raised."""
+    """Waits for the first task that ends, and raises its exception if it failed."""
     done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in done:
         task.result()
@@ -214,6 +216,6 @@ async def _until_ready(client: httpx2.AsyncClient, address: str) -> None:
         try:
             if (await client.get(f"{address}/readyz")).status_code == httpx2.codes.OK:
                 return
-        except httpx2.TransportError:  # it does not listen yet
+        except httpx2.TransportError:  # the process does not listen yet
             pass
         await asyncio.sleep(POLL_SECONDS)

@@ -1,10 +1,11 @@
-"""Whether the database answers, for whoever is about to wait for it. Looked at by gateway/process/readiness.py."""
+"""Whether the database is reachable, for code that is about to wait for it. gateway/process/readiness.py checks it."""
 
 import threading
 
 
 class Reach:
-    """`is_away` only where somebody looks: where calls are answered, and not in a command of manage.py."""
+    """`is_away` is only ever true in processes with the readiness thread: those that answer calls, not commands of
+    manage.py."""
 
     def __init__(self) -> None:
         self.is_looked_at = False
@@ -12,7 +13,7 @@ class Reach:
         self.wanted = threading.Event()
 
     def suspect(self) -> None:
-        """Somebody has waited for long: the next look is now."""
+        """Requests a check now, because something has waited for long."""
         self.wanted.set()
 
 

@@ -1,9 +1,9 @@
-"""Who lets calls finish before a process closes its connections: each says so where it keeps them."""
+"""Components that must finish in-flight calls before a process closes its connections register here."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 
-Drain = Callable[[float], Awaitable[None]]  # takes the seconds that the calls in flight have
+Drain = Callable[[float], Awaitable[None]]  # takes the seconds that in-flight calls have
 drains: list[Drain] = []
 
 

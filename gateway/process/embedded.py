@@ -1,4 +1,4 @@
-"""Celery's worker and beat inside the web process: the embedded default, where no broker is running."""
+"""Celery's worker and beat inside the web process: the embedded default, without a broker."""
 
 import threading
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ START_SECONDS = 10
 
 @contextmanager
 def worker_and_beat() -> Iterator[None]:
-    """Runs them in threads, and lets what was begun end."""
+    """Runs them in threads; at the end, lets running tasks finish."""
     ready = threading.Event()
     worker = WorkController(
         app=app,

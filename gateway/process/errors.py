@@ -1,4 +1,4 @@
-"""Why a process turns a request away before it looks at it. Each is answered in the one error shape."""
+"""Errors for requests that a process rejects before handling them. All have the same error shape."""
 
 from typing import ClassVar
 

@@ -1,11 +1,11 @@
-"""A fair share of the threads: whoever sends much waits for itself, and not the others for it."""
+"""Concurrency limits: a caller that sends many calls waits for its own calls, and does not delay others."""
 
 import asyncio
 from collections.abc import Hashable
 
 
 class Lanes:
-    """Each lane, of a session or a caller, runs `width` calls at once. Who has entered leaves once."""
+    """Each lane (a session or a caller) runs `width` calls at once. Call `leave` exactly once for each `enter`."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -26,7 +26,7 @@ class Lanes:
         self._forget(key)
 
     def _forget(self, key: Hashable) -> None:
-        """A lane goes with the last who was in it, or waited before it."""
+        """Deletes a lane when its last call, running or waiting, has gone."""
         lane, inside = self._lanes[key]
         if inside == 1:
             del self._lanes[key]

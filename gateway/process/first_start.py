@@ -1,4 +1,4 @@
-"""The first start: the database, the sample account, the first admin and key; and what to paste where."""
+"""The first start: database, sample account, first admin and key, and the configuration to paste into clients."""
 
 import os
 import secrets
@@ -18,20 +18,20 @@ from gateway.client_config import Server, ways
 
 FIRST = "admin"
 FIRST_KEY = "first-key"
-# What a client that starts its own process must be told, where it is not the embedded default.
+# Variables that a client must pass to the process that it starts, if they are set.
 STORES = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DATA_DIR")
 
 
 @dataclass(frozen=True)
 class Credentials:
-    """Of the first admin, and the first key: shown once."""
+    """The first admin's password and the first key; shown once."""
 
     password: str
     key: str
 
 
 def prepare(*, sample: bool = True) -> Credentials | None:
-    """Makes the database ready; credentials only where none existed."""
+    """Sets up the database. Returns credentials only if there were no users and keys before."""
     migrate()
     users = get_user_model()._default_manager
     if users.exists() or ApiKey.objects.exists():
@@ -51,7 +51,7 @@ def migrate() -> None:
 
 
 def welcome(base: str, credentials: Credentials) -> str:
-    """What a newcomer needs, ready to be pasted."""
+    """The message of the first start, with configuration ready to be pasted."""
     server = Server(
         base=base,
         key=credentials.key,

@@ -1,4 +1,4 @@
-"""Bytes of one HTTP connection: when they are read, and how responses are written."""
+"""Flow control of one HTTP connection: when bytes are read, and how responses are written."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 
 
 class HoldableFlow(FlowControl):
-    """While `held`, nothing is read, whoever asks for it."""
+    """While `held`, nothing is read, even if uvicorn resumes reading."""
 
     held = False
 
@@ -25,12 +25,12 @@ class HoldableFlow(FlowControl):
 
 
 class Responses:
-    """What responses are written to: of asyncio's transports, what uvicorn uses for that. The head of each leaves in
-    one write with what follows it in the same turn of the event loop, mostly the whole body: a write costs more than
-    all else that this process does to HTTP."""
+    """Implements the part of asyncio's transport that uvicorn writes responses to. The head of a response leaves in one
+    write together with the bytes that follow in the same turn of the event loop, usually the whole body: a write costs
+    more than everything else that this process does for HTTP."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None:
-        """`end`: called to close the connection."""
+        """`end` is called to close the connection."""
         self._transport, self._loop, self._end = transport, loop, end
         self._head = b""
         self.is_closing = transport.is_closing

@@ -1,7 +1,7 @@
-"""Requests that hash passwords: one at a time, so that they leave threads and processors to all others.
+"""Requests that hash passwords run one at a time, so that they leave threads and processors to all other requests.
 
-A hash takes 0.3 s of a processor. Each address waits in a lane of its own: whoever sends many guesses waits for
-itself, and everybody else for one of them at most.
+A hash takes 0.3 s of processor time. Each address has its own queue: a client that sends many guesses waits for its
+own, and delays every other client by one of them at most.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from gateway.process.wait import until_taken
 
 AT_ONCE = 1
 WAIT_SECONDS = 15.0
-PAUSE_SECONDS = 0.1  # before the next request of the same address: a refusal without a hash costs its page still
+PAUSE_SECONDS = 0.1  # between requests of one address: even a rejection without a hash costs rendering a page
 
 
 def hashing_paths() -> frozenset[str]:
@@ -41,7 +41,7 @@ class Gate:
 
     @asynccontextmanager
     async def entered(self, scope: dict[str, Any], receive: Any) -> AsyncIterator[None]:
-        """Raises Busy or ClientGone."""
+        """Waits for a place. Raises Busy or ClientGone."""
         client = scope.get("client")
         address = client[0] if client else ""
         await until_taken(self._enter(address), receive, self.wait_seconds)

@@ -1,4 +1,4 @@
-"""Django's ASGI handler with threads that are kept, and that are taken by whole requests only."""
+"""Django's ASGI handler with reused threads, which start on a request only after all of it has arrived."""
 
 import asyncio
 import contextlib
@@ -19,12 +19,12 @@ from gateway.process.gates import Gate
 from gateway.process.senders import REST, Sender
 from gateway.process.wait import until_taken
 
-MOST_THREADS = 16  # each may hold a database connection: further requests wait here, not for a connection
+MOST_THREADS = 16  # each may hold a database connection, so further requests wait for a thread and not for a connection
 SLOT_SECONDS = 10.0  # that a request waits for a thread
 
 
 class WholeRequest:
-    """An ASGI `receive` of a request whose body has been read."""
+    """The ASGI `receive` of a request whose body has been read."""
 
     def __init__(self, body: Any, receive: Any) -> None:
         self.body = body
@@ -35,8 +35,8 @@ class WholeRequest:
 
 
 class PooledHandler(ASGIHandler):
-    """The stock handler starts a thread for every request and joins it afterwards, which takes longer than most
-    requests do. Here each concurrent request has a thread of its own that is then used again."""
+    """Django's handler starts a thread for every request and joins it afterwards, which takes longer than most
+    requests. Here each concurrent request uses a thread of its own, which is reused."""
 
     def __init__(
         self, threads: int = MOST_THREADS, slot_seconds: float = SLOT_SECONDS, gate: Gate | None = None
@@ -55,7 +55,7 @@ class PooledHandler(ASGIHandler):
                 await refuse(send, error)
 
     async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
-        """Raises CallError or ClientGone before anything has been sent."""
+        """Raises CallError or ClientGone, only before anything has been sent."""
         if scope["path"].startswith(REST):
             Handshake.of(scope).check_origin()
         sender = await Sender.of(scope)
@@ -69,7 +69,7 @@ class PooledHandler(ASGIHandler):
                 await self._handle(scope, body, receive, send)
 
     async def _handle(self, scope: Any, body: Any, receive: Any, send: Any) -> None:
-        """Returns when the thread has ended its work, also where the client has gone before that."""
+        """Returns when the thread has finished, even if the client has gone before."""
         async with self._slot(receive) as executor, ThreadSensitiveContext(executor=executor):
             await self.handle(scope, WholeRequest(body, receive), send)
 
@@ -78,7 +78,7 @@ class PooledHandler(ASGIHandler):
 
     @asynccontextmanager
     async def _slot(self, receive: Any) -> AsyncIterator[ThreadPoolExecutor]:
-        """Raises Busy or ClientGone."""
+        """Waits for a free thread. Raises Busy or ClientGone."""
         if self._free.locked():
             await until_taken(self._free.acquire(), receive, self.slot_seconds)
         else:

@@ -1,8 +1,8 @@
-"""HTTP as uvicorn reads it, with limits that hold while a request arrives.
+"""uvicorn's HTTP protocol with limits that hold while a request arrives.
 
-Headers and bodies have a deadline and a size. What exceeds them is answered with 408, 413 or 431, and the connection
-is closed once the client had time to read that. One request of a connection is read at a time: a pipelined one waits,
-unparsed, until its predecessor has been answered.
+Headers and bodies have a deadline and a maximum size. A request that exceeds them is answered with 408, 413 or 431, and
+the connection is closed after the client has had time to read the answer. Only one request of a connection is read at a
+time: a pipelined request waits, unparsed, until the one before it has been answered.
 """
 
 import asyncio
@@ -22,42 +22,46 @@ from gateway.process.flow import HoldableFlow, Responses
 from gateway.process.unfinished import Unfinished, Watch
 
 END_OF_HEAD = b"\r\n\r\n"
-CHUNKED_PIECE = 2048  # bytes of a chunked body that are parsed at once: what follows it may be hundreds of requests
+CHUNKED_PIECE = (
+    2048  # bytes of a chunked body that are parsed at once: after its end, hundreds of pipelined requests may follow
+)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one request, as it arrives."""
+    """Limits of one request while it arrives."""
 
-    head_seconds: float = 10.0  # for the request line and headers, from the first byte; also of a silent connection
+    head_seconds: float = (
+        10.0  # for request line and headers, from the first byte; also for a connection that sends nothing
+    )
     body_seconds: float = 30.0
-    head_bytes: int = 64 * 1024  # also of trailers, and of what is neither body nor needed to frame it
+    head_bytes: int = 64 * 1024  # also for trailers and chunk extensions
     body_bytes: int = settings.LARGEST_BODY
-    # Bytes by path where more is allowed (whom, the application decides), and the time for it.
+    # Bytes by path where larger bodies are allowed (the application checks the sender), and the time for them.
     large_bodies: Mapping[str, int] = field(default_factory=dict)
     large_body_seconds: float = 300.0
-    linger_seconds: float = 2.0  # for a client to have read why its request was refused
-    linger_bytes: int = 32 * 1024 * 1024  # that are read and dropped meanwhile
+    linger_seconds: float = 2.0  # for a client to read why its request was rejected
+    linger_bytes: int = 32 * 1024 * 1024  # read and dropped meanwhile
 
     def of_body(self, url: bytes, declared: int) -> tuple[int, float]:
-        """Bytes and seconds. A large body has to say how large it is."""
+        """Maximum bytes and seconds. A large body must declare its length."""
         if declared > self.body_bytes and (path := url.partition(b"?")[0].decode("latin-1")) in self.large_bodies:
             return self.large_bodies[path], self.large_body_seconds
         return self.body_bytes, self.body_seconds
 
 
 class Phase(Enum):
-    HEAD = "head"  # of the next request, whether it has begun or not
+    HEAD = "head"  # waiting for or reading the head of the next request
     BODY = "body"
-    CLOSING = "closing"  # what still arrives is dropped
+    CLOSING = "closing"  # further bytes are dropped
 
 
-HEAD, BODY, CLOSING = Phase  # an attribute of an Enum is looked up by a function in Python 3.11: 0.3 µs
+HEAD, BODY, CLOSING = Phase  # faster: in Python 3.11, attribute access on an Enum costs 0.3 µs
 
 
 @cache
 def raw_response(error: CallError) -> bytes:
-    """A whole HTTP response that refuses a request."""
+    """A complete HTTP response that rejects a request."""
     status, headers, body = refusal(error)
     lines = b"".join(b"%b: %b\r\n" % each for each in [*headers, (b"connection", b"close")])
     return STATUS_LINE[status] + lines + b"\r\n" + body
@@ -70,16 +74,16 @@ class BoundedHttp(HttpToolsProtocol):
         self._phase = HEAD
         self._watch: Watch | None = None
         self._closer: asyncio.TimerHandle | None = None
-        self._problem: CallError | None = None  # found by a callback of the parser
-        self._head_bytes = 0  # of the head that is arriving
+        self._problem: CallError | None = None  # set by a callback of the parser
+        self._head_bytes = 0  # bytes of the current head so far
         self._head_end = b""  # its last bytes
-        self._behind_head = 0  # bytes that came with a whole head in one read
-        self._is_whole = False  # whether they are the body: nothing can happen before they are parsed
+        self._bytes_after_head = 0  # bytes that came in one read after a complete head
+        self._body_is_complete = False  # whether those bytes are exactly the body, parsed next without a deadline
         self._body_left: int | None = None  # None: the body is chunked
         self._body_bytes = self._body_limit = self._framing_bytes = 0
         self._body_seconds = 0.0
-        self._keep_alive = False  # whether the connection goes on once the body has arrived
-        self._held = bytearray()  # of the next requests, while one is answered
+        self._keep_alive = False  # whether the connection stays open after the body
+        self._held = bytearray()  # bytes of the next requests, while one is answered
         self._lingered = 0
 
     # -- The connection -----------------------------------------------------------------------------
@@ -101,7 +105,7 @@ class BoundedHttp(HttpToolsProtocol):
         if self._problem is not None:
             return
         self._end_watch()
-        self._phase = CLOSING  # another protocol has the transport
+        self._phase = CLOSING  # the WebSocket protocol now owns the transport
         super().handle_websocket_upgrade()
 
     def shutdown(self) -> None:
@@ -123,33 +127,34 @@ class BoundedHttp(HttpToolsProtocol):
             self._begin(data)
 
     def _begin(self, data: bytes) -> None:
-        """The first bytes of a request. Most come in one read, and cost little more than their parsing then."""
+        """Handles the first bytes of a request. Most requests come in one read, and then cost little more than their
+        parsing."""
         size = data.find(END_OF_HEAD, 0, self.limits.head_bytes) + len(END_OF_HEAD)
         if size < len(END_OF_HEAD):
             self._take(data)
             return
-        self._head_bytes, self._behind_head, self._is_whole = size, len(data) - size, False
+        self._head_bytes, self._bytes_after_head, self._body_is_complete = size, len(data) - size, False
         self._parse(data[:size])
-        self._behind_head = 0
-        if self._is_whole and self._phase is HEAD:
+        self._bytes_after_head = 0
+        if self._body_is_complete and self._phase is HEAD:
             self.parser.feed_data(data[size:])
         else:
             self._take(data[size:])
 
     def _take(self, data: bytes) -> None:
-        """Hands bytes to the parser, in pieces that end where a head or a body does."""
+        """Passes bytes to the parser in pieces that end where a head or a body ends."""
         rest = memoryview(data)
         while rest and self._phase is not CLOSING:
             if self._is_answering:
                 self._hold(rest)
                 break
-            size = self._piece(rest)
-            self._feed(rest[:size]) if size else self._refuse(errors.headers_too_large(self.limits.head_bytes))
+            size = self._next_piece_size(rest)
+            self._feed(rest[:size]) if size else self._reject(errors.headers_too_large(self.limits.head_bytes))
             rest = rest[size:]
         self._watch_if_unfinished()
 
-    def _piece(self, data: memoryview) -> int:
-        """How many of the bytes belong together; 0: no more may come of this head."""
+    def _next_piece_size(self, data: memoryview) -> int:
+        """The size of the next piece to parse; 0 if the head is too large."""
         if self._phase is BODY:
             return CHUNKED_PIECE if self._body_left is None else max(1, self._body_left)
         window = self._head_end + data[: self.limits.head_bytes - self._head_bytes]
@@ -171,29 +176,30 @@ class BoundedHttp(HttpToolsProtocol):
     def _parse(self, piece: bytes | memoryview) -> None:
         super().data_received(piece)  # type: ignore[arg-type]
         if self._problem is not None:
-            self._refuse(self._problem)
+            self._reject(self._problem)
 
     def _count_framing(self, size: int, body: int) -> None:
-        """Chunk sizes are paid for by the body that they frame. Extensions and trailers are not."""
+        """Counts bytes of a chunked body that are not content. Chunk sizes are covered by an allowance equal to twice
+        the content; extensions and trailers are not."""
         if self._body_left is not None:
             self._body_left -= size
             return
         self._framing_bytes = max(0, self._framing_bytes + size - 2 * body)
         if self._framing_bytes > self.limits.head_bytes:
-            self._refuse(errors.headers_too_large(self.limits.head_bytes))
+            self._reject(errors.headers_too_large(self.limits.head_bytes))
 
     @property
     def _is_answering(self) -> bool:
-        """Whether a whole request waits for its response."""
+        """Whether a complete request is waiting for its response."""
         return self._phase is not BODY and self.cycle is not None and not self.cycle.response_complete
 
     def _hold(self, data: bytes | memoryview) -> None:
         self._held += data
-        if len(self._held) > self.limits.head_bytes:  # while less is held, it is noticed when the client goes
+        if len(self._held) > self.limits.head_bytes:  # below that, reading goes on, so that a disconnect is noticed
             self._flow.hold()
 
     def _release(self) -> None:
-        """What came meanwhile is read when the response has been sent."""
+        """Reads the held bytes after the response has been sent."""
         if self._phase is CLOSING or self.transport.is_closing() or self._is_answering:
             return
         held, self._held = bytes(self._held), bytearray()
@@ -215,16 +221,18 @@ class BoundedHttp(HttpToolsProtocol):
             self._begin_cycle()
 
     def _begin_cycle(self) -> None:
-        """Hands the request to the application, unless it becomes a WebSocket."""
+        """Passes the request to the application, unless it becomes a WebSocket."""
         super().on_headers_complete()
         if self.cycle is not None:
             self.cycle.transport = self._responses
         self._responses.expects_head = True
 
     def _has_arrived(self, length: int) -> bool:
-        """Whether the body came in one read with its head, and nothing after it."""
-        self._is_whole = length == self._behind_head <= self.limits.body_bytes and not self.parser.should_upgrade()
-        return self._is_whole
+        """Whether the body came in one read with its head, without further bytes."""
+        self._body_is_complete = (
+            length == self._bytes_after_head <= self.limits.body_bytes and not self.parser.should_upgrade()
+        )
+        return self._body_is_complete
 
     def _expect_body(self, length: int, is_chunked: bool) -> None:
         self._body_limit, self._body_seconds = self.limits.of_body(self.url, length)
@@ -240,11 +248,11 @@ class BoundedHttp(HttpToolsProtocol):
             self._wait_for_body()
 
     def _wait_for_body(self) -> None:
-        self.headers = []  # trailers are no headers
+        self.headers = []  # so that trailers do not count as headers
         self._keep_alive, self.cycle.keep_alive = self.cycle.keep_alive, False
 
     def on_body(self, body: bytes) -> None:
-        if self._phase is HEAD:  # it came whole
+        if self._phase is HEAD:  # it came in one read with its head
             super().on_body(body)
             return
         self._body_bytes += len(body)
@@ -282,43 +290,43 @@ class BoundedHttp(HttpToolsProtocol):
             self._begin_watch(self.limits.head_seconds)
 
     def _begin_watch(self, seconds: float) -> None:
-        self._watch = self.unfinished.watch(self.loop, seconds, self._give_up)
+        self._watch = self.unfinished.watch(self.loop, seconds, self._time_out)
 
     def _end_watch(self) -> None:
         if self._watch is not None:
             self.unfinished.end(self._watch)
             self._watch = None
 
-    def _give_up(self) -> None:
+    def _time_out(self) -> None:
         if self._phase is BODY:
-            self._refuse(errors.body_too_slow(self._body_seconds))
-        elif self.scope is not (self.cycle and self.cycle.scope):  # more has come than empty lines
-            self._refuse(errors.headers_too_slow(self.limits.head_seconds))
+            self._reject(errors.body_too_slow(self._body_seconds))
+        elif self.scope is not (self.cycle and self.cycle.scope):  # the client has sent more than empty lines
+            self._reject(errors.headers_too_slow(self.limits.head_seconds))
         else:
             self._end_watch()
             self.transport.close()
 
-    # -- Refusals, and the end of a connection ------------------------------------------------------
+    # -- Rejections, and the end of a connection ----------------------------------------------------
 
     def send_400_response(self, msg: str) -> None:
-        self._problem = errors.not_http()  # `_feed` sends it
+        self._problem = errors.not_http()  # `_parse` sends it
 
-    def _refuse(self, error: CallError) -> None:
-        """Answers instead of the application, unless another response is under way."""
+    def _reject(self, error: CallError) -> None:
+        """Answers instead of the application, unless another response is in progress."""
         cycle = self.cycle
         if cycle is None or cycle.response_complete:
             may_answer = True
         else:
             may_answer = self._phase is BODY and not cycle.response_started and not self.pipeline
-            cycle.disconnected = True  # the application has nobody left to answer
+            cycle.disconnected = True  # tells the application that the client is gone
             cycle.message_event.set()
         if may_answer:
             self._responses.write(raw_response(error))
         self._linger()
 
     def end(self) -> None:
-        """After the last response. Before the request has arrived, its client is let read the response: with unread
-        bytes, the connection would be reset."""
+        """Called after the last response. If the request has not fully arrived, keeps reading for a while: closing with
+        unread bytes would reset the connection, and the client could not read the response."""
         if self._phase is BODY:
             self._linger()
         elif self._phase is not CLOSING:
@@ -345,7 +353,7 @@ class BoundedHttp(HttpToolsProtocol):
 
 
 def _framing(headers: list[tuple[bytes, bytes]]) -> tuple[int, bool]:
-    """The declared length of the body, and whether it is chunked. The parser has refused what is ambiguous."""
+    """The declared length of the body, and whether it is chunked. The parser has rejected ambiguous headers."""
     length, is_chunked = 0, False
     for name, value in headers:
         if name == b"content-length":
@@ -356,7 +364,7 @@ def _framing(headers: list[tuple[bytes, bytes]]) -> tuple[int, bool]:
 
 
 def bounded_http(limits: Limits, unfinished: Unfinished | None = None) -> Callable[..., BoundedHttp]:
-    """What uvicorn makes of each connection."""
+    """The protocol factory that uvicorn calls for each connection."""
     together = Unfinished() if unfinished is None else unfinished
 
     def make(*args: Any, **kwargs: Any) -> BoundedHttp:

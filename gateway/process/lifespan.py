@@ -1,4 +1,4 @@
-"""What a web process starts and stops, over ASGI's lifespan."""
+"""ASGI lifespan: what a web process starts and stops."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any

@@ -1,5 +1,5 @@
-"""Whether this process can answer calls now: looked at by a thread of its own, every second, and sooner where somebody
-waits for the database. Probes read what was seen last, and never wait for a store."""
+"""Whether this process can answer calls now. A separate thread checks every second, and sooner if something waits for
+the database. Probes report the last result, and never wait for a store."""
 
 import logging
 import shutil
@@ -23,18 +23,18 @@ from gateway.dispatch.response_cache import answers
 from gateway.process.bridge import run_sync
 from gateway.process.database_reach import database
 
-LOOK_SECONDS = 1.0  # between two looks
-ANSWER_SECONDS = 1.0  # for a store to answer one
-MARK_SECONDS = 600  # that Redis keeps what this process put there to see whether it loses anything
-PLENTY_BYTES = 16 * 2**20  # free on the disk, from which on nothing is tried
-OLD_SECONDS = 10.0  # after which what was seen counts for nothing: the thread has died, or hangs
+LOOK_SECONDS = 1.0  # between two checks
+ANSWER_SECONDS = 1.0  # for a store to answer a check
+MARK_SECONDS = 600  # lifetime of this process's marker in Redis, whose loss shows that Redis has lost data
+PLENTY_BYTES = 16 * 2**20  # free disk space above which no test write is needed
+OLD_SECONDS = 10.0  # after which the last result is invalid: the thread has died or hangs
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a look saw. `room`: whether the database can be written, as far as this machine's disk goes. `redis`: None
-    where there is none; without it, calls are answered from the database."""
+    """The result of a check. `room`: whether the database can be written, as far as this machine's disk is concerned.
+    `redis`: None if Redis is not configured; while Redis is down, calls are answered from the database."""
 
     database: bool
     room: bool
@@ -42,7 +42,7 @@ class Seen:
     at: float  # time.monotonic()
 
     def document(self) -> dict[str, Any]:
-        """What /readyz answers. `status` is "ok" where calls can be answered."""
+        """The body of /readyz. `status` is "ok" if calls can be answered."""
         age = time.monotonic() - self.at
         ready = self.database and self.room and age < OLD_SECONDS
         stores = {"database": self.database, "room": self.room} | ({} if self.redis is None else {"redis": self.redis})
@@ -51,7 +51,7 @@ class Seen:
 
 class Readiness:
     def __init__(self, redis_lost: Callable[[], None] = lambda: None) -> None:
-        """`redis_lost` is called when Redis turns out to have been emptied, or started anew without its data."""
+        """`redis_lost` is called when Redis has been emptied, or restarted without its data."""
         self._redis_lost = redis_lost
         self._mark, self._is_marked = f"sluice:process:{uuid4().hex}", False
         self._seen: Seen | None = None
@@ -70,7 +70,7 @@ class Readiness:
         database.suspect()
 
     def document(self) -> Mapping[str, Any]:
-        """Waits for nothing."""
+        """The last result. Does not block."""
         return self._seen.document() if self._seen else {"status": "down", "database": False}
 
     def look(self) -> None:
@@ -113,8 +113,8 @@ class Readiness:
             cursor.execute("SELECT 1")
 
     def _has_room(self) -> bool:
-        """A write tells; one every second would cost each thread what it holds of the database in memory, so that it is
-        tried only where the disk is nearly full, or writes have failed."""
+        """Whether the database can be written. Only a write can tell, but a write every second would invalidate each
+        thread's page cache. So it is tried only when the disk is nearly full or writes have failed."""
         if not settings.EMBEDDED_DATABASE:
             return True
         had_room = self._seen is None or self._seen.room
@@ -131,11 +131,11 @@ class Readiness:
         return True
 
     def _ask_postgres(self) -> None:
-        """On a connection beside the pool, whose own may all be in use."""
+        """Uses a connection outside the pool, because those of the pool may all be in use."""
         try:
             if self._postgres is None:
                 parameters = connection.get_connection_params()
-                self._postgres = _Impatient.connect(**{**parameters, "autocommit": True})
+                self._postgres = _ConnectionWithDeadline.connect(**{**parameters, "autocommit": True})
             self._postgres.execute("SELECT 1")
         except BaseException:
             self.close()
@@ -152,7 +152,7 @@ class Readiness:
         self._redis = self._redis or connect(settings.REDIS_URL, ANSWER_SECONDS)
         try:
             was_there = self._redis.set(self._mark, 1, ex=MARK_SECONDS, get=True)
-        except redis.ResponseError:  # it is full, which is not away
+        except redis.ResponseError:  # Redis is full, but it answers
             return True
         except (redis.RedisError, OSError):
             return False
@@ -164,15 +164,15 @@ class Readiness:
 
 
 def _renew_connections() -> None:
-    """Those of before, from the start of the process, know no deadlines yet."""
+    """Closes connections from before the start, which have no lock and statement timeouts yet."""
     postgres = connections[DEFAULT_DB_ALIAS]
     if postgres.vendor == "postgresql":
         postgres.close()
         postgres.close_pool()  # type: ignore[attr-defined]
 
 
-class _Impatient(psycopg.Connection[Any]):
-    """Every answer has a deadline."""
+class _ConnectionWithDeadline(psycopg.Connection[Any]):
+    """Every query has a deadline."""
 
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
         return super().wait(gen, *args, **{**kwargs, "timeout": ANSWER_SECONDS})

@@ -1,4 +1,4 @@
-"""Who sends a body to Django, as far as it can be known before the body is read."""
+"""Who sends a request body, as far as that can be known before the body is read."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -21,11 +21,11 @@ REST = "/api/"
 @dataclass(frozen=True)
 class Sender:
     room: Room
-    most: int = LARGEST_BODY  # bytes that it may send
+    most: int = LARGEST_BODY  # bytes of the largest body that it may send
 
     @classmethod
     async def of(cls, scope: dict[str, Any]) -> "Sender":
-        """Raises NotAuthenticated where a body needs a key."""
+        """Raises NotAuthenticated if the body needs a key."""
         headers: dict[bytes, bytes] = dict(scope["headers"])
         length = int(headers.get(b"content-length", b"0"))
         if length == 0 and b"transfer-encoding" not in headers:
@@ -42,7 +42,7 @@ ANYBODY = Sender(bodies.anonymous)
 
 
 def _is_staff(cookies: bytes) -> bool:
-    """Whether the session of these cookies may enter the admin."""
+    """Whether the session of these cookies may use the admin."""
     session = parse_cookie(cookies.decode("latin-1")).get(settings.SESSION_COOKIE_NAME)
     request = HttpRequest()
     request.session = import_module(settings.SESSION_ENGINE).SessionStore(session)

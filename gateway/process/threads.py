@@ -1,8 +1,9 @@
-"""Threads for blocking work: few that work, of which the one that worked last works next; more only while some wait.
+"""A thread pool for blocking work with few active threads, of which the one that worked last works next. More start
+only while others are blocked.
 
-Python's threads take turns, and each turn costs: eight that work at once take two to three times the processor time of
-one or two for the same work. And the one that worked last has a warm database connection: SQLite's page cache, for one,
-is void as soon as another connection has written.
+Python's threads take turns, and each switch costs: eight active threads need two to three times the processor time of
+one or two for the same work. And the thread that worked last has a warm database connection; SQLite's page cache, for
+example, becomes invalid as soon as another connection has written.
 """
 
 import threading
@@ -17,20 +18,21 @@ from typing import Any, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 Work = tuple["Future[Any]", Callable[[], Any]]
-LONG_SECONDS = 0.01  # work that has taken so long most likely waits for something, and not for its turn
+LONG_SECONDS = 0.01  # work that has run this long is probably blocked, and not waiting for the GIL
 
 
 class WarmThreads(Executor):
-    """At most `most` threads, that end with the process. Beside those that are long at it, `steady` work at once; what
-    waits is begun when one has finished, or when `reconsider` finds that others have become long."""
+    """At most `most` daemon threads. At most `steady` of them run at once; one that has worked for longer than
+    LONG_SECONDS no longer counts. Queued work starts when a thread has finished, or when `reconsider` finds that
+    running ones no longer count."""
 
     def __init__(self, most: int, steady: int, name: str) -> None:
         self.most, self.steady, self.name = most, steady, name
         self._lock = threading.Lock()
         self._idle: list[SimpleQueue[Work]] = []
         self._waiting: deque[Work] = deque()
-        self._begun: dict[int, float] = {}  # the threads that work, and since when
-        self._started = 0
+        self._started_at: dict[int, float] = {}  # busy threads by their queue's id, with their start times
+        self._threads_made = 0
 
     @property
     def is_waited_for(self) -> bool:
@@ -40,38 +42,38 @@ class WarmThreads(Executor):
         future: Future[T] = Future()
         with self._lock:
             self._waiting.append((future, partial(fn, *args, **kwargs)))
-            self._begin()
+            self._start_queued()
         return future
 
     def reconsider(self) -> None:
         with self._lock:
-            self._begin()
+            self._start_queued()
 
-    def _begin(self) -> None:
-        """Begins what may be begun now. The lock is held."""
+    def _start_queued(self) -> None:
+        """Starts queued work as far as the limits allow. The lock is held."""
         now = time.monotonic()
-        while self._waiting and len(self._begun) < self.most and self._at_work(now) < self.steady:
+        while self._waiting and len(self._started_at) < self.most and self._running_count(now) < self.steady:
             work = self._waiting.popleft()
             if self._idle:
                 inbox = self._idle.pop()
             else:
                 inbox = SimpleQueue()
-                self._started += 1
-                name = f"{self.name}_{self._started}"
+                self._threads_made += 1
+                name = f"{self.name}_{self._threads_made}"
                 threading.Thread(target=self._run, args=(inbox,), name=name, daemon=True).start()
-            self._begun[id(inbox)] = now
+            self._started_at[id(inbox)] = now
             inbox.put(work)
 
-    def _at_work(self, now: float) -> int:
-        return sum(begun > now - LONG_SECONDS for begun in self._begun.values())
+    def _running_count(self, now: float) -> int:
+        return sum(start > now - LONG_SECONDS for start in self._started_at.values())
 
     def _run(self, inbox: "SimpleQueue[Work]") -> None:
         while True:
             _do(*inbox.get())
             with self._lock:
-                del self._begun[id(inbox)]
+                del self._started_at[id(inbox)]
                 self._idle.append(inbox)
-                self._begin()
+                self._start_queued()
 
 
 def _do(future: "Future[Any]", work: Callable[[], Any]) -> None:
@@ -79,5 +81,5 @@ def _do(future: "Future[Any]", work: Callable[[], Any]) -> None:
         return
     try:
         future.set_result(work())
-    except BaseException as error:  # it is its caller's
+    except BaseException as error:  # it belongs to the caller
         future.set_exception(error)

@@ -1,19 +1,19 @@
-"""Connections whose request has not arrived: each is watched by a deadline, and all of them are counted.
+"""Connections whose request has not fully arrived: each has a deadline, and all of them are counted.
 
-The count is of the process and not of an address: behind a proxy, all clients have the address of the proxy.
+They are counted per process and not per address, because behind a proxy all clients have the proxy's address.
 """
 
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-MOST_UNFINISHED = 500  # beyond which the longest unfinished gives way to newcomers, if it has had
-GRACE_SECONDS = 2.0  # this long: after a restart, thousands of clients connect in the same moment
+MOST_UNFINISHED = 500  # beyond this, the oldest connection is given up when a new one arrives
+GRACE_SECONDS = 2.0  # but not before this age: after a restart, thousands of clients connect at once
 
 
 @dataclass(eq=False, slots=True)
 class Watch:
-    """One unfinished request. `give_up` closes its connection, and is called once at most."""
+    """The deadline of one unfinished request. `give_up` closes its connection, and is called at most once."""
 
     began: float
     give_up: Callable[[], None]
@@ -23,13 +23,14 @@ class Watch:
 class Unfinished:
     def __init__(self, most: int = MOST_UNFINISHED, grace: float = GRACE_SECONDS) -> None:
         self.most, self.grace = most, grace
-        self._watches: dict[Watch, None] = {}  # the longest unfinished first
+        self._watches: dict[Watch, None] = {}  # the oldest first
 
     def __len__(self) -> int:
         return len(self._watches)
 
     def watch(self, loop: asyncio.AbstractEventLoop, seconds: float, give_up: Callable[[], None]) -> Watch:
-        """Calls `give_up` after so long, or earlier where there are too many, unless it is ended."""
+        """Calls `give_up` after `seconds`, or earlier if there are too many connections, unless the watch is ended
+        first."""
         watch = Watch(loop.time(), give_up, loop.call_later(seconds, give_up))
         self._watches[watch] = None
         if len(self._watches) > self.most:

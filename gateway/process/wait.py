@@ -1,4 +1,4 @@
-"""Waiting for a place, no longer than is useful."""
+"""Waiting for a place in a limit, no longer than is useful."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -9,7 +9,8 @@ from gateway.process.bodies import ClientGone, until_gone
 
 
 async def until_taken(taking: Coroutine[Any, Any, Any], receive: Any, seconds: float) -> None:
-    """Raises Busy or ClientGone where the place is not taken in time; then it is not taken at all."""
+    """Waits until `taking` is done. Raises Busy if it is not done in time, or ClientGone; then the place is not
+    taken."""
     taken = asyncio.create_task(taking)
     gone = asyncio.create_task(until_gone(receive))
     try:

@@ -1,4 +1,4 @@
-"""What the first call would otherwise wait for."""
+"""Loads at startup what the first call would otherwise wait for."""
 
 from context_protection.core import tokens
 from gateway.process.bridge import run_sync

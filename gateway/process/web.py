@@ -1,7 +1,7 @@
-"""The web server of a process: uvicorn, with what MCP asks of it.
+"""The web server: uvicorn, adapted to MCP.
 
-Requests are bounded while they arrive; calls in flight end before their connections do; an idle socket is small;
-whoever does not read is dropped.
+Requests are bounded while they arrive; in-flight calls finish before their connections close; an idle socket takes
+little memory; a client that does not read is disconnected.
 """
 
 import asyncio
@@ -20,19 +20,19 @@ from gateway.process import drain, errors
 from gateway.process.bodies import large_bodies
 from gateway.process.http_protocol import Limits, bounded_http, raw_response
 
-DRAIN_SECONDS = 8.0  # for the calls in flight when the process is told to stop
-GOODBYE_SECONDS = 2  # for connections to close after that
-UNREAD_SECONDS = 20  # after which a connection is cut whose other end takes nothing any more
+DRAIN_SECONDS = 8.0  # for in-flight calls when the process is stopped
+GOODBYE_SECONDS = 2  # after that, for connections to close
+UNREAD_SECONDS = 20  # after which a connection whose peer acknowledges no data is dropped
 BACKLOG = 2048  # connections that wait to be accepted
 
 
 class CannotListen(Exception):
-    """A sentence for people."""
+    """The message is a sentence for people."""
 
 
 def listen(host: str, port: int, *, variable: str = "PORT") -> socket.socket:
-    """A listening socket, of the port that `variable` of the environment sets. Raises CannotListen that says what is
-    in the way."""
+    """A listening socket. `variable` is the environment variable that sets the port. Raises CannotListen with the
+    reason."""
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; its connections inherit it
@@ -57,10 +57,10 @@ def address(host: str, listener: socket.socket) -> str:
 
 
 def run(listener: socket.socket, application: Any = "gateway.asgi:application", limits: Limits | None = None) -> None:
-    """Serves an ASGI application, or the one of that name, until SIGINT or SIGTERM."""
+    """Serves an ASGI application, given as an object or an import path, until SIGINT or SIGTERM."""
     # uvicorn raises the signal again when it has stopped; without a handler, nothing after it would run.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    # It cuts every stream at the signal; `DrainingServer` lets them end.
+    # sse-starlette would cut every stream at the signal; `DrainingServer` lets them finish.
     AppStatus.disable_automatic_graceful_drain()  # type: ignore[no-untyped-call]
     http: Any = bounded_http(limits or Limits(large_bodies=large_bodies()))
     config = uvicorn.Config(
@@ -71,8 +71,8 @@ def run(listener: socket.socket, application: Any = "gateway.asgi:application", 
         timeout_graceful_shutdown=GOODBYE_SECONDS,
         http=http,
         ws=SmallWebSocket,
-        ws_max_size=settings.LARGEST_BODY,  # more is closed with 1009
-        ws_per_message_deflate=False,  # 50 KB a socket, and time that a local network does not pay back
+        ws_max_size=settings.LARGEST_BODY,  # larger messages close the socket with 1009
+        ws_per_message_deflate=False,  # costs 50 KB per socket, and more time than it saves on a local network
         server_header=False,
         proxy_headers=settings.SECURE_PROXY_SSL_HEADER is not None,
     )
@@ -80,7 +80,7 @@ def run(listener: socket.socket, application: Any = "gateway.asgi:application", 
 
 
 class DrainingServer(uvicorn.Server):
-    """Stops accepting, lets the calls in flight finish, and only then closes connections."""
+    """Stops accepting connections, lets in-flight calls finish, and only then closes connections."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for server in self.servers:
@@ -92,13 +92,13 @@ class DrainingServer(uvicorn.Server):
 
 
 class SmallWebSocket(WebSocketsSansIOProtocol):
-    """Forgets the handshake when it is over, which is a fifth of an idle socket's memory; and lets a client that is
-    refused in the middle of a message read why."""
+    """Frees the data of the handshake, which is a fifth of an idle socket's memory; and lets a client whose message is
+    rejected midway read the reason."""
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         if self.conn.handshake_exc is not None and not self.handshake_initiated:
-            # uvicorn says nothing, and keeps the connection
+            # uvicorn itself would send nothing and keep the connection open
             self.transport.write(raw_response(errors.handshake_too_large()))
             self.transport.close()
 
@@ -110,11 +110,11 @@ class SmallWebSocket(WebSocketsSansIOProtocol):
     async def send(self, message: Any) -> None:
         await super().send(message)
         if message["type"] == "websocket.http.response.body":
-            self.handshake_complete = True  # by a refusal; else it is logged as an application that failed
+            self.handshake_complete = True  # otherwise uvicorn logs a rejection as a failed application
 
     def handle_parser_exception(self) -> None:
-        """Sends the reason (1009: too big), and goes on taking what is under way: closing with unread bytes would
-        reset the connection, and the reason with it."""
+        """Sends the reason (1009: too big), and keeps reading for a while: closing with unread bytes would reset the
+        connection, and the client would not get the reason."""
         if self.close_sent:
             return
         self.close_sent = True

@@ -1,8 +1,8 @@
-"""Django's backend for Postgres, with an end to each wait for a server that is away or frozen.
+"""Django's Postgres backend, with bounded waits for a server that is down or frozen.
 
-A query may take as long as its call is given. But one that has waited for a while asks for a look at the server
-(gateway/process/readiness.py), and where that answers nothing at all, the query ends and its connection is dropped.
-Until the server answers again, nobody waits for it.
+A query may take as long as its call is given. But a query that has waited for a while requests a check of the server
+(gateway/process/readiness.py). If the server does not answer the check, the query ends and its connection is dropped.
+Until the server answers again, new queries fail at once.
 """
 
 import select
@@ -16,32 +16,33 @@ from psycopg_pool import PoolTimeout
 
 from gateway.process.database_reach import database
 
-POOL_SLICE = 0.25  # seconds after which who waits for a connection looks whether it is still worth it
-POOL_SECONDS = 10.0  # for a connection of a server that answers
-LOCK_SECONDS = 1.0  # for somebody else's lock
-STATEMENT_SECONDS = 600.0  # the most that ops can give a call
-LONG_SECONDS = 0.3  # after which a query asks for a look at the server
+POOL_SLICE = 0.25  # seconds between two checks, by a thread that waits for a connection, whether the server is down
+POOL_SECONDS = 10.0  # wait for a connection while the server answers
+LOCK_SECONDS = 1.0  # wait for a lock that another transaction holds
+STATEMENT_SECONDS = 600.0  # the longest timeout that ops can set for a call
+LONG_SECONDS = 0.3  # after which a query requests a check of the server
 
 _AWAY = "the server does not answer"
 
 
 class Connection(psycopg.Connection[Any]):
-    """Waits for as long as the server is there."""
+    """Waits only while the server is up."""
 
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            return super().wait(_while_there(gen), *args, **kwargs)
-        except _Away:
+            return super().wait(_while_server_is_up(gen), *args, **kwargs)
+        except _ServerDown:
             self.close()
             raise psycopg.OperationalError(_AWAY) from None
 
 
-class _Away(Exception):
-    """Of the server, in the midst of a query."""
+class _ServerDown(Exception):
+    """The server went down during a query."""
 
 
-def _while_there(waiting: Any) -> Generator[Any, Any, Any]:
-    """The driver's own generator; it is resumed with nothing ten times a second while the server says nothing."""
+def _while_server_is_up(waiting: Any) -> Generator[Any, Any, Any]:
+    """The driver's generator, ended when the server is down. psycopg resumes it with nothing about ten times a second
+    while the server sends no data."""
     began = time.monotonic()
     try:
         wanted = next(waiting)
@@ -49,7 +50,7 @@ def _while_there(waiting: Any) -> Generator[Any, Any, Any]:
             ready = yield wanted
             if not ready and time.monotonic() - began > LONG_SECONDS:
                 if database.is_away:
-                    raise _Away
+                    raise _ServerDown
                 database.suspect()
             wanted = waiting.send(ready)
     except StopIteration as end:
@@ -58,8 +59,8 @@ def _while_there(waiting: Any) -> Generator[Any, Any, Any]:
 
 class DatabaseWrapper(base.DatabaseWrapper):
     def _configure_connection(self, connection: psycopg.Connection[Any]) -> bool:
-        """Once for each connection of the pool. Where calls are answered, no thread waits long for a lock, and none for
-        ever: tasks and migrations may."""
+        """Called once for each connection of the pool. In processes that answer calls, waits for locks are short and
+        statements have a limit; tasks and migrations have neither."""
         changed: bool = super()._configure_connection(connection)  # type: ignore[misc]
         if database.is_looked_at:
             for name, seconds in (("lock_timeout", LOCK_SECONDS), ("statement_timeout", STATEMENT_SECONDS)):
@@ -67,7 +68,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return changed
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        """Raises psycopg.OperationalError: at once while the server is known to be away."""
+        """Raises psycopg.OperationalError, at once while the server is known to be down."""
         deadline = time.monotonic() + POOL_SECONDS
         while not database.is_away:
             try:
@@ -80,12 +81,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
             if not self.pool or _is_open(connection):
                 return connection
             connection.close()
-            self.pool.putconn(connection)  # which makes another
+            self.pool.putconn(connection)  # the pool then creates another
         raise psycopg.OperationalError(_AWAY)
 
 
 def _is_open(connection: psycopg.Connection[Any]) -> bool:
-    """Whether nothing has come on a connection that waits in the pool: a server that ends says so, and closes it."""
+    """Whether the server has sent nothing on a connection that waits in the pool: a server that shuts down sends a
+    message and closes it."""
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN)
     return not poll.poll(0)
