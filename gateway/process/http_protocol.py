@@ -22,18 +22,14 @@ from gateway.process.flow import HoldableFlow, Responses
 from gateway.process.unfinished import Unfinished, Watch
 
 END_OF_HEAD = b"\r\n\r\n"
-CHUNKED_PIECE = (
-    2048  # bytes of a chunked body that are parsed at once: after its end, hundreds of pipelined requests may follow
-)
+CHUNKED_PIECE = 2048  # bytes of a chunked body that are parsed at once: hundreds of requests may follow its end
 
 
 @dataclass(frozen=True)
 class Limits:
     """Limits of one request while it arrives."""
 
-    head_seconds: float = (
-        10.0  # for request line and headers, from the first byte; also for a connection that sends nothing
-    )
+    head_seconds: float = 10.0  # for request line and headers, from the first byte; also for a silent connection
     body_seconds: float = 30.0
     head_bytes: int = 64 * 1024  # also for trailers and chunk extensions
     body_bytes: int = settings.LARGEST_BODY
@@ -179,8 +175,8 @@ class BoundedHttp(HttpToolsProtocol):
             self._reject(self._problem)
 
     def _count_framing(self, size: int, body: int) -> None:
-        """Counts bytes of a chunked body that are not content. Chunk sizes are covered by an allowance equal to twice
-        the content; extensions and trailers are not."""
+        """Tracks what is left of a body or, if it is chunked, how many bytes exceed twice the content. That allows for
+        chunk sizes, but not for many extensions and trailers."""
         if self._body_left is not None:
             self._body_left -= size
             return
