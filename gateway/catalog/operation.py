@@ -91,7 +91,7 @@ class Operation:
     def defaults(self) -> dict[str, Any]:
         return {name: schema["default"] for name, schema in self.parameters.items() if "default" in schema}
 
-    def sentences(self, policy: Policy) -> str:
+    def told(self, policy: Policy) -> str:
         """The description as published, with what a model should know about previews and shortened arguments."""
         sentences = [self.description]
         if self.kind is Kind.RECORD and policy.summarization:

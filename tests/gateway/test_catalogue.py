@@ -77,19 +77,19 @@ def test_a_call_that_has_begun_on_the_loop_loads_nothing_whatever_changes_meanwh
 ):
     caller = caller_of_key(api_key)
     call = Call("fetched", {}, caller, "http", hints.mcp)
-    dispatch._begin(call, None, caller_is_fresh=False)
+    dispatch._prepare(call, None, caller_is_fresh=False)
     loaded = dispatch._loaded_for(call)
     assert loaded is not None
     revisions.bump()
     with django_assert_num_queries(0):
         assert dispatch._loaded_for(call) is None
-        dispatch._begin(call, loaded, caller_is_fresh=False)
+        dispatch._prepare(call, loaded, caller_is_fresh=False)
 
 
 @pytest.mark.usefixtures("offered")
 def test_what_is_hidden_is_not_looked_for_on_the_loop(api_key: str):
     caller = caller_of_key(api_key)
     hiding = replace(caller, tools=replace(caller.tools, hidden=frozenset({"fetched"})))
-    dispatch._begin(Call("fetched", {}, caller, "http", hints.mcp), None, caller_is_fresh=False)
+    dispatch._prepare(Call("fetched", {}, caller, "http", hints.mcp), None, caller_is_fresh=False)
     assert dispatch._loaded_for(Call("fetched", {}, hiding, "http", hints.mcp)) is None
     assert dispatch._loaded_for(Call("fetched", {}, caller, "http", hints.mcp)) is not None
