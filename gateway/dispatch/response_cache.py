@@ -59,14 +59,14 @@ class Answers:
         with self._lock:
             if key not in self._kept:
                 return None  # before `state_of`, which may block the event loop where the state has not been read yet
-            cached = self._standing(key, state_of(operation))
+            cached = self._valid(key, state_of(operation))
             return cached if cached is not None and cached.fresh_until >= time.monotonic() else None
 
     def unchanged(self, key: Key, state: Hashable, version: Hashable, fresh_until: float) -> Kept | None:
         """The response that was made from the same version of the upstream's data, which has just been fetched. It is
         fresh again until `fresh_until`."""
         with self._lock:
-            cached = self._standing(key, state)
+            cached = self._valid(key, state)
             if cached is None or version is None or cached.version != version:
                 return None
             self._kept[key] = cached = replace(cached, fresh_until=fresh_until)
