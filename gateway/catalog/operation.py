@@ -73,8 +73,8 @@ class Operation:
     @cached_property
     def asks_secrets(self) -> frozenset[str]:
         """Optional arguments that would reveal a secret by whether rows are found. They are in no tool list, and are
-        rejected unless the caller's key reveals the name. Arguments of actions are inputs and never rejected; required
-        arguments neither, because the caller must know their values."""
+        rejected unless the caller's key reveals the name. Arguments of actions are not among them, because they are
+        inputs; nor are required ones, because the caller must know their values."""
         if self.kind is Kind.ACTION:
             return frozenset()
         return frozenset(name for name in self.parameters if name not in self.required and is_secret(name))
