@@ -114,7 +114,7 @@ def protocols(
     """Makes what serves a connection."""
     config = uvicorn.Config(application, lifespan="off", log_config=None, access_log=False, ws=SmallWebSocket)
     config.load()
-    make = bounded_http(Limits(**{"linger_seconds": 0.2, **limits}), unfinished)
+    make = bounded_http(Limits(**{"linger_seconds": PATIENCE, **limits}), unfinished)
     return lambda: make(config=config, server_state=state, app_state={})
 
 
