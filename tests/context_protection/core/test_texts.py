@@ -215,13 +215,19 @@ LINES = LONG.splitlines(keepends=True)
 
 
 @pytest.fixture(scope="module")
-def long_text() -> MemoryText:
+def planned_text() -> MemoryText:
+    """Its plans are made once."""
     return MemoryText(LONG, name="a.log")
 
 
 @pytest.fixture
+def long_text(planned_text: MemoryText) -> MemoryText:
+    planned_text.making = None  # another test may have left it half done
+    return planned_text
+
+
+@pytest.fixture
 def long(long_text: MemoryText) -> Desk:
-    long_text.making = None
     return Desk(text=long_text)
 
 
