@@ -1,4 +1,4 @@
-"""What protection adds to the p95 latency of a REST list (SC-005): a plain view and Sluice return the same rows."""
+"""Measures the p95 latency that protection adds to a REST list (SC-005). A plain view returns the same rows."""
 
 import statistics
 from collections.abc import Callable

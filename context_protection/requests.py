@@ -44,7 +44,7 @@ class Refused(APIException):
 
 @dataclass
 class Protection:
-    """What protection knows about one request, and its result."""
+    """The state of protection during one request, and its result."""
 
     operation: str  # the view's name, for which budgets are set
     policy: Policy

@@ -18,7 +18,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """What clients need to know. `environment` holds the variables that `manage.py mcp` needs in addition to the
+    """The server as clients reach it. `environment` holds the variables that `manage.py mcp` needs in addition to the
     key."""
 
     base: str

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 
 class Outcome(models.TextChoices):
-    """What protection did to a response (FR-031)."""
+    """The kind of response that protection produced (FR-031)."""
 
     PLAIN = "plain", "Plain"
     PAGINATED = "paginated", "Paginated"

@@ -1,4 +1,4 @@
-"""What every test may count on: the sample account in the database, blocking code on the test's own thread."""
+"""Fixtures for every test: the sample account in the database, and blocking code on the test's own thread."""
 
 import inspect
 import os
@@ -35,10 +35,9 @@ settings.load_profile("default")
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
-    """`-m stores`: what another database or Redis could make different. All else proves the same on any of them.
+    """`-m stores` selects the tests whose result could differ with another database or Redis.
 
-    Files that start servers take minutes. They come first, whatever order others made, so that no process of a run is
-    left alone with one."""
+    Files that start servers take minutes. They run first, so that no worker is left alone with one at the end."""
     for item in items:
         if _has_database(item):
             item.add_marker(pytest.mark.stores)
@@ -52,8 +51,8 @@ def _has_database(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
-    """A test that runs outside a transaction leaves the database empty: the next one finds the account again. It is
-    loaded here, where no transaction is: what a fixture loads, the end of its test takes back."""
+    """Loads the sample account again after a test that runs outside a transaction, which leaves the database empty. A
+    fixture cannot do that: it would run inside the next test's transaction, which is rolled back."""
     yield
     if nextitem is not None and _has_database(item):
         with item.config.stash[blocking_manager_key].unblock():
@@ -63,7 +62,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are processors: who waits for a server leaves its own to another."""
+    """One worker more than processors, as workers often wait for a server."""
     return (os.cpu_count() or 1) + 1
 
 
@@ -79,7 +78,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 @pytest.fixture(scope="session", autouse=True)
 def static_files_are_looked_for_once() -> Iterator[None]:
-    """Each of Django's test clients has a middleware of its own, and each of these looks for 190 files: 0.1 s."""
+    """Each Django test client makes its own middleware, which would look for 190 files again (0.1 s)."""
     found: dict[str, Any] = {}
     look = ServeStaticMiddleware.add_files_from_finders
 
@@ -96,7 +95,8 @@ def static_files_are_looked_for_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def rounds_of_a_hash() -> Iterator[int]:
-    """How many there are outside of tests: a million, 0.4 s a login. Tests whose matter they are set them back."""
+    """Yields the number of rounds that Sluice ships with, a million (0.4 s a login). Tests use one round; a test of
+    hashing restores the shipped number."""
     with pytest.MonkeyPatch.context() as patch:
         shipped = YieldingHasher.iterations
         patch.setattr(YieldingHasher, "iterations", 1)
@@ -119,7 +119,7 @@ def on_this_thread() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def fresh_configuration() -> None:
-    """What one test has set, and its rollback undone, no other test sees."""
+    """Configuration of an earlier test, which its rollback removed, is loaded anew."""
     revisions.bump()
 
 
@@ -131,7 +131,7 @@ def api_key(db: None) -> str:
 
 @pytest.fixture
 def doors(api_key: str) -> Doors:
-    """Every door of this process, as its clients see it."""
+    """Every transport of this process, as its clients see it."""
     return Doors(api_key)
 
 

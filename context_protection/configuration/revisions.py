@@ -34,7 +34,7 @@ LOOK_SECONDS = 0.001  # shorter than the time from a change in another process t
 
 
 class Of(IntEnum):
-    """What a revision counts; the value is the primary key of its database row."""
+    """The things that have a revision. The value is the primary key of its database row."""
 
     CONFIGURATION = 1
     CONTENTS = 2

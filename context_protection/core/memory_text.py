@@ -13,7 +13,7 @@ from context_protection.core.cached_property import cached_property
 from context_protection.core.cursors import Walk, Walks
 from context_protection.core.payloads import Piece
 from context_protection.core.splitting.chunks import ChunkPlan
-from context_protection.core.splitting.planning import plan_windows
+from context_protection.core.splitting.planner import plan_windows
 from context_protection.core.splitting.plans import Cutting
 
 BLOCK = 1 << 18  # characters of a text in one block of a snapshot

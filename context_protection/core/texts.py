@@ -19,7 +19,7 @@ from context_protection.core.errors import InvalidArgument, invalid_cursor
 from context_protection.core.memory_text import KeptText, MemoryText
 from context_protection.core.payloads import Ask, Envelope, Outcome, Record, Text, noting_loss
 from context_protection.core.policy import Policy
-from context_protection.core.splitting import forms, lines, planning
+from context_protection.core.splitting import forms, lines, planner
 from context_protection.core.splitting.chunks import Chunk, ChunkPlan
 from context_protection.core.splitting.forms import TextForm
 from context_protection.core.splitting.lines import RangeError
@@ -172,7 +172,7 @@ def _planned(key: _PlanKey) -> ChunkPlan:
     """The chunk plan. Planning reads all characters of the key; later only single chunks are read."""
     content = _read(_dereferenced(key.text), key.version)(key.start, key.end)
     cutting = key.cutting
-    return planning.plan(content, cutting.form, cutting.limits, first_line=key.first, last_line=key.last)
+    return planner.plan(content, cutting.form, cutting.limits, first_line=key.first, last_line=key.last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ def _replanned(
     """Cuts the rest of the text into smaller chunks, because the hard cap was lowered since the first chunk."""
     start, end = plan.span(index)[0], plan.cuts[-1]
     rest = _read(text, scope.version)(scope.offset + start, scope.offset + end)
-    smaller = planning.plan(rest, scope.traits.form, scope.traits.cutting(policy).limits)
+    smaller = planner.plan(rest, scope.traits.form, scope.traits.cutting(policy).limits)
     lines = scope.lines + plan.first_lines[index] - 1
     smaller = replace(smaller, total_lines=scope.lines + plan.total_lines - lines)
     scope = _InlineScope(scope.version, scope.traits, scope.offset + start, lines, scope.chunks + index)

@@ -29,7 +29,7 @@ KEYS_SECONDS = 600.0  # that loaded keys stay valid while the database cannot be
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """What the admin has chosen for a key's tool list. `listing`: "all" tools, "search" for tools, or "" to choose by
+    """The tool list that the admin has chosen for a key. `listing`: "all" tools, "search" for tools, or "" to choose by
     the list's size. Names of operations that no longer exist are ignored."""
 
     listing: str = ""

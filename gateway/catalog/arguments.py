@@ -106,7 +106,7 @@ def _check_storable(name: str, value: Any) -> None:
 
 
 def _unstorable(value: Any) -> str:
-    """What is expected instead; empty if the value is valid."""
+    """The expected value, in words; empty if the given one is valid."""
     if isinstance(value, str):
         return "" if _STORABLE.fullmatch(value) else "a text without NUL or lone surrogates"
     if isinstance(value, float) and not math.isfinite(value):

@@ -24,7 +24,7 @@ OVERHEAD = 1000  # bytes of an entry, in addition to its body and arguments
 
 
 class Key(NamedTuple):
-    """What equal calls have in common."""
+    """The cache key: equal calls have equal keys."""
 
     operation: str
     caller: str

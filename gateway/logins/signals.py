@@ -1,4 +1,4 @@
-"""What happens after every login and logout, whichever view caused it."""
+"""Signal receivers for every login and logout, whichever view caused it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Who sends a request body, as far as that can be known before the body is read."""
+"""Identifies the sender of a request body before the body is read, as far as possible."""
 
 from dataclasses import dataclass
 from importlib import import_module

@@ -60,8 +60,8 @@ SPECIAL_V6 = _networks(
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What is allowed in addition to public addresses. `named`: networks that ops have listed, whatever they contain.
-    `private`: PRIVATE without METADATA."""
+    """Addresses that are allowed in addition to public ones. `named`: networks that ops have listed, whatever they
+    contain. `private`: PRIVATE without METADATA."""
 
     named: tuple[Network, ...] = ()
     private: bool = False

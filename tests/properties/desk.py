@@ -16,7 +16,7 @@ from context_protection.core.protect import needs_no_fetch, protect
 from context_protection.core.rows import MemoryRows
 from context_protection.core.shapes import ANY, Shape
 from context_protection.core.splitting.chunks import ChunkPlan
-from context_protection.core.splitting.planning import WINDOW, plan_windows
+from context_protection.core.splitting.planner import WINDOW, plan_windows
 from context_protection.core.splitting.plans import Cutting, Making
 
 FORM = {"limit", "fields", "format"}

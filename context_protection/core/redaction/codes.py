@@ -7,7 +7,6 @@ from context_protection.core.redaction import phrases
 COUNTED = 3  # digits; a longer number before a noun is a code, a shorter one a count ("120 guests")
 SHORTEST, LONGEST = 3, 64  # characters of a value
 
-MASKED = re.compile(r"\[withheld: [^\]\n]{1,40}\]")
 QUOTED = re.compile(r"""(["'])(?![\s:=,])([^"'\n]{3,64})(?<!\s)\1(?![a-z0-9])""")
 _SPACED = re.compile(r"[#*]?\d(?:[ .-]\d){2,11}[#*]{0,2}(?![\w])")
 _GROUPED = re.compile(r"[#*]?\d{2,4}(?:[ -]\d{2,4}){1,3}[#*]{0,2}(?![\w.,:/-]*\d)")

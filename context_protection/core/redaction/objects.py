@@ -18,7 +18,7 @@ _MANY = 200  # fields; a larger object is a map whose keys are data, so its resu
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What a field's name says of its value.
+    """The meaning of a field's name for its value.
 
     `kind`: the kind of secret. `opens`: the kind of code that the value is if it looks like a code or contains one.
     `is_place`: the name is a place, so the value may be its code. `is_custom`: the values below are custom fields."""

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from context_protection.core.inference.names import word_set
 from context_protection.core.redaction import vocabulary
+from context_protection.core.redaction.findings import MARK
 from context_protection.core.redaction.folding import folded
 from context_protection.core.redaction.vocabulary import Terms
 
@@ -128,7 +129,7 @@ _beginnings = _alternation(
 )
 _HALVES = rf"(?P<half_network>{_network})|(?P<half_place>{_place}){_ENDING}|(?P<half_code>{_code})s?"
 _ANY = f"(?={_beginnings})(?:{_without_blanks(_secrets(_own))}|{_HALVES})"
-_MARKS = r"\[withheld: [^\]\n]{1,40}\]"
+_MARKS = MARK.pattern
 IN_WORDS = re.compile(rf"{_MARKS}|(?<![a-z0-9]){_ANY}(?![a-z])")
 IN_HUMPS = re.compile(rf"{_MARKS}|{_ANY}")
 _FIELD = re.compile(rf"(?<![a-z0-9]){_without_blanks(_secrets(f'(?:{_own}|{_field})'))}(?![a-z])")

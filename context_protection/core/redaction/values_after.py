@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from context_protection.core.redaction import codes, phrases
 from context_protection.core.redaction.candidates import Candidates
+from context_protection.core.redaction.findings import MARK
 
 AWAY = 40  # the most characters between a name and its value; markup and brackets do not count
 SEVERAL = 12  # the most values after one name
@@ -58,7 +59,7 @@ def values_after(
         if value is None:
             return
         start, end = value
-        if not codes.MASKED.match(low, start):
+        if not MARK.match(low, start):
             yield value
         value = _next_value(low, start, end)
 
@@ -82,7 +83,7 @@ def _first_value(
         if (named := _QUOTED_NAME.match(low, at)) and not SAYS_SO.search(low, begin, at):
             at, limit = named.end(), named.end() + AWAY  # a quoted name of what the code is for
             continue
-        if masked := codes.MASKED.match(low, at):
+        if masked := MARK.match(low, at):
             return masked.span()
         value = _value_here(low, at, direct=direct)
         if value and not direct and codes.in_quotes(low, *value) and not SAYS_SO.search(low, begin, at):
@@ -130,7 +131,7 @@ def _loose_step(low: str, at: int) -> tuple[int, Stop | None]:
         return at, nothing
     if low[at] in _WITH_CARE:
         return at, (at, None)
-    masked = codes.MASKED.match(low, at)
+    masked = MARK.match(low, at)
     if value := masked.span() if masked else _value_here(low, at, direct=False):
         return at, (at, value)
     end = at + len(_WORD.match(low, at)[0])  # type: ignore[index]
@@ -156,7 +157,7 @@ def _next_value(low: str, start: int, end: int) -> Value | None:
     if between is None:
         return None
     at = between.end()
-    if masked := codes.MASKED.match(low, at):
+    if masked := MARK.match(low, at):
         return masked.span()
     if at and low[at - 1] in "\"'":
         at -= 1

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from context_protection.core.redaction import codes, phrases, terms
 from context_protection.core.redaction.candidates import Candidates
+from context_protection.core.redaction.findings import MARK
 from context_protection.core.redaction.terms import Term
 from context_protection.core.redaction.vocabulary import OTHER_CODES
 
@@ -66,7 +67,7 @@ def values_before(low: str, candidates: Candidates, term: Term) -> list[tuple[in
         if found is None:
             continue
         at, end = (start + offset for offset in _span_of_value(found))
-        if codes.MASKED.match(low, at):
+        if MARK.match(low, at):
             continue  # redacted already
         if codes.is_numbered_or_priced(low[max(0, at - 30) : at]) or _is_counted(low, at, end):
             continue

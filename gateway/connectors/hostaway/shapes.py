@@ -1,4 +1,4 @@
-"""What is known about Hostaway's objects: previews, sections, and the fields that lists leave out.
+"""Shapes of Hostaway's objects: previews, sections, and the fields that lists leave out.
 
 Canonical names are the product's (checkInDate, propertyId); paths are upstream's (arrivalDate, listingMapId).
 """

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from context_protection.core.splitting.chunks import ChunkPlan
 from context_protection.core.splitting.forms import TextForm
-from context_protection.core.splitting.planning import plan_windows
+from context_protection.core.splitting.planner import plan_windows
 from context_protection.core.splitting.plans import Cutting, Making, TextGone
 from gateway.connectors.hostaway import pieces
 from gateway.connectors.hostaway.models import DocumentContent, TextPlan, TextPlanBlock

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """What the database holds: the addresses from the admin, and the last tool list of each server."""
+    """The stored part of the configuration: the addresses from the admin, and the last tool list of each server."""
 
     addresses: tuple[Address, ...]
     tools: Mapping[str, Sequence[Mapping[str, Any]]]

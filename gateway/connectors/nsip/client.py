@@ -115,7 +115,7 @@ class Nsip:
     async def ask(
         self, method: Callable[Concatenate[NSIPClient, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> Answer[T]:
-        """What the client's `method` returns. Raises UpstreamError, whose `value` is the method's name."""
+        """The result of the client's `method`. Raises UpstreamError, whose `value` is the method's name."""
         name = method.__name__
         try:
             return await self._fetched(method, *args, **kwargs)

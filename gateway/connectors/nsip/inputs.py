@@ -1,4 +1,4 @@
-"""What callers may ask NSIP for: the schemas of arguments, and the checks that a schema does not express well. Wrong
+"""Arguments of the NSIP operations: the schemas of arguments, and the checks that a schema does not express well. Wrong
 arguments are found before upstream is called (N-FR-003)."""
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What is known about NSIP's objects: their previews and sections.
+"""Shapes of NSIP's objects: their previews and sections.
 
 Names in previews are those of the gateway's specification (LpnId), in whole records the client's (lpn_id), and in
 search rows upstream's (lpnId). Contact data stays, as the program publishes it for buyers to get in touch.

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from context_protection.core.splitting.chunks import Chunk, ChunkPlan, Limits
 from context_protection.core.splitting.forms import TextForm, detect
 from context_protection.core.splitting.lines import RangeError, find_line_ends, line_span
-from context_protection.core.splitting.planning import plan
+from context_protection.core.splitting.planner import plan
 
 LOG, JSONL, CSV, MARKDOWN, PROSE, CODE = TextForm
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from context_protection.core.splitting.chunks import ChunkPlan, Limits
 from context_protection.core.splitting.forms import TextForm
-from context_protection.core.splitting.planning import plan, plan_windows
+from context_protection.core.splitting.planner import plan, plan_windows
 from gateway.connectors.hostaway import sample
 from tests.context_protection.core.splitting.test_chunks import (
     FORMS,
