@@ -40,7 +40,8 @@ from gateway.access import callers
 from gateway.access.callers import Caller, confirm
 from gateway.catalog.arguments import validated
 from gateway.catalog.catalog import catalogue
-from gateway.catalog.operation import FORM_NAMES, Fetch, FetchAsync, Fetched, Operation
+from gateway.catalog.definition import FORM_NAMES
+from gateway.catalog.operation import Fetch, FetchAsync, Fetched, Operation
 from gateway.dispatch import audit
 from gateway.dispatch.hints import Hints
 from gateway.dispatch.redaction import redacted

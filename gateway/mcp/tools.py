@@ -24,7 +24,8 @@ from context_protection.core.policy import Kind, Policy
 from context_protection.core.tokens import claude
 from gateway.access.callers import Caller, ToolChoice, confirm
 from gateway.catalog.catalog import catalogue
-from gateway.catalog.operation import DESCRIBE_TOOL, Operation
+from gateway.catalog.definition import DESCRIBE_TOOL, ToolDefinition
+from gateway.catalog.operation import Operation
 from gateway.dispatch import hints
 from gateway.dispatch.dispatch import Call, on_thread, record_refused, serve
 from gateway.dispatch.hints import CALL_TOOL, Hints
@@ -50,25 +51,25 @@ class Definition:
 
 
 @lru_cache(maxsize=4096)
-def definition(operation: Operation, policy: Policy) -> Definition:
+def definition(published: ToolDefinition, policy: Policy) -> Definition:
     """Cached for each policy, because counting the tokens of hundreds of tools is slow."""
     tool = types.Tool(
-        name=operation.name,
-        title=operation.title,
-        description=operation.told(policy),
-        input_schema=operation.schema(policy, brief=True),
-        annotations=_annotations(operation),
+        name=published.name,
+        title=published.title,
+        description=published.told(policy),
+        input_schema=published.schema(policy, brief=True),
+        annotations=_annotations(published),
         _meta=_declared(policy),
     )
     json = tool.model_dump_json(by_alias=True, exclude_none=True)
     return Definition(tool, json, claude.count(json))
 
 
-def _annotations(operation: Operation) -> types.ToolAnnotations:
+def _annotations(published: ToolDefinition) -> types.ToolAnnotations:
     """For a read-only tool the other hints mean nothing, and every word of a tool list costs tokens in every prompt."""
-    if operation.kind is not Kind.ACTION:
+    if published.kind is not Kind.ACTION:
         return types.ToolAnnotations(read_only_hint=True)
-    return types.ToolAnnotations(destructive_hint=operation.destructive, idempotent_hint=operation.idempotent)
+    return types.ToolAnnotations(destructive_hint=published.destructive, idempotent_hint=published.idempotent)
 
 
 def _declared(policy: Policy) -> dict[str, Any] | None:
@@ -169,12 +170,8 @@ def page_of_tools(caller: Caller, cursor: str | None) -> tuple[list[types.Tool],
 # -- call_tool --------------------------------------------------------------------------------------
 
 
-def _no_fetch(arguments: Mapping[str, Any], caller: Caller) -> Any:
-    raise AssertionError("call_tool is this door's way to call others")
-
-
-# call_tool has no operation of its own: the dispatcher serves the tool that it names, under that tool's name.
-CALLING = Operation(
+# call_tool has no operation: the dispatcher serves the tool that it names, under that tool's name.
+CALLING = ToolDefinition(
     name=CALL_TOOL,
     title="Call a tool",
     description="Calls a tool that search_tools found: its name, and its own arguments as describe_tool has them. "
@@ -186,8 +183,6 @@ CALLING = Operation(
     },
     required=("name",),
     form=(),
-    fetch=_no_fetch,
-    endpoint="",
 )
 
 

@@ -21,7 +21,7 @@ from context_protection.core.errors import InvalidArgument
 from context_protection.core.inference.proposals import proposed
 from context_protection.core.json_values import storable
 from context_protection.core.tokens import claude
-from gateway.catalog.operation import Operation
+from gateway.catalog.definition import ToolDefinition
 from gateway.connectors.openapi import documents, reader
 from gateway.connectors.openapi.comparison import changes, stored_form
 from gateway.connectors.openapi.credentials import Credentials, enter
@@ -162,7 +162,7 @@ def default_address(servers: Sequence[Server], source: str) -> str:
 
 def cost(api: str, name: str, operation: DocumentedOperation) -> int:
     """The size of the tool's definition in Claude's tokens."""
-    drafted = Operation(
+    drafted = ToolDefinition(
         name=tool_name(api, name),
         title=operation.title,
         description=operation.description,
@@ -170,8 +170,6 @@ def cost(api: str, name: str, operation: DocumentedOperation) -> int:
         parameters=operation.parameters,
         shown=operation.shown,
         required=operation.required,
-        fetch=_never,
-        endpoint="",
     )
     policy = policy_for("")
     definition = {
@@ -181,10 +179,6 @@ def cost(api: str, name: str, operation: DocumentedOperation) -> int:
         "inputSchema": drafted.schema(policy, brief=True),
     }
     return claude.count(dumps(definition).decode())
-
-
-def _never(arguments: Mapping[str, Any], caller: Any) -> Any:
-    raise AssertionError("a draft is not called")
 
 
 # -- Storing ----------------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ from context_protection.core.policy import Kind
 from context_protection.core.rows import Loaded, MemoryRows
 from gateway.access.callers import Caller
 from gateway.catalog.catalog import catalogue
-from gateway.catalog.operation import DESCRIBE_TOOL, FORM_NAMES, Operation
+from gateway.catalog.definition import DESCRIBE_TOOL, FORM_NAMES
+from gateway.catalog.operation import Operation
 from gateway.connectors.tools.search import Index
 from gateway.connectors.tools.words import STOP_WORDS, nouns, words
 

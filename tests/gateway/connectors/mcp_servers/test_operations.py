@@ -9,7 +9,7 @@ import pytest
 
 from context_protection.core.policy import DEFAULTS, Kind
 from gateway.catalog.catalog import catalogue
-from gateway.catalog.operation import FORM_NAMES, FORM_PARAMETERS
+from gateway.catalog.definition import FORM_NAMES, FORM_PARAMETERS
 from gateway.connectors.mcp_servers.configuration import Command
 from gateway.connectors.mcp_servers.operations import named, operations
 from gateway.connectors.mcp_servers.sanitizer import cleaned
