@@ -34,7 +34,8 @@ from context_protection.stores.snapshots import walks
 from gateway.access.callers import Caller
 from gateway.connectors.hostaway.models import Booking
 from gateway.dispatch import hints
-from gateway.dispatch.dispatch import Call, serve_blocking
+from gateway.dispatch.call import Call
+from gateway.dispatch.dispatch import serve_blocking
 
 ME = Caller(id="key:0", name="bench")
 PAGE = 50

@@ -10,11 +10,16 @@ _live = Live(TokenBudget.objects.budgets)
 
 def policy_for(operation: str) -> Policy:
     """The policy that applies now: the same object until ops change a budget."""
-    return _live.get().policy(operation)
+    return budgets().policy(operation)
+
+
+def budgets() -> Budgets:
+    """The budgets that apply now, loaded if they have changed; that blocks."""
+    return _live.get()
 
 
 def current() -> Budgets | None:
-    """The budgets that `policy_for` would use, or None if it would have to load them."""
+    """The budgets that apply now, or None if they would have to be loaded."""
     return _live.current()
 
 

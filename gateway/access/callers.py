@@ -76,7 +76,7 @@ def _digest_of(names: frozenset[str]) -> str:
 
 def current() -> "Keys | None":
     """All keys if they are in memory and current, else None. With them, nothing in this module blocks."""
-    return _live.current() if _are_recent() else None
+    return _live.current() if are_recent() else None
 
 
 def caller_of(authorization: str, visit: Visit, keys: "Keys | None" = None) -> Caller:
@@ -104,7 +104,7 @@ async def identify(authorization: str, visit: Visit) -> Caller:
 
 def caller_of_key(key: str, keys: "Keys | None" = None) -> Caller:
     """Raises NotAuthenticated."""
-    caller = (keys or _loaded()).by_digest.get(digest(key))
+    caller = (keys or loaded()).by_digest.get(digest(key))
     if caller is None:
         raise _not_authenticated("The API key is unknown or was revoked.")
     if caller.has_expired:
@@ -115,7 +115,7 @@ def caller_of_key(key: str, keys: "Keys | None" = None) -> Caller:
 def confirm(caller: Caller, keys: "Keys | None" = None) -> Caller:
     """The current caller of a connection that may have been open for long. Raises NotAuthenticated if its key is no
     longer valid."""
-    now = (keys or _loaded()).by_id.get(caller.id)
+    now = (keys or loaded()).by_id.get(caller.id)
     if now is None:
         raise _not_authenticated("The API key was revoked.")
     if now.has_expired:
@@ -143,10 +143,10 @@ class Keys:
         return {caller.id: caller for caller in self.by_digest.values()}
 
 
-def _loaded() -> Keys:
+def loaded() -> Keys:
     """The current keys, or those that were loaded last. Raises StoreUnavailable if that was too long ago, because a key
     may have been revoked since."""
-    if not _are_recent():
+    if not are_recent():
         raise store_unavailable(1)
     try:
         return _live.get()
@@ -156,7 +156,8 @@ def _loaded() -> Keys:
         raise
 
 
-def _are_recent() -> bool:
+def are_recent() -> bool:
+    """Whether loaded keys may be used: without the database, for KEYS_SECONDS."""
     return time.monotonic() - revisions.confirmed_at < KEYS_SECONDS
 
 

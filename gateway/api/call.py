@@ -7,7 +7,8 @@ from rest_framework.request import Request
 from context_protection.core.payloads import Envelope
 from gateway.access.callers import Caller
 from gateway.dispatch import hints
-from gateway.dispatch.dispatch import Call, serve_blocking
+from gateway.dispatch.call import Call
+from gateway.dispatch.dispatch import serve_blocking
 
 
 def called(request: Request, operation: str, arguments: dict[str, Any]) -> Envelope:

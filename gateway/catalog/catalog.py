@@ -5,7 +5,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 from context_protection.configuration import budgets
 from context_protection.configuration.revisions import revisions
@@ -22,6 +22,38 @@ LONGEST_NAME = 80  # characters of a name that are compared with other names
 Source = Callable[[], Sequence[Operation]]
 
 
+class Operations:
+    """A frozen set of operations by name, in order."""
+
+    def __init__(self, by_name: Mapping[str, Operation]) -> None:
+        self._by_name = by_name
+
+    def __iter__(self) -> Iterator[Operation]:
+        return iter(self._by_name.values())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def find(self, name: str, hidden: Container[str] = ()) -> Operation | None:
+        return None if name in hidden else self._by_name.get(name)
+
+    def get(self, name: str, hidden: Container[str] = ()) -> Operation:
+        """Raises UnknownOperation, for a hidden operation as for one that does not exist."""
+        operation = self.find(name, hidden)
+        if operation is None:
+            visible = [each for each in self._by_name if each not in hidden]
+            close = nearest(name, visible, cutoff=0.4)
+            raise UnknownOperation(
+                f"There is no operation {name[:80]!r}.",
+                reason="unknown_operation",
+                parameter="name",
+                value=name,
+                expected=_expected(name, visible),
+                suggestion=f"Did you mean {close}?" if close else "List the tools, and call one of them.",
+            )
+        return operation
+
+
 class Catalogue:
     """Operations by name, in the order in which they were offered: first the fixed ones, then those of sources, which
     change with the configuration. If a name is taken, the first operation keeps it."""
@@ -30,7 +62,7 @@ class Catalogue:
         self._fixed: dict[str, Operation] = {}
         self._sources: list[Source] = []
         self._sourced: list[Sequence[Operation]] = []  # what each source gave when it was read last
-        self._operations: dict[str, Operation] = {}
+        self.operations = Operations({})
         self._revision: int | None = None
         self._again_at = math.inf  # time.monotonic(); finite if a source has failed and must be read again
         self._lock = threading.Lock()
@@ -75,41 +107,27 @@ class Catalogue:
             self._again_at = time.monotonic() + AGAIN_SECONDS if None in results else math.inf
 
     def _merge(self) -> None:
-        operations = dict(self._fixed)
+        """Replaces `operations`. If nothing has changed, the object stays the same."""
+        merged = dict(self._fixed)
         for operation in (each for source_operations in self._sourced for each in source_operations):
-            if operations.setdefault(operation.name, operation) is not operation:
+            if merged.setdefault(operation.name, operation) is not operation:
                 logger.warning("the name of an operation is taken", extra={"operation": operation.name})
-        for name in self._operations.keys() - operations.keys():
+        for name in {each.name for each in self.operations} - merged.keys():
             budgets.withdraw(name)
-        for operation in operations.values():
+        for operation in merged.values():
             budgets.declare(operation.name, operation.kind, operation.settings)
-        self._operations = operations
+        if [*self.operations] != [*merged.values()]:
+            self.operations = Operations(merged)
 
     def __iter__(self) -> Iterator[Operation]:
-        return iter(self._operations.values())
-
-    def state(self) -> tuple[Operation, ...]:
-        """All operations. Equal to an earlier state for as long as nothing has changed."""
-        return tuple(self._operations.values())
+        return iter(self.operations)
 
     def find(self, name: str, hidden: Container[str] = ()) -> Operation | None:
-        return None if name in hidden else self._operations.get(name)
+        return self.operations.find(name, hidden)
 
     def get(self, name: str, hidden: Container[str] = ()) -> Operation:
         """Raises UnknownOperation, for a hidden operation as for one that does not exist."""
-        operation = self.find(name, hidden)
-        if operation is None:
-            visible = [each for each in self._operations if each not in hidden]
-            close = nearest(name, visible, cutoff=0.4)
-            raise UnknownOperation(
-                f"There is no operation {name[:80]!r}.",
-                reason="unknown_operation",
-                parameter="name",
-                value=name,
-                expected=_expected(name, visible),
-                suggestion=f"Did you mean {close}?" if close else "List the tools, and call one of them.",
-            )
-        return operation
+        return self.operations.get(name, hidden)
 
 
 def _read(source: Source) -> Sequence[Operation] | None:

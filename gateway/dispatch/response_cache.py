@@ -59,7 +59,7 @@ class Answers:
         with self._lock:
             if key not in self._kept:
                 return None  # before `state_of`, which may block the event loop where the state has not been read yet
-            cached = self._valid(key, state_of(operation))
+            cached = self._valid(key, state_of(operation, revisions.current()))
             return cached if cached is not None and cached.fresh_until >= time.monotonic() else None
 
     def unchanged(self, key: Key, state: Hashable, version: Hashable, fresh_until: float) -> Kept | None:
@@ -107,11 +107,11 @@ def _size(key: Key, response: Kept) -> int:
     return len(key.arguments) + len(response.envelope.body) + OVERHEAD
 
 
-def state_of(operation: Operation) -> Hashable:
-    """Identifies the configuration and data that a response made now would be based on. None: responses of this
-    operation are not cached."""
+def state_of(operation: Operation, revision: int) -> Hashable:
+    """Identifies the configuration, by its revision, and the data that a response made now would be based on. None:
+    responses of this operation are not cached."""
     version = operation.version
-    return None if version is None else (revisions.current(), version())
+    return None if version is None else (revision, version())
 
 
 def canonical(arguments: object) -> str:

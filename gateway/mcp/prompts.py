@@ -8,10 +8,10 @@ from mcp.server import ServerRequestContext
 
 from gateway.access.callers import Caller, confirm
 from gateway.catalog.prompts import Prompt, prompts
-from gateway.dispatch.dispatch import on_thread
 from gateway.mcp.errors import refusals
 from gateway.mcp.paging import page, tokens_of, written
 from gateway.mcp.peers import Peer, peer_of
+from gateway.process.fair_share import on_thread
 
 LISTED = "prompts"
 

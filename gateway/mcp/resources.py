@@ -23,11 +23,13 @@ from gateway.api.query import from_query
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation
 from gateway.dispatch import hints
-from gateway.dispatch.dispatch import Call, on_thread, serve
+from gateway.dispatch.call import Call
+from gateway.dispatch.dispatch import serve
 from gateway.mcp.errors import refusals
 from gateway.mcp.paging import fitting, page, tokens_of, written
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.progress import reported
+from gateway.process.fair_share import on_thread
 
 LISTED = "resource templates"
 DOCUMENTS, DOCUMENT = "list_documents", "read_document"

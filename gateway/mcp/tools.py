@@ -15,24 +15,26 @@ import mcp.types as types
 from django.conf import settings
 from mcp.server import ServerRequestContext
 
-from context_protection.configuration.policies import policy_for
 from context_protection.core import json_limits
 from context_protection.core.budget import MOST_CHARS, dumps, most_chars
 from context_protection.core.cached_property import cached_property
 from context_protection.core.errors import CallError, InvalidArgument, NotAuthenticated
 from context_protection.core.policy import Kind, Policy
 from context_protection.core.tokens import claude
-from gateway.access.callers import Caller, ToolChoice, confirm
-from gateway.catalog.catalog import catalogue
+from gateway.access.callers import Caller, ToolChoice
 from gateway.catalog.definition import DESCRIBE_TOOL, ToolDefinition
 from gateway.catalog.operation import Operation
 from gateway.dispatch import hints
-from gateway.dispatch.dispatch import Call, on_thread, record_refused, serve
+from gateway.dispatch.call import Call
+from gateway.dispatch.configuration import Configuration, current
+from gateway.dispatch.dispatch import serve
 from gateway.dispatch.hints import CALL_TOOL, Hints
+from gateway.dispatch.measurements import record_error
 from gateway.mcp.errors import refusals
 from gateway.mcp.paging import page
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.progress import reported
+from gateway.process.fair_share import on_thread
 
 LISTED = "tools"
 MAX_RESULT_SIZE = "anthropic/maxResultSizeChars"
@@ -101,11 +103,10 @@ class Listing:
 
 
 class _Listings:
-    """The lists of one configuration and catalogue state, by the choice for a key. Each is built when it is first
-    needed."""
+    """The lists of one configuration, by the choice for a key. Each is built when it is first needed."""
 
-    def __init__(self, policy: Policy, state: Sequence[Operation]) -> None:
-        self.policy, self.state = policy, state
+    def __init__(self, configuration: Configuration) -> None:
+        self.configuration = configuration
         self._built: dict[ToolChoice, Listing] = {}
 
     def of(self, choice: ToolChoice) -> Listing:
@@ -114,17 +115,20 @@ class _Listings:
         return self._built[choice]
 
     def _build(self, choice: ToolChoice) -> Listing:
-        visible = [each for each in self.state if each.name not in choice.hidden]
-        listed = [definition(each, policy_for(each.name)) for each in visible if each.listed]
+        visible = [each for each in self.configuration.operations if each.name not in choice.hidden]
+        listed = [self._definition(each) for each in visible if each.listed]
         is_brief = any(each.listed and each.shown is not None for each in visible)
         describing = [each for each in visible if each.name == DESCRIBE_TOOL] if is_brief else []
-        every = [*listed, *(definition(each, policy_for(each.name)) for each in describing)]
+        every = [*listed, *(self._definition(each) for each in describing)]
         if not _searched(choice, sum(each.tokens for each in every)):
             return Listing(every, searched=False)
         finding = [*(each for each in visible if not each.listed), CALLING]
         always = {*choice.pinned, *(each.name for each in visible if each.pinned)}
         pinned = [each for each in listed if each.tool.name in always]
-        return Listing([*(definition(each, policy_for(each.name)) for each in finding), *pinned], searched=True)
+        return Listing([*(self._definition(each) for each in finding), *pinned], searched=True)
+
+    def _definition(self, published: ToolDefinition) -> Definition:
+        return definition(published, self.configuration.policy(published.name))
 
 
 def _searched(choice: ToolChoice, tokens: int) -> bool:
@@ -136,19 +140,13 @@ def _searched(choice: ToolChoice, tokens: int) -> bool:
 _cached_listings: _Listings | None = None
 
 
-def _listings() -> _Listings:
-    """The current lists. Each new revision makes a new policy object for all operations, so identity shows a change."""
-    global _cached_listings
-    catalogue.refresh()
-    policy, state, cached = policy_for(""), catalogue.state(), _cached_listings
-    if cached is None or cached.policy is not policy or cached.state != state:
-        cached = _cached_listings = _Listings(policy, state)
-    return cached
-
-
 def listing_of(caller: Caller) -> Listing:
     """The list for the caller's key now. Blocks. Raises NotAuthenticated."""
-    return _listings().of(confirm(caller).tools)
+    global _cached_listings
+    configuration, cached = current(), _cached_listings
+    if cached is None or cached.configuration is not configuration:
+        cached = _cached_listings = _Listings(configuration)
+    return cached.of(configuration.confirm(caller).tools)
 
 
 def fingerprint(caller: Caller) -> str:
@@ -295,7 +293,7 @@ def _resolved(call: Call, params: types.CallToolRequestParams) -> Call:
     try:
         requested = asked_for(params)
     except InvalidArgument as error:
-        record_refused(call, error)
+        record_error(call, error)
         raise
     return replace(call, operation=requested.operation, arguments=requested.arguments)
 

@@ -31,7 +31,6 @@ POOL_SIZE = 8
 # process. SQLite computes in this process: with two threads a list takes three times the processor time, and twice as
 # long.
 STEADY = 1 if settings.EMBEDDED_DATABASE else 2
-LANE_WIDTH = 4  # concurrency limit: threads that one session or caller uses at once
 STOP_SECONDS = 5.0  # for the database to accept a request to cancel a query
 STOP_PAUSES = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0)  # seconds after each such request
 _pool = WarmThreads(POOL_SIZE, STEADY, "sluice")

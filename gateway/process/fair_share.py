@@ -1,7 +1,15 @@
 """Concurrency limits: a caller that sends many calls waits for its own calls, and does not delay others."""
 
 import asyncio
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from gateway.process.bridge import run_sync_and
+
+P = ParamSpec("P")
+T = TypeVar("T")
+LANE_WIDTH = 4  # threads that one session or caller uses at once
 
 
 class Lanes:
@@ -32,3 +40,13 @@ class Lanes:
             del self._lanes[key]
         else:
             self._lanes[key] = lane, inside - 1
+
+
+_lanes = Lanes(LANE_WIDTH)
+
+
+async def on_thread(lane: Hashable, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Runs blocking `function` within the concurrency limit of a session. The place is free again only when the thread
+    is: a cancelled function may take a while to stop."""
+    await _lanes.enter(lane)
+    return await run_sync_and(partial(_lanes.leave, lane), function, *args, **kwargs)

@@ -14,8 +14,9 @@ from context_protection.core.policy import Kind
 from gateway.access.callers import Caller, caller_of_key
 from gateway.catalog.catalog import Catalogue, catalogue
 from gateway.catalog.operation import Operation
-from gateway.dispatch import dispatch, hints
-from gateway.dispatch.dispatch import Call
+from gateway.dispatch import configuration, dispatch, hints
+from gateway.dispatch.call import Call
+from gateway.dispatch.request import prepare
 
 pytestmark = pytest.mark.django_db
 
@@ -76,20 +77,31 @@ def test_a_call_that_has_begun_on_the_loop_loads_nothing_whatever_changes_meanwh
     api_key: str, django_assert_num_queries: DjangoAssertNumQueries
 ):
     caller = caller_of_key(api_key)
-    call = Call("fetched", {}, caller, "http", hints.mcp)
-    dispatch._prepare(call, None, caller_is_fresh=False)
-    loaded = dispatch._loaded_for(call)
-    assert loaded is not None
+    taken = configuration.current()
+    assert configuration.in_memory() is taken
     revisions.bump()
     with django_assert_num_queries(0):
-        assert dispatch._loaded_for(call) is None
-        dispatch._prepare(call, loaded, caller_is_fresh=False)
+        assert configuration.in_memory() is None
+        prepare(Call("fetched", {}, caller, "http", hints.mcp), taken)
+    assert configuration.current() is not taken
+
+
+@pytest.mark.usefixtures("offered")
+def test_operations_that_are_offered_or_withdrawn_are_another_configuration():
+    before = configuration.current()
+    catalogue.offer([operation("another")])
+    try:
+        assert configuration.in_memory() is None
+        assert "another" in configuration.current().operations
+        assert "another" not in before.operations
+    finally:
+        catalogue.withdraw("another")
+    assert "another" not in configuration.current().operations
 
 
 @pytest.mark.usefixtures("offered")
 def test_what_is_hidden_is_not_looked_for_on_the_loop(api_key: str):
-    caller = caller_of_key(api_key)
+    caller, current = caller_of_key(api_key), configuration.current()
     hiding = replace(caller, tools=replace(caller.tools, hidden=frozenset({"fetched"})))
-    dispatch._prepare(Call("fetched", {}, caller, "http", hints.mcp), None, caller_is_fresh=False)
-    assert dispatch._loaded_for(Call("fetched", {}, hiding, "http", hints.mcp)) is None
-    assert dispatch._loaded_for(Call("fetched", {}, caller, "http", hints.mcp)) is not None
+    assert not dispatch._starts_on_the_loop(Call("fetched", {}, hiding, "http", hints.mcp), current)
+    assert dispatch._starts_on_the_loop(Call("fetched", {}, caller, "http", hints.mcp), current)

@@ -10,7 +10,8 @@ from context_protection.core.errors import CallError
 from gateway.access.callers import Caller
 from gateway.connectors.hostaway.models import Booking, Listing
 from gateway.dispatch import hints
-from gateway.dispatch.dispatch import Call, serve_blocking
+from gateway.dispatch.call import Call
+from gateway.dispatch.dispatch import serve_blocking
 
 pytestmark = pytest.mark.django_db
 

@@ -21,11 +21,13 @@ from gateway.access.callers import Caller, caller_of_key
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation
 from gateway.dispatch import hints
-from gateway.dispatch.dispatch import Call, serve
+from gateway.dispatch.call import Call
+from gateway.dispatch.dispatch import serve
 from gateway.mcp.peers import Peer
 from gateway.mcp.server import build_server
 from gateway.process import bridge
-from gateway.process.bridge import LANE_WIDTH, POOL_SIZE
+from gateway.process.bridge import POOL_SIZE
+from gateway.process.fair_share import LANE_WIDTH
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
 from tests.doors import Doors

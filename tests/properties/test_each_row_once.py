@@ -16,7 +16,8 @@ from gateway.access.callers import Caller
 from gateway.connectors.hostaway import store
 from gateway.connectors.hostaway.models import Booking
 from gateway.dispatch import hints
-from gateway.dispatch.dispatch import Call, serve_blocking
+from gateway.dispatch.call import Call
+from gateway.dispatch.dispatch import serve_blocking
 from tests import crawler
 
 pytestmark = pytest.mark.django_db

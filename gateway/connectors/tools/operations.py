@@ -12,7 +12,7 @@ from context_protection.core.payloads import AS_COMPUTED, Payload, Record
 from context_protection.core.policy import Kind
 from context_protection.core.rows import Loaded, MemoryRows
 from gateway.access.callers import Caller
-from gateway.catalog.catalog import catalogue
+from gateway.catalog.catalog import Operations, catalogue
 from gateway.catalog.definition import DESCRIBE_TOOL, FORM_NAMES
 from gateway.catalog.operation import Operation
 from gateway.connectors.tools.search import Index
@@ -32,9 +32,9 @@ PAGE = 8  # rows of search_tools
 
 @dataclass(frozen=True)
 class _Indexed:
-    """One state of the catalogue, and the search index over its listed tools."""
+    """The catalogue's operations at one time, and the search index over those that are listed."""
 
-    state: Sequence[Operation]
+    operations: Operations
     index: Index = field(repr=False)
 
 
@@ -45,13 +45,13 @@ _lock = threading.Lock()
 def index() -> Index:
     """The search index of the current catalogue. It is rebuilt after the catalogue has changed."""
     global _cached
-    state = catalogue.state()
+    operations = catalogue.operations
     cached = _cached
-    if cached is None or cached.state != state:
+    if cached is None or cached.operations is not operations:
         with _lock:
             cached = _cached
-            if cached is None or cached.state != state:
-                cached = _cached = _Indexed(state, Index(each for each in state if each.listed))
+            if cached is None or cached.operations is not operations:
+                cached = _cached = _Indexed(operations, Index(each for each in operations if each.listed))
     return cached.index
 
 

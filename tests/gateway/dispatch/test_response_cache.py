@@ -4,6 +4,7 @@ import dataclasses
 import json
 import time
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,20 +14,20 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from context_protection.configuration import policies
-from context_protection.configuration.policies import policy_for
 from context_protection.configuration.revisions import contents, revisions
 from context_protection.core.errors import NotAuthenticated
 from context_protection.core.payloads import Envelope
-from context_protection.core.policy import Policy
 from context_protection.models import TokenBudget
 from gateway.access.callers import Caller, caller_of_key
 from gateway.access.models import ApiKey
 from gateway.catalog.catalog import catalogue
 from gateway.connectors.hostaway import store
 from gateway.connectors.hostaway.models import Booking
-from gateway.dispatch import dispatch, hints
+from gateway.dispatch import configuration, dispatch, hints
 from gateway.dispatch import response_cache as module
-from gateway.dispatch.dispatch import Call, serve, serve_blocking
+from gateway.dispatch.call import Call
+from gateway.dispatch.configuration import Configuration
+from gateway.dispatch.dispatch import serve, serve_blocking
 from gateway.dispatch.response_cache import OVERHEAD, Answers, Kept, Key, answers, canonical
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
@@ -127,7 +128,7 @@ async def test_a_key_that_expires_meanwhile_gets_nothing_any_more(caller: Caller
     operation = catalogue.get("list_bookings")
     expired = dataclasses.replace(caller, expires_at=1.0)
     call = Call("list_bookings", {}, expired, "websocket", hints.mcp)
-    state = module.state_of(operation)
+    state = module.state_of(operation, revisions.current())
     assert call.key is not None
     answers.keep(call.key, Kept(body_, 4000, state, float("inf")))
     with pytest.raises(NotAuthenticated):
@@ -148,16 +149,15 @@ async def test_an_answer_is_kept_no_longer_than_its_key(api_key: str):
 def test_what_changes_while_a_call_begins_is_obeyed_by_the_next(caller: Caller, monkeypatch: pytest.MonkeyPatch):
     """A budget that is set just after a call has taken its policy: its answer is not that of the next."""
 
-    def and_then_changed(operation: str) -> Policy:
-        policy = policy_for(operation)
+    def and_then_changed() -> Configuration:
+        taken = configuration.current()
         TokenBudget.objects.create(operation="list_bookings", default_page_size=3)
         revisions.bump()
-        monkeypatch.undo()
-        monkeypatch.setattr(answers, "most_bytes", 1 << 20)
-        return policy
+        return taken
 
-    monkeypatch.setattr(dispatch, "policy_for", and_then_changed)
-    before = body(caller)
+    with monkeypatch.context() as patch:
+        patch.setattr(dispatch, "configuration", SimpleNamespace(current=and_then_changed))
+        before = body(caller)
     assert body(caller) != before
 
 
@@ -197,7 +197,7 @@ def test_arguments_that_are_no_json_are_not_kept(caller: Caller):
 
 
 def entry(size: int, until: float = float("inf")) -> Kept:
-    state = module.state_of(catalogue.get("list_bookings"))
+    state = module.state_of(catalogue.get("list_bookings"), revisions.current())
     return Kept(Envelope(b"x" * size, "plain", 1, 1, 1), 4000, state, until)
 
 

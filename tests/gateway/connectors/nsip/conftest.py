@@ -13,7 +13,8 @@ from gateway.catalog.catalog import catalogue
 from gateway.connectors.nsip.client import Nsip
 from gateway.connectors.nsip.operations import operations
 from gateway.dispatch import hints
-from gateway.dispatch.dispatch import Call, serve
+from gateway.dispatch.call import Call
+from gateway.dispatch.dispatch import serve
 from gateway.process import bridge
 from tests.gateway.connectors.nsip.fetching import PlainFetching
 from tests.simulators.nsip import NsipSimulator, nsip_simulator

@@ -1,0 +1,48 @@
+"""A call as a transport hands it to the dispatcher."""
+
+import time
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from random import getrandbits
+from typing import Any
+
+from context_protection.core.cached_property import cached_property
+from gateway.access.callers import Caller
+from gateway.dispatch.hints import Hints
+from gateway.dispatch.response_cache import Key, canonical
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call as a transport hands it in. `arguments` are the caller's, not yet validated."""
+
+    operation: str
+    arguments: Mapping[str, Any]
+    caller: Caller
+    door: str
+    hints: Hints
+    lane: Hashable = None  # the concurrency limit that the call counts against; None: the caller's
+    id: str = field(default_factory=lambda: f"{getrandbits(128):032x}")  # an identifier, not a secret
+    started: float = field(default_factory=time.perf_counter)
+
+    @cached_property
+    def key(self) -> Key | None:
+        """The cache key. None: the response is not cached. Pages after the first are each read once, so they are not
+        cached."""
+        if "cursor" in self.arguments:
+            return None
+        try:
+            return Key(self.operation, self.caller.owner, self.hints, canonical(self.arguments))
+        except TypeError:
+            return None
+
+    @property
+    def shared_lane(self) -> Hashable:
+        return self.lane or self.caller.id
+
+    def of_caller(self, caller: Caller) -> "Call":
+        return self if caller is self.caller else replace(self, caller=caller)
+
+    @property
+    def milliseconds(self) -> float:
+        return (time.perf_counter() - self.started) * 1000

@@ -1,0 +1,64 @@
+"""The configuration that one call uses from its start to its end (law 6): API keys, budgets and operations."""
+
+from dataclasses import dataclass
+
+from context_protection.configuration import policies
+from context_protection.configuration.budgets import Budgets
+from context_protection.configuration.revisions import revisions
+from context_protection.core.policy import Policy
+from gateway.access import callers
+from gateway.access.callers import Caller, Keys
+from gateway.catalog.catalog import Operations, catalogue
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """`is_current`: all parts are those of `revision`. A part that could not be reloaded stays in use (law 5), but
+    answers made with it are not cached."""
+
+    revision: int
+    keys: Keys
+    budgets: Budgets
+    operations: Operations
+    is_current: bool
+
+    def confirm(self, caller: Caller) -> Caller:
+        """Raises NotAuthenticated."""
+        return callers.confirm(caller, self.keys)
+
+    def policy(self, operation: str) -> Policy:
+        return self.budgets.policy(operation)
+
+
+_last: Configuration | None = None
+
+
+def in_memory() -> Configuration | None:
+    """The configuration if nothing of it must be loaded. Does not block."""
+    last = _last
+    if last is None or not last.is_current or last.operations is not catalogue.operations:
+        return None
+    is_valid = last.revision == revisions.current() and catalogue.is_current and callers.are_recent()
+    return last if is_valid else None
+
+
+def current() -> Configuration:
+    """The configuration, loaded if it has changed; that blocks. Raises StoreUnavailable."""
+    global _last
+    configuration = in_memory()
+    if configuration is None:
+        configuration = _last = _load()
+    return configuration
+
+
+def _load() -> Configuration:
+    revision = revisions.current()
+    catalogue.refresh()
+    keys, budgets, operations = callers.loaded(), policies.budgets(), catalogue.operations
+    is_current = (
+        catalogue.is_current
+        and callers.current() is keys
+        and policies.current() is budgets
+        and revisions.current() == revision
+    )
+    return Configuration(revision, keys, budgets, operations, is_current)

@@ -1,0 +1,90 @@
+"""Turns the failures of calls into errors that say what to do next, and records them."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from context_protection.core.errors import (
+    CallError,
+    InternalError,
+    InvalidCursor,
+    InvalidHandle,
+    StoreUnavailable,
+    TooSlow,
+    store_unavailable,
+)
+from context_protection.core.policy import Kind
+from context_protection.stores.database_errors import is_away
+from gateway.catalog.catalog import catalogue
+from gateway.dispatch.call import Call
+from gateway.dispatch.measurements import record_error
+from gateway.dispatch.response_cache import answers
+
+LOST = ("cursor_expired", "handle_expired")
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def as_call_errors(call: Call) -> Iterator[None]:
+    """Turns every failure into a CallError, and records it."""
+    try:
+        yield
+    except CallError as error:
+        record_error(call, error)
+        if error.reason in LOST:  # otherwise, starting again would give the same dead cursor from the cache
+            answers.forget(call.caller.owner)
+        raise _with_advice_for_actions(call, error) from None
+    except Exception as error:
+        failure = _failure(call, error)
+        record_error(call, failure)
+        raise failure from None
+
+
+def too_slow(seconds: int) -> TooSlow:
+    return TooSlow(
+        f"The call was stopped after {seconds} seconds.",
+        reason="timeout",
+        suggestion="Ask for less at once (where, aggregate, a smaller limit), or try again. Ops can raise "
+        "timeoutSeconds in the operation's budget.",
+        retry_after=5,
+    )
+
+
+def _with_advice_for_actions(call: Call, error: CallError) -> CallError:
+    """The error with other advice for actions. Never suggest calling an action again to get the rest of its answer."""
+    if isinstance(error, InvalidCursor) and _is_action(call.operation):
+        return replace(error, suggestion="Without cursor it is done once more: call it so only where that is meant.")
+    if isinstance(error, InvalidHandle) and _is_action(error.made_by):
+        again = f"Calling {error.made_by} again does it once more: call it so only where that is meant."
+        return replace(error, suggestion=again)
+    return error
+
+
+def _is_action(name: str) -> bool:
+    operation = catalogue.find(name)
+    return operation is not None and operation.kind is Kind.ACTION
+
+
+def _failure(call: Call, error: Exception) -> CallError:
+    if is_away(error):
+        logger.warning("database away", extra={"request_id": call.id, "error": type(error).__name__})
+        return _store_error_for(call, store_unavailable(1))
+    logger.exception("call failed", extra={"request_id": call.id, "operation": call.operation})
+    if _is_action(call.operation):
+        said, advice = "it may have been done all the same", "Look whether it was done"
+    else:
+        said, advice = "nothing was changed", "Try again"
+    return InternalError(
+        f"Something failed on our side; {said}.",
+        reason="internal_error",
+        suggestion=f"{advice}. If it stays, tell the operator the request id {call.id}.",
+    )
+
+
+def _store_error_for(call: Call, error: StoreUnavailable) -> StoreUnavailable:
+    """An action may have been done before the database went away, and the error says so."""
+    if not _is_action(call.operation):
+        return error
+    said = "A store of this server went away during the call; what was called may have been done all the same."
+    return replace(error, message=said, suggestion="Look whether it was done before you call again.")
