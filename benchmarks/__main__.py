@@ -31,7 +31,7 @@ from benchmarks import imported, overhead, protection, redaction, sockets
 from benchmarks.measuring import in_turn, milliseconds, yardstick
 from context_protection.core import tokens
 from context_protection.stores.snapshots import walks
-from gateway.access.callers import Caller
+from gateway.catalog.caller import Caller
 from gateway.connectors.hostaway.models import Booking
 from gateway.dispatch import hints
 from gateway.dispatch.call import Call

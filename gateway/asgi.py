@@ -13,6 +13,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 
 from gateway.connectors import connectors
+from gateway.dispatch.response_cache import answers
 from gateway.mcp.admission import Endpoint
 from gateway.mcp.changes import Changes
 from gateway.mcp.consumer import websocket_routes
@@ -22,12 +23,12 @@ from gateway.mcp.sessions import sessions
 from gateway.mcp.sse import MESSAGES, LegacySSE
 from gateway.mcp.tools import fingerprint
 from gateway.probes import healthz, metrics, readyz
-from gateway.process.bridge import run_sync
 from gateway.process.gates import Gate, hashing_paths
 from gateway.process.handler import PooledHandler
 from gateway.process.lifespan import Lifespan
 from gateway.process.readiness import readiness
 from gateway.process.warmup import warm_up
+from gateway.threads.bridge import run_sync
 from gateway.upstreams.clients import close
 from telemetry import recorder, rejections
 
@@ -45,6 +46,7 @@ async def flush_telemetry() -> None:
 all_connectors = connectors()
 starts = [connector.start for connector in all_connectors if connector.start]
 stops = [connector.stop for connector in all_connectors if connector.stop]
+readiness.when_redis_is_lost(answers.forget)
 lifespan = Lifespan(
     startup=[readiness.start, warm_up, *starts, streamable_http.start, changes.start],
     shutdown=[changes.stop, streamable_http.stop, *stops, close, flush_telemetry, readiness.stop],

@@ -12,8 +12,8 @@ from gateway.access.callers import identify
 from gateway.access.handshake import Handshake, refuse
 from gateway.access.visits import PAGE, Visit
 from gateway.mcp.admission import Endpoint, not_allowed
-from gateway.process.bridge import run_sync
 from gateway.process.readiness import readiness
+from gateway.threads.bridge import run_sync
 from gateway.visitors import has_key
 from telemetry.metrics import metrics_text
 

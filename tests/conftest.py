@@ -15,12 +15,12 @@ from pytest_django.plugin import blocking_manager_key
 from servestatic.middleware import ServeStaticMiddleware
 
 from context_protection.configuration.revisions import revisions
-from gateway.access.callers import Caller
 from gateway.access.models import ApiKey
+from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.connectors.hostaway.models import Booking
 from gateway.logins.hasher import YieldingHasher
-from gateway.process import bridge
+from gateway.threads import bridge
 from telemetry import recorder, rejections
 from tests.doors import Doors
 from tests.gateway.connectors.tools import invented

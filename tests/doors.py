@@ -105,7 +105,7 @@ class Doors:
     @asynccontextmanager
     async def client(self, mode: str = "auto") -> AsyncIterator[Client]:
         """The SDK's own client of this process; `mode` is the era of the protocol that it speaks."""
-        from gateway.process.bridge import run_sync
+        from gateway.threads.bridge import run_sync
 
         caller = await run_sync(caller_of_key, self.key)
         async with Client(build_server(Peer(caller, "stdio")), mode=mode) as client:

@@ -1,12 +1,9 @@
 """Authentication: every transport turns its credentials into a Caller here."""
 
-import hashlib
-import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 
 from django.db import DatabaseError
 
@@ -18,60 +15,14 @@ from context_protection.stores.database_errors import is_away
 from gateway.access.keys import digest, hint
 from gateway.access.models import ApiKey
 from gateway.access.visits import Visit
-from gateway.process.bridge import run_sync
+from gateway.catalog.caller import Caller, ToolChoice
+from gateway.threads.bridge import run_sync
 from telemetry import rejections
 from telemetry.rejections import Rejection
 
 CHALLENGE = 'Bearer realm="sluice"'  # WWW-Authenticate
 
 KEYS_SECONDS = 600.0  # that loaded keys stay valid while the database cannot be read
-
-
-@dataclass(frozen=True, slots=True)
-class ToolChoice:
-    """The tool list that the admin has chosen for a key. `listing`: "all" tools, "search" for tools, or "" to choose by
-    the list's size. Names of operations that no longer exist are ignored."""
-
-    listing: str = ""
-    pinned: frozenset[str] = frozenset()  # listed also in search mode
-    hidden: frozenset[str] = frozenset()  # as if they did not exist, over every transport
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """`id` identifies the key; `name` is shown in telemetry; `reveal` are names of secret fields that the caller may
-    see."""
-
-    id: str
-    name: str
-    expires_at: float | None = None
-    tools: ToolChoice = ToolChoice()
-    reveal: frozenset[str] = frozenset()
-
-    @property
-    def owner(self) -> str:
-        """The owner of snapshots, cursors and cached responses: the key together with the fields revealed to it, so
-        that none of them outlives a change of those."""
-        return f"{self.id}/{_digest_of(self.reveal)}"
-
-    @property
-    def has_expired(self) -> bool:
-        return self.seconds_left <= 0
-
-    @property
-    def seconds_left(self) -> float:
-        """Seconds until the key expires; infinite if it does not."""
-        return math.inf if self.expires_at is None else self.expires_at - time.time()
-
-    @property
-    def is_authenticated(self) -> bool:
-        """Required of a user by Django REST framework."""
-        return True
-
-
-@lru_cache(maxsize=1024)
-def _digest_of(names: frozenset[str]) -> str:
-    return hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()[:12]
 
 
 def current() -> "Keys | None":

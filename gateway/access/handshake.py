@@ -9,8 +9,9 @@ from django.http.request import split_domain_port, validate_host
 
 from context_protection.core.budget import dumps
 from context_protection.core.errors import CallError, InvalidArgument, NotAllowed
-from gateway.access.callers import CHALLENGE, Caller, identify
+from gateway.access.callers import CHALLENGE, identify
 from gateway.access.visits import Visit
+from gateway.catalog.caller import Caller
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from typing import Any
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from gateway.access.callers import CHALLENGE, Caller, caller_of
+from gateway.access.callers import CHALLENGE, caller_of
 from gateway.access.visits import Visit
+from gateway.catalog.caller import Caller
 
 
 class ApiKeyAuthentication(BaseAuthentication):

@@ -5,7 +5,7 @@ from typing import Any, cast
 from rest_framework.request import Request
 
 from context_protection.core.payloads import Envelope
-from gateway.access.callers import Caller
+from gateway.catalog.caller import Caller
 from gateway.dispatch import hints
 from gateway.dispatch.call import Call
 from gateway.dispatch.dispatch import serve_blocking

@@ -7,8 +7,8 @@ from rest_framework.response import Response
 
 from context_protection.pagination import WalkPagination
 from gateway.api.call import called
-from gateway.api.query import from_query
 from gateway.catalog.catalog import catalogue
+from gateway.catalog.query_string import from_query
 
 
 class OperationPagination(WalkPagination):

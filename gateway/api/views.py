@@ -11,12 +11,12 @@ from rest_framework.viewsets import GenericViewSet
 from context_protection.core.errors import InvalidArgument
 from context_protection.core.policy import Kind
 from context_protection.renderers import ProtectedJSONRenderer
-from gateway.access.callers import Caller
 from gateway.api.call import called
 from gateway.api.pagination import OperationPagination
-from gateway.api.query import from_query
 from gateway.api.schema import ResourceSchema, any_operation, any_operation_by_query
+from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
+from gateway.catalog.query_string import from_query
 
 
 class ResourceViewSet(GenericViewSet[Any]):

@@ -9,7 +9,7 @@ from context_protection.core.cached_property import cached_property
 from context_protection.core.payloads import Payload
 from context_protection.core.policy import Kind
 from context_protection.core.shapes import ANY, Shape
-from gateway.access.callers import Caller
+from gateway.catalog.caller import Caller
 from gateway.catalog.definition import ToolDefinition
 
 

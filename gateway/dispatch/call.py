@@ -7,7 +7,7 @@ from random import getrandbits
 from typing import Any
 
 from context_protection.core.cached_property import cached_property
-from gateway.access.callers import Caller
+from gateway.catalog.caller import Caller
 from gateway.dispatch.hints import Hints
 from gateway.dispatch.response_cache import Key, canonical
 

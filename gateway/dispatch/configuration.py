@@ -7,7 +7,8 @@ from context_protection.configuration.budgets import Budgets
 from context_protection.configuration.revisions import revisions
 from context_protection.core.policy import Policy
 from gateway.access import callers
-from gateway.access.callers import Caller, Keys
+from gateway.access.callers import Keys
+from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import Operations, catalogue
 
 

@@ -27,8 +27,8 @@ from gateway.dispatch.configuration import Configuration
 from gateway.dispatch.redaction import redacted
 from gateway.dispatch.request import PreparedCall, prepare
 from gateway.dispatch.response_cache import KEPT_SECONDS, Kept, answers
-from gateway.process.bridge import check_wanted
-from gateway.process.fair_share import on_thread
+from gateway.threads.bridge import check_wanted
+from gateway.threads.limits import on_thread
 
 LONG_ARGUMENTS = 10_000  # characters
 

@@ -11,7 +11,7 @@ from context_protection.core.payloads import Payload, Record
 from context_protection.core.redaction import redact, redact_text
 from context_protection.core.rows import Loaded, MemoryRows
 from context_protection.core.upstream_pages import PagedRows, PageSource, SourcePage
-from gateway.process.bridge import run_sync
+from gateway.threads.bridge import run_sync
 
 Reveal = frozenset[str]  # names of secret fields that a caller may see
 

@@ -11,9 +11,9 @@ from mcp.server.auth.provider import AccessToken
 from mcp.types import JSONRPCError
 
 from context_protection.core.errors import CallError
-from gateway.access.callers import Caller
 from gateway.access.handshake import Handshake, refuse
 from gateway.access.visits import Visit
+from gateway.catalog.caller import Caller
 from gateway.mcp.message_limits import refusal_of
 from gateway.mcp.peers import SCOPE_KEY, Peer
 from gateway.mcp.sessions import Ending, Sessions

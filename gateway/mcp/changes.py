@@ -15,10 +15,11 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Too
 
 from context_protection.configuration.revisions import revisions
 from context_protection.core.errors import NotAuthenticated
-from gateway.access.callers import Caller, confirm
+from gateway.access.callers import confirm
+from gateway.catalog.caller import Caller
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.sessions import REFUSED, Ending, Sessions
-from gateway.process.bridge import run_sync
+from gateway.threads.bridge import run_sync
 
 logger = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0

@@ -9,14 +9,15 @@ from mcp.server import ServerRequestContext
 from context_protection.core.budget import dumps
 from context_protection.core.errors import InvalidArgument, nearest
 from context_protection.core.policy import DEFAULTS
-from gateway.access.callers import Caller, confirm
+from gateway.access.callers import confirm
+from gateway.catalog.caller import Caller
 from gateway.catalog.operation import Operation
 from gateway.catalog.prompts import LONGEST_ARGUMENT, MOST_COUNTED, Complete, is_storable, prompts
 from gateway.mcp.errors import refusals
 from gateway.mcp.paging import fitting, tokens_of
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.resources import by_template
-from gateway.process.fair_share import on_thread
+from gateway.threads.limits import on_thread
 
 MOST_VALUES = 100  # limit of the protocol
 

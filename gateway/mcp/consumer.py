@@ -11,9 +11,9 @@ from django.urls import re_path
 from mcp.server import Server
 
 from context_protection.core.errors import CallError, InvalidArgument
-from gateway.access.callers import Caller
 from gateway.access.handshake import Handshake, refusal
 from gateway.access.visits import Visit
+from gateway.catalog.caller import Caller
 from gateway.mcp.peers import Peer
 from gateway.mcp.sessions import Sessions
 from gateway.mcp.socket_session import SocketSession

@@ -7,7 +7,7 @@ from typing import Any
 from mcp.server import ServerRequestContext
 
 from context_protection.core.errors import NotAuthenticated
-from gateway.access.callers import Caller
+from gateway.catalog.caller import Caller
 
 SCOPE_KEY = "sluice.peer"
 

@@ -6,12 +6,13 @@ from typing import Any
 import mcp.types as types
 from mcp.server import ServerRequestContext
 
-from gateway.access.callers import Caller, confirm
+from gateway.access.callers import confirm
+from gateway.catalog.caller import Caller
 from gateway.catalog.prompts import Prompt, prompts
 from gateway.mcp.errors import refusals
 from gateway.mcp.paging import page, tokens_of, written
 from gateway.mcp.peers import Peer, peer_of
-from gateway.process.fair_share import on_thread
+from gateway.threads.limits import on_thread
 
 LISTED = "prompts"
 

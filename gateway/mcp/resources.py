@@ -18,10 +18,11 @@ from mcp.server import ServerRequestContext
 from context_protection.core import tables
 from context_protection.core.errors import InvalidArgument, NotFound, nearest
 from context_protection.core.policy import DEFAULTS
-from gateway.access.callers import Caller, confirm
-from gateway.api.query import from_query
+from gateway.access.callers import confirm
+from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation
+from gateway.catalog.query_string import from_query
 from gateway.dispatch import hints
 from gateway.dispatch.call import Call
 from gateway.dispatch.dispatch import serve
@@ -29,7 +30,7 @@ from gateway.mcp.errors import refusals
 from gateway.mcp.paging import fitting, page, tokens_of, written
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.progress import reported
-from gateway.process.fair_share import on_thread
+from gateway.threads.limits import on_thread
 
 LISTED = "resource templates"
 DOCUMENTS, DOCUMENT = "list_documents", "read_document"

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from gateway.access.callers import Caller
+from gateway.catalog.caller import Caller
 from gateway.mcp.peers import Peer
 from gateway.process.drain import drains
 

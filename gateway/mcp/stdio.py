@@ -8,7 +8,7 @@ from django.conf import settings
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
-from gateway.access.callers import Caller
+from gateway.catalog.caller import Caller
 from gateway.connectors import connectors
 from gateway.mcp.changes import Changes
 from gateway.mcp.message_limits import refusal_of, refused

@@ -21,7 +21,7 @@ from context_protection.core.cached_property import cached_property
 from context_protection.core.errors import CallError, InvalidArgument, NotAuthenticated
 from context_protection.core.policy import Kind, Policy
 from context_protection.core.tokens import claude
-from gateway.access.callers import Caller, ToolChoice
+from gateway.catalog.caller import Caller, ToolChoice
 from gateway.catalog.definition import DESCRIBE_TOOL, ToolDefinition
 from gateway.catalog.operation import Operation
 from gateway.dispatch import hints
@@ -34,7 +34,7 @@ from gateway.mcp.errors import refusals
 from gateway.mcp.paging import page
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.progress import reported
-from gateway.process.fair_share import on_thread
+from gateway.threads.limits import on_thread
 
 LISTED = "tools"
 MAX_RESULT_SIZE = "anthropic/maxResultSizeChars"

@@ -11,8 +11,8 @@ from typing import Any
 
 from django.urls import reverse
 
-from gateway.process.fair_share import Lanes
 from gateway.process.wait import until_taken
+from gateway.threads.limits import ConcurrencyLimits
 
 AT_ONCE = 1
 WAIT_SECONDS = 15.0
@@ -34,7 +34,7 @@ class Gate:
         self._paths = paths
         self.wait_seconds, self.pause_seconds = wait_seconds, pause_seconds
         self._free = asyncio.Semaphore(at_once)
-        self._lanes = Lanes(width=1)
+        self._lanes = ConcurrencyLimits(width=1)
 
     def guards(self, scope: dict[str, Any]) -> bool:
         return scope["method"] == "POST" and scope["path"] in self._paths

@@ -19,9 +19,8 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, close_old_connections, co
 
 from context_protection.stores import snapshots
 from context_protection.stores.redis_client import connect
-from gateway.dispatch.response_cache import answers
-from gateway.process.bridge import run_sync
 from gateway.process.database_reach import database
+from gateway.threads.bridge import run_sync
 
 LOOK_SECONDS = 1.0  # between two checks
 ANSWER_SECONDS = 1.0  # for a store to answer a check
@@ -50,14 +49,17 @@ class Seen:
 
 
 class Readiness:
-    def __init__(self, redis_lost: Callable[[], None] = lambda: None) -> None:
-        """`redis_lost` is called when Redis has been emptied, or restarted without its data."""
-        self._redis_lost = redis_lost
+    def __init__(self) -> None:
+        self._when_redis_is_lost: list[Callable[[], None]] = []
         self._mark, self._is_marked = f"sluice:process:{uuid4().hex}", False
         self._seen: Seen | None = None
         self._ended = threading.Event()
         self._postgres: psycopg.Connection[Any] | None = None
         self._redis: redis.Redis | None = None
+
+    def when_redis_is_lost(self, action: Callable[[], None]) -> None:
+        """`action` is called each time Redis has been emptied, or restarted without its data."""
+        self._when_redis_is_lost.append(action)
 
     async def start(self) -> None:
         self._ended.clear()
@@ -158,7 +160,8 @@ class Readiness:
             return False
         if self._is_marked and not was_there:
             logger.warning("Redis has lost what it held")
-            self._redis_lost()
+            for action in self._when_redis_is_lost:
+                action()
         self._is_marked = True
         return True
 
@@ -178,4 +181,4 @@ class _ConnectionWithDeadline(psycopg.Connection[Any]):
         return super().wait(gen, *args, **{**kwargs, "timeout": ANSWER_SECONDS})
 
 
-readiness = Readiness(redis_lost=answers.forget)
+readiness = Readiness()

@@ -13,7 +13,7 @@ from gateway.access.callers import identify
 from gateway.access.visits import Visit
 from gateway.process import bodies
 from gateway.process.bodies import LARGEST_BODY, SMALL_BODY, Room
-from gateway.process.bridge import run_sync
+from gateway.threads.bridge import run_sync
 
 REST = "/api/"
 

@@ -1,7 +1,7 @@
 """Loads at startup what the first call would otherwise wait for."""
 
 from context_protection.core import tokens
-from gateway.process.bridge import run_sync
+from gateway.threads.bridge import run_sync
 
 
 async def warm_up() -> None:

@@ -9,7 +9,7 @@ from context_protection.core.memory_text import MemoryText
 from context_protection.core.payloads import Payload, Record
 from context_protection.core.policy import Kind
 from context_protection.core.rows import MemoryRows
-from gateway.access.callers import Caller
+from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation
 from tests import crawler

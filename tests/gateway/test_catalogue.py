@@ -11,7 +11,8 @@ from context_protection.configuration.live import Live
 from context_protection.configuration.revisions import revisions
 from context_protection.core.payloads import Record
 from context_protection.core.policy import Kind
-from gateway.access.callers import Caller, caller_of_key
+from gateway.access.callers import caller_of_key
+from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import Catalogue, catalogue
 from gateway.catalog.operation import Operation
 from gateway.dispatch import configuration, dispatch, hints

@@ -9,7 +9,7 @@ import pytest
 from context_protection.core.payloads import Payload
 from context_protection.core.policy import Kind
 from context_protection.core.upstream_pages import MOST_EMPTY, MOST_ROWS, PagedRows, SourcePage
-from gateway.access.callers import Caller
+from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation
 from tests import crawler

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from context_protection.core.errors import CallError
-from gateway.access.callers import Caller
+from gateway.catalog.caller import Caller
 from gateway.connectors.hostaway.models import Booking, Listing
 from gateway.dispatch import hints
 from gateway.dispatch.call import Call

@@ -17,7 +17,8 @@ from context_protection.core.errors import TooSlow
 from context_protection.core.payloads import Payload, Record
 from context_protection.core.policy import Kind
 from context_protection.models import TokenBudget
-from gateway.access.callers import Caller, caller_of_key
+from gateway.access.callers import caller_of_key
+from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation
 from gateway.dispatch import hints
@@ -25,9 +26,9 @@ from gateway.dispatch.call import Call
 from gateway.dispatch.dispatch import serve
 from gateway.mcp.peers import Peer
 from gateway.mcp.server import build_server
-from gateway.process import bridge
-from gateway.process.bridge import POOL_SIZE
-from gateway.process.fair_share import LANE_WIDTH
+from gateway.threads import bridge
+from gateway.threads.bridge import POOL_SIZE
+from gateway.threads.limits import LANE_WIDTH
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
 from tests.doors import Doors

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from context_protection.models import TokenBudget
 from context_protection.orm import querysets
-from gateway.access.callers import Caller
+from gateway.catalog.caller import Caller
 from gateway.connectors.hostaway import store
 from gateway.connectors.hostaway.models import Booking
 from gateway.dispatch import hints

@@ -17,7 +17,7 @@ from context_protection.core.query.columns import AskedColumns
 from context_protection.core.rows import MemoryRows
 from context_protection.core.shapes import Shape
 from context_protection.orm.querysets import Columns, Whole
-from gateway.access.callers import Caller
+from gateway.catalog.caller import Caller
 from gateway.catalog.operation import Operation
 from gateway.connectors.hostaway import freshness, originals, query, shapes, statuses
 from gateway.connectors.hostaway.documents import StoredText

@@ -11,7 +11,7 @@ import mcp.types as types
 from context_protection.core.json_values import written
 from context_protection.core.payloads import Payload
 from context_protection.core.policy import Kind
-from gateway.access.callers import Caller
+from gateway.catalog.caller import Caller
 from gateway.catalog.operation import Operation
 from gateway.connectors.mcp_servers import answers, errors
 from gateway.connectors.mcp_servers.configuration import Server
@@ -19,7 +19,7 @@ from gateway.connectors.mcp_servers.sanitizer import cleaned
 from gateway.connectors.mcp_servers.schemas import parameters
 from gateway.connectors.mcp_servers.sessions import sessions
 from gateway.dispatch.progress import listener
-from gateway.process.bridge import run_sync
+from gateway.threads.bridge import run_sync
 
 LONGEST_NAME = 64
 DESCRIPTION, TITLE = 1000, 100  # characters

@@ -17,7 +17,7 @@ from gateway.connectors.mcp_servers import operations as tools
 from gateway.connectors.mcp_servers.configuration import Server
 from gateway.connectors.mcp_servers.models import ToolList
 from gateway.connectors.mcp_servers.sessions import Sessions, sessions
-from gateway.process.bridge import run_sync
+from gateway.threads.bridge import run_sync
 from gateway.upstreams.errors import UpstreamError, UpstreamTooLarge
 
 T = TypeVar("T")

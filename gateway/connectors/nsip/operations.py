@@ -13,7 +13,7 @@ from context_protection.core.payloads import Payload, Record
 from context_protection.core.policy import Kind
 from context_protection.core.shapes import Shape
 from context_protection.core.upstream_pages import PagedRows
-from gateway.access.callers import Caller
+from gateway.catalog.caller import Caller
 from gateway.catalog.operation import FetchAsync, Fetched, Operation, as_fresh_as_its_answer
 from gateway.connectors.nsip import inputs, lineage, ranges, shapes, sources, traits
 from gateway.connectors.nsip.client import Answer, Nsip

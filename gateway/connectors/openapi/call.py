@@ -10,7 +10,7 @@ from context_protection.core.payloads import Payload, Record
 from context_protection.core.rows import Loaded, MemoryRows
 from context_protection.core.shapes import Shape
 from context_protection.core.upstream_pages import PagedRows, SourcePage
-from gateway.access.callers import Caller
+from gateway.catalog.caller import Caller
 from gateway.catalog.operation import Fetched
 from gateway.connectors.openapi import answers, detection, observed_fields, page_steps, requests
 from gateway.connectors.openapi.answers import Answered
@@ -18,7 +18,7 @@ from gateway.connectors.openapi.description import DocumentedOperation
 from gateway.connectors.openapi.detection import Listed
 from gateway.connectors.openapi.page_steps import Done, Step
 from gateway.connectors.openapi.paging import Paging
-from gateway.process.bridge import run_sync
+from gateway.threads.bridge import run_sync
 from gateway.upstreams.exchanges import Request, Response
 from gateway.upstreams.upstream import Upstream
 

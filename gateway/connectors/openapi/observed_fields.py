@@ -18,7 +18,7 @@ from context_protection.core.json_values import storable
 from gateway.connectors.openapi.detection import Listed
 from gateway.connectors.openapi.models import ImportedOperation
 from gateway.connectors.openapi.stored_shapes import document_of
-from gateway.process.bridge import run_sync
+from gateway.threads.bridge import run_sync
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from context_protection.core.results.queries import Databases, RowsDatabase
 from context_protection.core.rows import Loaded, MemoryRows
 from context_protection.core.shapes import ANY, Shape
 from context_protection.core.withheld import is_withheld
-from gateway.access.callers import Caller
+from gateway.catalog.caller import Caller
 from gateway.catalog.operation import Operation
 from gateway.connectors.results.results import Stored, StoredRows, StoredText, StoredValue, opened, walk_of
 

@@ -20,11 +20,11 @@ from context_protection.core.shapes import ANY, Shape
 from context_protection.core.upstream_pages import PagedRows, stored_pages
 from context_protection.core.withheld import withheld_in
 from context_protection.stores.snapshots import walks
-from gateway.access.callers import Caller
+from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Fetch, FetchAsync, Fetched
 from gateway.dispatch.redaction import redacted
-from gateway.process.bridge import wait_for
+from gateway.threads.bridge import wait_for
 
 MOST_ROWS = 50_000
 MOST_BYTES = 64 * 2**20

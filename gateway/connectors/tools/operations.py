@@ -11,7 +11,7 @@ from context_protection.core.errors import nearest
 from context_protection.core.payloads import AS_COMPUTED, Payload, Record
 from context_protection.core.policy import Kind
 from context_protection.core.rows import Loaded, MemoryRows
-from gateway.access.callers import Caller
+from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import Operations, catalogue
 from gateway.catalog.definition import DESCRIBE_TOOL, FORM_NAMES
 from gateway.catalog.operation import Operation

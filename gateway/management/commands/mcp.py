@@ -12,7 +12,8 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from context_protection.core.errors import NotAuthenticated
-from gateway.access.callers import Caller, caller_of_key
+from gateway.access.callers import caller_of_key
+from gateway.catalog.caller import Caller
 from gateway.mcp.stdio import serve_stdio
 from gateway.mcp.transports import InvalidTransport, Transport, TransportConfig
 from gateway.process import web

@@ -6,8 +6,9 @@ import pytest
 from django.test import Client
 
 from context_protection.core.errors import NotAuthenticated
-from gateway.access.callers import ToolChoice, caller_of_key
+from gateway.access.callers import caller_of_key
 from gateway.access.models import ApiKey
+from gateway.catalog.caller import ToolChoice
 
 pytestmark = pytest.mark.django_db
 

@@ -9,13 +9,14 @@ from asgiref.sync import async_to_sync
 from mcp import Client, MCPError
 
 from context_protection.configuration.revisions import revisions
-from gateway.access.callers import ToolChoice, caller_of_key
+from gateway.access.callers import caller_of_key
 from gateway.access.models import ApiKey
 from gateway.access.promises import broken_by_hiding
+from gateway.catalog.caller import ToolChoice
 from gateway.catalog.catalog import catalogue
 from gateway.mcp.peers import Peer
 from gateway.mcp.server import build_server
-from gateway.process.bridge import run_sync
+from gateway.threads.bridge import run_sync
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
 from tests import crawler

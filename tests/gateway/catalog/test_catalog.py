@@ -25,7 +25,7 @@ from gateway.connectors.hostaway.models import Booking, Listing, Transaction
 from gateway.mcp.peers import Peer
 from gateway.mcp.server import build_server
 from gateway.mcp.tools import listing_of
-from gateway.process.bridge import run_sync
+from gateway.threads.bridge import run_sync
 from tests.doors import Doors
 from tests.gateway.catalog.test_arguments import NEEDED
 

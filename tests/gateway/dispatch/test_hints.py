@@ -16,7 +16,7 @@ from gateway.catalog.catalog import catalogue
 from gateway.dispatch import hints
 from gateway.mcp.peers import Peer
 from gateway.mcp.server import build_server
-from gateway.process.bridge import run_sync
+from gateway.threads.bridge import run_sync
 from tests import crawler
 from tests.doors import Doors
 

@@ -18,8 +18,9 @@ from context_protection.configuration.revisions import contents, revisions
 from context_protection.core.errors import NotAuthenticated
 from context_protection.core.payloads import Envelope
 from context_protection.models import TokenBudget
-from gateway.access.callers import Caller, caller_of_key
+from gateway.access.callers import caller_of_key
 from gateway.access.models import ApiKey
+from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.connectors.hostaway import store
 from gateway.connectors.hostaway.models import Booking

@@ -10,8 +10,9 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 
 from context_protection.configuration.revisions import revisions
-from gateway.access.callers import Caller, caller_of_key
+from gateway.access.callers import caller_of_key
 from gateway.access.models import ApiKey
+from gateway.catalog.caller import Caller
 from gateway.mcp.admission import HeldOpen
 from gateway.mcp.changes import Changes, Listeners
 from gateway.mcp.peers import Peer

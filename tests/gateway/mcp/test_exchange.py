@@ -10,7 +10,7 @@ import pytest
 
 from context_protection.core.payloads import Record
 from context_protection.core.policy import Kind
-from gateway.access.callers import Caller
+from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation
 from gateway.mcp import exchange, progress

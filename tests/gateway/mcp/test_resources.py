@@ -20,7 +20,7 @@ from gateway.connectors.hostaway import sample, store
 from gateway.connectors.hostaway.models import Document
 from gateway.mcp.errors import RESOURCE_NOT_FOUND, refusals
 from gateway.mcp.resources import called
-from gateway.process.bridge import run_sync
+from gateway.threads.bridge import run_sync
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
 from tests import crawler

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway.access.callers import Caller
+from gateway.catalog.caller import Caller
 from gateway.mcp.in_flight import MOST_IN_FLIGHT
 from gateway.mcp.peers import Peer
 from gateway.mcp.sessions import Sessions

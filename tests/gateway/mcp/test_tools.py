@@ -14,13 +14,14 @@ from context_protection.configuration.revisions import revisions
 from context_protection.core import tokens
 from context_protection.core.policy import DEFAULTS
 from context_protection.models import TokenBudget
-from gateway.access.callers import Caller, caller_of_key
+from gateway.access.callers import caller_of_key
 from gateway.access.models import ApiKey
+from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.mcp import tools
 from gateway.mcp.peers import Peer
 from gateway.mcp.server import INSTRUCTIONS, build_server
-from gateway.process.bridge import run_sync
+from gateway.threads.bridge import run_sync
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
 from tests.doors import Doors

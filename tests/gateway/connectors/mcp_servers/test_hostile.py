@@ -25,7 +25,7 @@ from gateway.connectors.mcp_servers.sanitizer import hides
 from gateway.connectors.mcp_servers.schemas import LONGEST
 from gateway.connectors.mcp_servers.sessions import Sessions
 from gateway.connectors.mcp_servers.wire import DEEPEST
-from gateway.process.bridge import run_sync
+from gateway.threads.bridge import run_sync
 from gateway.upstreams.errors import UpstreamError, UpstreamGarbled, UpstreamTooLarge, UpstreamUnavailable
 from tests.gateway.connectors.mcp_servers.conftest import CHILD, ROOT
 from tests.simulators.hostile_mcp import FLOODS, INVISIBLE, LEVELS

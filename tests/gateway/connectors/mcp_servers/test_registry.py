@@ -17,7 +17,7 @@ from gateway.connectors.mcp_servers import registry
 from gateway.connectors.mcp_servers.models import McpServer, ToolList
 from gateway.connectors.mcp_servers.refresh import Refreshing
 from gateway.connectors.mcp_servers.sessions import Sessions
-from gateway.process.bridge import run_sync
+from gateway.threads.bridge import run_sync
 from tests.gateway.connectors.mcp_servers.conftest import CHILD, Configure
 from tests.simulators.bad_upstream import bad_upstream
 from tests.simulators.mcp_server import Simulator, mcp_server

@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 
 from context_protection.core.payloads import Envelope
-from gateway.access.callers import Caller, caller_of_key
+from gateway.access.callers import caller_of_key
+from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.connectors.nsip.client import Nsip
 from gateway.connectors.nsip.operations import operations
 from gateway.dispatch import hints
 from gateway.dispatch.call import Call
 from gateway.dispatch.dispatch import serve
-from gateway.process import bridge
+from gateway.threads import bridge
 from tests.gateway.connectors.nsip.fetching import PlainFetching
 from tests.simulators.nsip import NsipSimulator, nsip_simulator
 

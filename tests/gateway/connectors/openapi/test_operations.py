@@ -13,7 +13,7 @@ from context_protection.configuration.revisions import revisions
 from context_protection.core.errors import InvalidArgument
 from context_protection.core.payloads import Record
 from context_protection.core.rows import MemoryRows
-from gateway.access.callers import Caller
+from gateway.catalog.caller import Caller
 from gateway.connectors.openapi import import_plan, observed_fields
 from gateway.connectors.openapi import operations as imported_operations
 from gateway.connectors.openapi.import_plan import Status

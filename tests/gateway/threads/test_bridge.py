@@ -10,8 +10,8 @@ import pytest
 from django.db import connections
 from django.db.backends.sqlite3.base import DatabaseWrapper
 
-from gateway.process import bridge
-from gateway.process.bridge import POOL_SIZE, run_sync
+from gateway.threads import bridge
+from gateway.threads.bridge import POOL_SIZE, run_sync
 
 pytestmark = pytest.mark.django_db
 

@@ -6,7 +6,7 @@ from concurrent.futures import wait
 
 import pytest
 
-from gateway.process.threads import LONG_SECONDS, WarmThreads
+from gateway.threads.pool import LONG_SECONDS, WarmThreads
 
 PATIENCE = 20
 

@@ -5,14 +5,14 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from gateway.process.bridge import run_sync_and
+from gateway.threads.bridge import run_sync_and
 
 P = ParamSpec("P")
 T = TypeVar("T")
 LANE_WIDTH = 4  # threads that one session or caller uses at once
 
 
-class Lanes:
+class ConcurrencyLimits:
     """Each lane (a session or a caller) runs `width` calls at once. Call `leave` exactly once for each `enter`."""
 
     def __init__(self, width: int) -> None:
@@ -42,7 +42,7 @@ class Lanes:
             self._lanes[key] = lane, inside - 1
 
 
-_lanes = Lanes(LANE_WIDTH)
+_lanes = ConcurrencyLimits(LANE_WIDTH)
 
 
 async def on_thread(lane: Hashable, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

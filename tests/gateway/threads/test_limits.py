@@ -2,11 +2,11 @@
 
 import asyncio
 
-from gateway.process.fair_share import Lanes
+from gateway.threads.limits import ConcurrencyLimits
 
 
 async def test_a_lane_lets_so_many_in_at_once_and_leaves_nothing_behind():
-    lanes, inside, gate = Lanes(2), [], asyncio.Event()
+    lanes, inside, gate = ConcurrencyLimits(2), [], asyncio.Event()
 
     async def go(number: int) -> None:
         await lanes.enter("one")

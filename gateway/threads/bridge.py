@@ -19,7 +19,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, close_old_connections, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from gateway.process.threads import LONG_SECONDS, WarmThreads
+from gateway.threads.pool import LONG_SECONDS, WarmThreads
 
 P = ParamSpec("P")
 T = TypeVar("T")
