@@ -4,6 +4,7 @@
 #   make quick        the core's, which need no database, server or browser: a few minutes at most on two cores
 #   make smoke        a few of them, for another Python: make smoke PYTHON=python3.13 VENV=/tmp/venv
 #   make check        lint, formatting, types, import directions, migrations, Django's own checks
+#   make docs         write the policy's settings into .env.example and docs/operators.md
 #   make bench        measure the hot path
 #   make conformance  the official MCP conformance suites and the Inspector against every door (needs npm)
 #   make cluster      the production topology as local processes (needs Postgres and Redis)
@@ -19,7 +20,7 @@ PROCESSES := --numprocesses auto --dist loadfile --no-loadscope-reorder
 # Each process would compile all test files anew, half a minute of its time, where an image says to keep no bytecode.
 test quick smoke: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test quick smoke check bench conformance cluster lock clean
+.PHONY: run test quick smoke check docs bench conformance cluster lock clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.run
@@ -48,6 +49,9 @@ check: $(VENV)/.dev
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	$(BIN)/python manage.py check --fail-level WARNING
 	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file /dev/null
+
+docs: $(VENV)/.dev
+	@$(BIN)/python -m tests.settings_reference
 
 bench: $(VENV)/.dev
 	@$(BIN)/python -m benchmarks $(ARGS)

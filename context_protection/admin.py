@@ -10,7 +10,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from context_protection.configuration import budgets
-from context_protection.core.policy import CANONICAL_NAMES, RANGES, out_of_range, setting_names
+from context_protection.core.policy import SETTINGS
+from context_protection.core.setting import Group, Setting, Value
 from context_protection.history import HistoryAdmin
 from context_protection.models import TokenBudget
 
@@ -25,7 +26,7 @@ class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
 
     class Meta:
         model = TokenBudget
-        fields = ("operation", *setting_names())
+        fields = ("operation", *SETTINGS)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -41,21 +42,8 @@ class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
         inherited = (
             TokenBudget.objects.budgets().with_layer(self.instance.operation, {}).resolve(self.instance.operation)
         )
-        for name in self.fields.keys() & setting_names():  # users with view permission only have none of these fields
-            field, value = self.fields[name], getattr(inherited, name)
-            if isinstance(field, forms.IntegerField):
-                low, high = RANGES[name]
-                field.validators = [partial(_within_range, name)]  # only the policy's rule, not the column's
-                field.widget.attrs.update(placeholder=f"{value:,}", min=low, max=high)
-            elif name == "summary_fields":
-                field.widget = forms.Textarea({"rows": 2, "cols": 80, "placeholder": value or "declared by the type"})
-            elif isinstance(field, forms.NullBooleanField):
-                state = "on" if value else "off"
-                field.widget = forms.NullBooleanSelect()
-                field.widget.choices = [("unknown", f"Inherited ({state})"), ("true", "On"), ("false", "Off")]
-            elif isinstance(field, forms.ChoiceField):
-                _, *choices = list(field.choices)  # type: ignore[arg-type]
-                field.choices = [("", f"Inherited ({value})"), *choices]
+        for name in self.fields.keys() & SETTINGS.keys():  # users with view permission only have none of these fields
+            _show_inherited_value(self.fields[name], SETTINGS[name], getattr(inherited, name))
 
     def clean_operation(self) -> str:
         operation: str = self.cleaned_data["operation"]
@@ -64,6 +52,32 @@ class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
                 f"{operation or 'All operations'} has a budget already; change that one instead of adding another."
             )
         return operation
+
+
+def _show_inherited_value(field: forms.Field, setting: Setting, value: Value | None) -> None:
+    """Prepares the field of a setting: what it says while it is empty, and which values it takes."""
+    shown = setting.shown(value)
+    if isinstance(field, forms.IntegerField) and setting.range:
+        low, high = setting.range
+        field.validators = [partial(_check, setting)]  # only the policy's rule, not the column's
+        field.widget.attrs.update(placeholder=shown, min=low, max=high)
+    elif isinstance(field, forms.NullBooleanField):
+        field.widget = forms.NullBooleanSelect()
+        field.widget.choices = [("unknown", f"Inherited ({shown})"), ("true", "On"), ("false", "Off")]
+    elif isinstance(field, forms.ChoiceField):
+        _, *choices = list(field.choices)  # type: ignore[arg-type]
+        field.choices = [("", f"Inherited ({shown})"), *choices]
+    else:
+        field.widget = forms.Textarea({"rows": 2, "cols": 80, "placeholder": shown})
+
+
+def _check(setting: Setting, value: int) -> None:
+    if problem := setting.problem(value):
+        raise forms.ValidationError(problem.sentence)
+
+
+def _names_in(group: Group) -> tuple[str, ...]:
+    return tuple(name for name, setting in SETTINGS.items() if setting.group is group)
 
 
 @admin.register(TokenBudget)
@@ -80,26 +94,15 @@ class TokenBudgetAdmin(HistoryAdmin):
     )
     readonly_fields = ("effective", "budget_for")
     fieldsets = (
-        (None, {"fields": ("operation",)}),
-        (
-            "Budget (tokens)",
-            {"fields": ("token_budget_threshold", "hard_cap", "ruler"), "description": INHERITED},
-        ),
-        ("Previews", {"fields": ("summary_fields",)}),
-        ("Pages (rows)", {"fields": ("default_page_size", "max_page_size")}),
-        ("Long texts", {"fields": ("chunk_size", "chunk_tokens")}),
-        ("Time (seconds)", {"fields": ("timeout_seconds", "cache_seconds")}),
-        (
-            "Switches",
-            {"fields": ("pagination", "summarization", "chunking", "meta_on_small_lists", "tables_when_smaller")},
-        ),
+        (None, {"fields": ("operation",), "description": INHERITED}),
+        *((group.value, {"fields": _names_in(group)}) for group in Group),
         ("What applies now", {"fields": ("effective",)}),
     )
 
     def get_fieldsets(self, request: HttpRequest, obj: TokenBudget | None = None) -> Any:
         """Shows the operation of a saved budget as text, because it cannot be changed."""
         fieldsets = super().get_fieldsets(request, obj)
-        return [(None, {"fields": ("budget_for",)}), *fieldsets[1:]] if obj else fieldsets
+        return [(None, {**fieldsets[0][1], "fields": ("budget_for",)}), *fieldsets[1:]] if obj else fieldsets
 
     @admin.display(description="Operation")
     def budget_for(self, budget: TokenBudget) -> str:
@@ -113,20 +116,9 @@ class TokenBudgetAdmin(HistoryAdmin):
             "",
             '<tr><th scope="row">{}</th><td>{}</td><td>{}</td></tr>',
             (
-                (CANONICAL_NAMES[name], _shown(getattr(policy, name)), set_by_ops.source(budget.operation, name))
-                for name in setting_names()
+                (each.canonical_name, each.shown(getattr(policy, name)), set_by_ops.source(budget.operation, name))
+                for name, each in SETTINGS.items()
             ),
         )
         head = '<thead><tr><th scope="col">Setting</th><th scope="col">Value</th><th scope="col">From</th></tr></thead>'
         return format_html("<table>" + head + "<tbody>{}</tbody></table>", rows)
-
-
-def _within_range(name: str, value: int) -> None:
-    if problem := out_of_range(name, value):
-        raise forms.ValidationError(problem.sentence)
-
-
-def _shown(value: bool | int | str) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return f"{value:,}" if isinstance(value, int) else value or "–"

@@ -1,21 +1,45 @@
 """The settings that ops save (TokenBudget), revisions, and snapshots for deployments without Redis (StoredWalk)."""
 
+from typing import Any
+
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import F
 from simple_history.models import HistoricalRecords
 
 from context_protection.configuration.budgets import Budgets
-from context_protection.core.policy import Ruler, setting_names
+from context_protection.core.policy import SETTINGS
+from context_protection.core.setting import Layer, Setting
+
+
+def _column(setting: Setting) -> "models.Field[Any, Any]":
+    """The column of a setting. Null means inherited."""
+    options: dict[str, Any] = {"null": True, "blank": True, "help_text": setting.help}
+    if setting.value_type is bool:
+        return models.BooleanField(**options)
+    if setting.value_type is int:
+        return models.PositiveIntegerField(**options)
+    if setting.choices:
+        return models.CharField(max_length=10, choices=list(setting.choices.items()), **options)
+    return models.TextField(**options)
+
+
+class PolicySettings(models.Model):
+    """A column for each setting of the policy."""
+
+    vars().update({name: _column(setting) for name, setting in SETTINGS.items()})
+
+    class Meta:
+        abstract = True
 
 
 class TokenBudgetManager(models.Manager["TokenBudget"]):
     def budgets(self) -> Budgets:
-        rows = self.values("operation", *setting_names())
+        rows = self.values("operation", *SETTINGS)
         return Budgets({row.pop("operation"): row for row in rows})
 
 
-class TokenBudget(models.Model):
+class TokenBudget(PolicySettings):
     """The size limits of responses. An empty value is inherited: from the budget for all operations, else from the
     environment, else from the built-in default."""
 
@@ -24,70 +48,6 @@ class TokenBudget(models.Model):
         unique=True,
         blank=True,
         help_text="The operation that this budget is for; empty: all of them.",
-    )
-    token_budget_threshold = models.PositiveIntegerField(
-        "token budget threshold",
-        null=True,
-        blank=True,
-        help_text="Answers above so many estimated tokens come as a preview, a table or a smaller page.",
-    )
-    hard_cap = models.PositiveIntegerField(
-        null=True,
-        blank=True,
-        help_text="No answer exceeds so many tokens as Claude counts them, whatever is asked for.",
-    )
-    default_page_size = models.PositiveIntegerField(
-        null=True,
-        blank=True,
-        help_text="Rows of a page without a limit.",
-    )
-    max_page_size = models.PositiveIntegerField(
-        null=True,
-        blank=True,
-        help_text="The highest limit that a caller may set.",
-    )
-    chunk_size = models.PositiveIntegerField(null=True, blank=True, help_text="Lines of a log in one chunk.")
-    chunk_tokens = models.PositiveIntegerField(
-        null=True,
-        blank=True,
-        help_text="Estimated tokens of prose in one chunk.",
-    )
-    ruler = models.CharField(
-        max_length=10,
-        null=True,  # null: inherited
-        blank=True,
-        choices=[
-            (Ruler.FORMULA.value, "the formula: characters / 4 + 20 %"),
-            (Ruler.CLAUDE.value, "as Claude counts"),
-        ],
-        help_text="What the threshold is measured with. The hard cap is always measured as Claude counts.",
-    )
-    pagination = models.BooleanField(null=True, blank=True, help_text="Lists come in pages.")
-    summarization = models.BooleanField(null=True, blank=True, help_text="Large answers come as previews.")
-    chunking = models.BooleanField(null=True, blank=True, help_text="Long texts come in chunks.")
-    meta_on_small_lists = models.BooleanField(
-        null=True, blank=True, help_text="Paging metadata even on a list that fits whole."
-    )
-    tables_when_smaller = models.BooleanField(
-        null=True,
-        blank=True,
-        help_text="Lists come as tables wherever that is smaller, not only where items do not fit.",
-    )
-    timeout_seconds = models.PositiveIntegerField(
-        null=True,
-        blank=True,
-        help_text="Seconds after which a call is given up, and what it waits for is stopped.",
-    )
-    cache_seconds = models.PositiveIntegerField(
-        null=True,
-        blank=True,
-        help_text="An upstream API's answer is given again for so long, without asking it. 0: never.",
-    )
-    summary_fields = models.TextField(
-        null=True,  # null: inherited
-        blank=True,
-        help_text="What previews and condensed rows hold, beside what identifies a record: names, dotted paths, "
-        "items.*.name, separated by commas.",
     )
     changed_at = models.DateTimeField(auto_now=True)
 
@@ -100,14 +60,19 @@ class TokenBudget(models.Model):
     def __str__(self) -> str:
         return self.operation or "All operations"
 
+    def layer(self) -> dict[str, Any]:
+        """The values of all settings by name; None where a setting is inherited."""
+        return {name: getattr(self, name) for name in SETTINGS}
+
     def clean(self) -> None:
         """Rejects values that are invalid in combination with everything else that applies."""
-        self.ruler = self.ruler or None
-        self.summary_fields = (self.summary_fields or "").strip() or None
-        if self.summary_fields and not self.operation:
-            raise ValidationError({"summary_fields": "Operations differ in their fields: set them for one operation."})
-        layer = {name: getattr(self, name) for name in setting_names()}
-        budgets = TokenBudget.objects.budgets().with_layer(self.operation, layer)
+        for name, setting in SETTINGS.items():
+            if isinstance(value := getattr(self, name), str):
+                setattr(self, name, value.strip() or None)
+            if getattr(self, name) is not None and not self.operation and Layer.ALL_OPERATIONS not in setting.layers:
+                sentence = f"Operations differ in their {setting.canonical_name}: choose one operation."
+                raise ValidationError({name: sentence})
+        budgets = TokenBudget.objects.budgets().with_layer(self.operation, self.layer())
         found: dict[str, list[str]] = {}
         for operation, problem in budgets.problems():
             where = f" (for {operation})" if operation not in ("", self.operation) else ""

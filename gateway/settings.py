@@ -8,6 +8,7 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
+from context_protection.core.policy import SETTINGS
 from gateway.connectors import with_module
 from gateway.data_directory import private_database, private_directory, private_secret
 from gateway.environment import Environment, check_secret_key
@@ -142,23 +143,11 @@ REVISION_FILE = DATA_DIR / "revision"
 SHARED_REVISIONS = env.bool("SHARED_REVISIONS", default=bool(REDIS_URL) or not EMBEDDED_DATABASE)
 
 # Policy settings from the environment. Budgets in the admin override them.
-_budget_settings = {
-    "default_page_size": env.int,
-    "max_page_size": env.int,
-    "token_budget_threshold": env.int,
-    "hard_cap": env.int,
-    "chunk_size": env.int,
-    "chunk_tokens": env.int,
-    "ruler": env.str,
-    "pagination": env.bool,
-    "summarization": env.bool,
-    "chunking": env.bool,
-    "meta_on_small_lists": env.bool,
-    "tables_when_smaller": env.bool,
-    "timeout_seconds": env.int,
-    "cache_seconds": env.int,
+CONTEXT_PROTECTION = {
+    name: env(setting.variable, cast=setting.value_type if setting.value_type in (int, bool) else str, default=None)
+    for name, setting in SETTINGS.items()
+    if setting.variable
 }
-CONTEXT_PROTECTION = {name: read(name.upper(), default=None) for name, read in _budget_settings.items()}
 
 ANSWER_CACHE_MB = env.int("ANSWER_CACHE_MB", default=32)  # per process; 0 switches the response cache off
 

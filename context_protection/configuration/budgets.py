@@ -10,7 +10,8 @@ from typing import Any
 
 from django.conf import settings
 
-from context_protection.core.policy import Kind, Policy, Problem, problems, resolve
+from context_protection.core.policy import Kind, Policy, problems, resolve
+from context_protection.core.setting import Problem
 
 ALL_OPERATIONS = ""
 

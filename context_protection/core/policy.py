@@ -5,9 +5,11 @@ below it, including the built-in default of a kind of operation.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
+
+from context_protection.core.setting import Group, Layer, Problem, Setting, setting, settings_of
 
 
 class Kind(StrEnum):
@@ -26,90 +28,130 @@ class Ruler(StrEnum):
     CLAUDE = "claude"
 
 
-RULERS = tuple(ruler.value for ruler in Ruler)
-
-
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The settings of one call. Sizes are tokens unless a comment says otherwise."""
+    """The settings of one call, and the one place where a setting is declared (docs/engineers.md has an example).
 
-    default_page_size: int = 50  # rows
-    max_page_size: int = 200  # rows
-    token_budget_threshold: int = 4000
-    hard_cap: int = 12000
-    chunk_size: int = 200  # lines of a log
-    chunk_tokens: int = 2000
-    ruler: Ruler = Ruler.FORMULA
-    pagination: bool = True
-    summarization: bool = True
-    chunking: bool = True
-    meta_on_small_lists: bool = False
-    tables_when_smaller: bool = False
-    timeout_seconds: int = 60  # for the whole call
-    cache_seconds: int = 60  # that an upstream's answer is reused from the cache; 0: never
-    summary_fields: str = ""  # names and paths, comma-separated; empty: those of the record's shape
+    A minimum leaves room for an envelope's own text. The maximum of tokens is set by Claude's clients, which put
+    results of more than 50,000 characters aside.
+    """
+
+    default_page_size: int = setting(
+        50,
+        unit="rows",
+        range=(1, 1000),
+        group=Group.PAGES,
+        help="Rows of a page without a limit.",
+    )
+    max_page_size: int = setting(
+        200,
+        unit="rows",
+        range=(1, 1000),
+        group=Group.PAGES,
+        help="The highest limit that a caller may set.",
+    )
+    # A record of more than 2,000 tokens becomes a preview (US2-1), a list of more than 4,000 tokens too (FR-010).
+    token_budget_threshold: int = setting(
+        4000,
+        by_kind={Kind.RECORD: 2000},
+        unit="tokens",
+        range=(100, 25_000),
+        group=Group.BUDGET,
+        help="Answers above so many estimated tokens come as a preview, a table or a smaller page.",
+    )
+    hard_cap: int = setting(
+        12_000,
+        unit="tokens",
+        range=(1000, 25_000),
+        group=Group.BUDGET,
+        help="No answer exceeds so many tokens as Claude counts them, whatever is asked for.",
+    )
+    chunk_size: int = setting(
+        200,
+        unit="lines",
+        range=(1, 10_000),
+        group=Group.TEXTS,
+        help="Lines of a log in one chunk.",
+    )
+    chunk_tokens: int = setting(
+        2000,
+        unit="tokens",
+        range=(100, 20_000),
+        group=Group.TEXTS,
+        help="Estimated tokens of prose in one chunk.",
+    )
+    ruler: Ruler = setting(
+        Ruler.FORMULA,
+        choices={"formula": "the formula: characters / 4 + 20 %", "claude": "as Claude counts"},
+        group=Group.BUDGET,
+        help="What the threshold is measured with. The hard cap is always measured as Claude counts.",
+    )
+    pagination: bool = setting(True, group=Group.SWITCHES, help="Lists come in pages.")
+    summarization: bool = setting(True, group=Group.SWITCHES, help="Large answers come as previews.")
+    chunking: bool = setting(True, group=Group.SWITCHES, help="Long texts come in chunks.")
+    meta_on_small_lists: bool = setting(
+        False,
+        group=Group.SWITCHES,
+        help="Paging metadata even on a list that fits whole.",
+    )
+    tables_when_smaller: bool = setting(
+        False,
+        group=Group.SWITCHES,
+        help="Lists come as tables wherever that is smaller, not only where items do not fit.",
+    )
+    timeout_seconds: int = setting(
+        60,
+        unit="seconds",
+        range=(1, 600),
+        group=Group.TIME,
+        help="Seconds after which a call is given up, and what it waits for is stopped.",
+    )
+    cache_seconds: int = setting(
+        60,
+        unit="seconds",
+        range=(0, 86_400),
+        group=Group.TIME,
+        help="An upstream API's answer is given again for so long, without asking it. 0: never.",
+    )
+    summary_fields: str = setting(
+        "",
+        if_empty="declared by the type",
+        layers=frozenset({Layer.ONE_OPERATION}),  # operations differ in their fields
+        group=Group.PREVIEWS,
+        help="What previews and condensed rows hold, beside what identifies a record: names, dotted paths, "
+        "items.*.name, separated by commas.",
+    )
 
 
 DEFAULTS = Policy()
-# A record of more than 2,000 tokens becomes a preview (US2-1), a list of more than 4,000 tokens too (FR-010).
-TYPE_DEFAULTS: Mapping[Kind, Mapping[str, Any]] = {Kind.RECORD: {"token_budget_threshold": 2000}}
+SETTINGS: Mapping[str, Setting] = settings_of(Policy)
 
-# The names in settings files and on screens (ruling 22).
-CANONICAL_NAMES: Mapping[str, str] = {
-    "default_page_size": "defaultPageSize",
-    "max_page_size": "maxPageSize",
-    "token_budget_threshold": "tokenBudgetThreshold",
-    "hard_cap": "hardCap",
-    "chunk_size": "chunkSize",
-    "chunk_tokens": "chunkTokens",
-    "ruler": "ruler",
-    "pagination": "pagination",
-    "summarization": "summarization",
-    "chunking": "chunking",
-    "meta_on_small_lists": "metaOnSmallLists",
-    "tables_when_smaller": "tablesWhenSmaller",
-    "timeout_seconds": "timeoutSeconds",
-    "cache_seconds": "cacheSeconds",
-    "summary_fields": "summaryFields",
+_CHOICES = [each for each in SETTINGS.values() if each.choices]
+_KIND_DEFAULTS: Mapping[Kind, Mapping[str, Any]] = {
+    kind: {each.name: each.by_kind[kind] for each in SETTINGS.values() if kind in each.by_kind} for kind in Kind
 }
-
-# The minimum leaves room for an envelope's own text. The maximum is set by Claude's clients, which put results of more
-# than 50,000 characters aside.
-RANGES: Mapping[str, tuple[int, int]] = {
-    "default_page_size": (1, 1000),
-    "max_page_size": (1, 1000),
-    "token_budget_threshold": (100, 25000),
-    "hard_cap": (1000, 25000),
-    "chunk_size": (1, 10000),
-    "chunk_tokens": (100, 20000),
-    "timeout_seconds": (1, 600),
-    "cache_seconds": (0, 86_400),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """An invalid setting: its name, and a sentence that says why."""
-
-    name: str
-    sentence: str
 
 
 def resolve(kind: Kind, layers: Iterable[Mapping[str, Any]]) -> Policy:
     """The policy of an operation of `kind`. `layers` go from the weakest to the strongest; None means not set."""
-    values = dict(TYPE_DEFAULTS.get(kind, {}))
+    values = dict(_KIND_DEFAULTS[kind])
     for layer in layers:
         values.update((name, value) for name, value in layer.items() if value is not None)
-    if values.get("ruler") in RULERS:
-        values["ruler"] = Ruler(values["ruler"])
+    for each in _CHOICES:
+        if each.is_valid(values.get(each.name)):
+            values[each.name] = each.value_type(values[each.name])
     return replace(DEFAULTS, **values)
 
 
 def problems(policy: Policy) -> list[Problem]:
     """All invalid settings of a resolved policy; an empty list if there are none."""
-    found = [problem for name in RANGES if (problem := out_of_range(name, getattr(policy, name)))]
-    if policy.ruler not in RULERS:
-        found.append(Problem("ruler", f"ruler is {policy.ruler!r}; it must be one of: {', '.join(RULERS)}."))
+    found = [problem for each in SETTINGS.values() if (problem := each.problem(getattr(policy, each.name)))]
+    return found or _contradictions(policy)
+
+
+def _contradictions(policy: Policy) -> list[Problem]:
+    """Settings that are valid alone, but not together."""
+    found = []
     if policy.hard_cap < policy.token_budget_threshold:
         found.append(
             Problem(
@@ -130,12 +172,10 @@ def problems(policy: Policy) -> list[Problem]:
     return found
 
 
-def out_of_range(name: str, value: int) -> Problem | None:
-    low, high = RANGES[name]
-    if low <= value <= high:
-        return None
-    return Problem(name, f"{CANONICAL_NAMES[name]} is {value}; it must be from {low:,} to {high:,}.")
-
-
-def setting_names() -> tuple[str, ...]:
-    return tuple(field.name for field in fields(Policy))
+def budget_schema(layer: Layer) -> dict[str, Any]:
+    """The JSON Schema of a budget in this layer: an object of the settings that it sets. The others are inherited."""
+    return {
+        "type": "object",
+        "properties": {each.canonical_name: each.schema() for each in SETTINGS.values() if layer in each.layers},
+        "additionalProperties": False,
+    }

@@ -35,7 +35,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('operation', models.CharField(blank=True, help_text='The operation that this budget is for; empty: all of them.', max_length=100, unique=True)),
-                ('token_budget_threshold', models.PositiveIntegerField(blank=True, help_text='Answers above so many estimated tokens come as a preview, a table or a smaller page.', null=True, verbose_name='token budget threshold')),
+                ('token_budget_threshold', models.PositiveIntegerField(blank=True, help_text='Answers above so many estimated tokens come as a preview, a table or a smaller page.', null=True)),
                 ('hard_cap', models.PositiveIntegerField(blank=True, help_text='No answer exceeds so many tokens as Claude counts them, whatever is asked for.', null=True)),
                 ('default_page_size', models.PositiveIntegerField(blank=True, help_text='Rows of a page without a limit.', null=True)),
                 ('max_page_size', models.PositiveIntegerField(blank=True, help_text='The highest limit that a caller may set.', null=True)),
@@ -57,7 +57,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigIntegerField(auto_created=True, blank=True, db_index=True, verbose_name='ID')),
                 ('operation', models.CharField(blank=True, db_index=True, help_text='The operation that this budget is for; empty: all of them.', max_length=100)),
-                ('token_budget_threshold', models.PositiveIntegerField(blank=True, help_text='Answers above so many estimated tokens come as a preview, a table or a smaller page.', null=True, verbose_name='token budget threshold')),
+                ('token_budget_threshold', models.PositiveIntegerField(blank=True, help_text='Answers above so many estimated tokens come as a preview, a table or a smaller page.', null=True)),
                 ('hard_cap', models.PositiveIntegerField(blank=True, help_text='No answer exceeds so many tokens as Claude counts them, whatever is asked for.', null=True)),
                 ('default_page_size', models.PositiveIntegerField(blank=True, help_text='Rows of a page without a limit.', null=True)),
                 ('max_page_size', models.PositiveIntegerField(blank=True, help_text='The highest limit that a caller may set.', null=True)),

@@ -7,6 +7,8 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from context_protection.configuration.policies import policy_for
+from context_protection.core.policy import SETTINGS
+from context_protection.core.setting import Setting
 from context_protection.models import TokenBudget
 from tests import crawler
 from tests.doors import Doors
@@ -18,6 +20,12 @@ ADD = "/admin/context_protection/tokenbudget/add/"
 
 def submitted(client: Client, **values: Any) -> Any:
     return client.post(ADD, {"operation": "", **values})
+
+
+def another_value(setting: Setting) -> Any:
+    if setting.value_type is bool:
+        return not setting.default
+    return setting.range[1] if setting.range else list(setting.choices or ["id"])[-1]
 
 
 def errors_of(response: Any) -> dict[str, list[str]]:
@@ -85,6 +93,26 @@ def test_a_value_that_makes_no_sense_is_refused_with_a_sentence(
     assert len(sentences) == 1, sentences
     assert words in sentences[0]
     assert not TokenBudget.objects.exists()
+
+
+@pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
+def test_every_setting_can_be_set_and_set_back_to_inherited(
+    admin_client: Client, setting: Setting, django_capture_on_commit_callbacks: Any
+):
+    built_in = getattr(policy_for("list_bookings"), setting.name)
+    other = another_value(setting)
+    values = {"hard_cap": 25_000, "max_page_size": 1000, setting.name: other}
+    with django_capture_on_commit_callbacks(execute=True):
+        submitted(admin_client, operation="list_bookings", **values)
+    assert getattr(policy_for("list_bookings"), setting.name) == other
+    budget = TokenBudget.objects.get()
+    address = f"/admin/context_protection/tokenbudget/{budget.pk}/change/"
+    assert setting.shown(built_in) in admin_client.get(address).content.decode()
+    with django_capture_on_commit_callbacks(execute=True):
+        admin_client.post(address, dict.fromkeys(values, ""))
+    budget.refresh_from_db()
+    assert getattr(budget, setting.name) is None
+    assert getattr(policy_for("list_bookings"), setting.name) == built_in
 
 
 def test_a_budget_for_all_that_breaks_one_operations_budget_names_it(admin_client: Client):
@@ -204,4 +232,5 @@ def test_ops_choose_what_previews_hold_and_what_identifies_stays(
 
 
 def test_summary_fields_are_set_for_one_operation(admin_client: Client):
-    assert "summary_fields" in errors_of(submitted(admin_client, summary_fields="id"))
+    (sentence,) = errors_of(submitted(admin_client, summary_fields="id"))["summary_fields"]
+    assert "choose one operation" in sentence

@@ -2,12 +2,17 @@
 
 import re
 import secrets
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from context_protection.checks import environment_makes_sense
+from context_protection.core.policy import SETTINGS
 from gateway.environment import Environment, check_secret_key
+from tests.settings_reference import ROOT
 
 env = Environment()
 
@@ -47,6 +52,44 @@ def test_a_policy_of_the_environment_that_makes_no_sense_stops_the_start(
     errors = environment_makes_sense()
     assert bool(errors) == bool(words)
     assert all(words in error.msg for error in errors)
+
+
+@pytest.mark.parametrize(
+    ("layer", "message", "hint"),
+    [
+        ({"hardcap": 9000}, "the unknown setting 'hardcap'", "rename it to hard_cap"),
+        ({"colour": 1}, "the unknown setting 'colour'", "Known: default_page_size"),
+        ({"chunk_size": "200"}, "chunkSize is '200'; it must be a whole number from 1 to 10,000.", "Change CHUNK_SIZE"),
+        ({"summary_fields": 5}, "summaryFields is 5; it must be a text.", "summary_fields in CONTEXT_PROTECTION"),
+    ],
+)
+def test_a_setting_that_is_misspelt_or_of_another_type_stops_the_start(
+    settings: pytest.FixtureRequest, layer: dict[str, object], message: str, hint: str
+):
+    settings.CONTEXT_PROTECTION = layer  # type: ignore[attr-defined]
+    (error,) = environment_makes_sense()
+    assert message in error.msg
+    assert hint in (error.hint or "")
+
+
+def test_every_setting_of_the_policy_that_has_a_variable_is_read_from_it(tmp_path: Path):
+    values = {each.variable: ("false" if each.default else "true") for each in SETTINGS.values() if each.variable}
+    values |= {each.variable: str(each.range[0]) for each in SETTINGS.values() if each.range and each.variable}
+    read = (
+        "from gateway import settings; from context_protection.core.policy import *; "
+        "print(resolve(Kind.LIST, [settings.CONTEXT_PROTECTION]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", read],
+        cwd=ROOT,
+        env={"DATA_DIR": str(tmp_path), **values, "RULER": "claude"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    policy = done.stdout.strip()
+    unchanged = [each.name for each in SETTINGS.values() if f"{each.name}={each.default!r}" in policy]
+    assert unchanged == ["summary_fields"]
 
 
 # -- SECRET_KEY -------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from context_protection.core import tokens
 from context_protection.core.errors import SHOWN_VALUE_CHARS, InternalError, InvalidArgument, NotFound, invalid_cursor
-from context_protection.core.policy import RANGES
+from context_protection.core.policy import SETTINGS
 
 
 def test_it_says_what_was_wrong_what_is_expected_and_what_to_do():
@@ -73,5 +73,5 @@ def test_no_error_is_over_the_smallest_cap_that_can_be_set(word: str, message: i
     said = {"expected": word * expected, "suggestion": word * suggestion}
     error = InvalidArgument(word * message, reason="r", parameter=word * 90, value=word * 90, **said)
     text = json.dumps(error.document(), ensure_ascii=False)
-    assert tokens.claude.count(text) <= RANGES["hard_cap"][0]
+    assert tokens.claude.count(text) <= SETTINGS["hard_cap"].range[0]
     assert json.loads(text)["error"]["data"]["parameter"]

@@ -1,11 +1,12 @@
 """The settings of one call, and how their layers add up (law 6, FR-027, FR-028, rulings 4 and 22)."""
 
-from dataclasses import fields
 from typing import Any
 
+import jsonschema_rs
 import pytest
 
-from context_protection.core.policy import CANONICAL_NAMES, DEFAULTS, RANGES, Kind, Policy, problems, resolve
+from context_protection.core.policy import DEFAULTS, SETTINGS, Kind, Policy, Ruler, budget_schema, problems, resolve
+from context_protection.core.setting import Layer, Setting
 
 
 def test_the_shipped_values_are_those_of_the_seeds():
@@ -34,15 +35,6 @@ def test_a_layer_for_all_covers_the_default_of_a_type():
     assert resolve(Kind.RECORD, [{"token_budget_threshold": 3000}]).token_budget_threshold == 3000
 
 
-@pytest.mark.parametrize("name", RANGES)
-def test_both_ends_of_a_range_are_in_it_and_nothing_beyond(name: str):
-    low, high = RANGES[name]
-    for value, fine in ((low, True), (high, True), (low - 1, False), (high + 1, False)):
-        found = [problem for problem in problems(Policy(**{name: value})) if "must be from" in problem.sentence]
-        assert [problem.name for problem in found] == ([] if fine else [name])
-        assert fine or CANONICAL_NAMES[name] in found[0].sentence
-
-
 @pytest.mark.parametrize(
     ("settings", "name", "words"),
     [
@@ -60,5 +52,40 @@ def test_equal_is_no_contradiction():
     assert problems(Policy(hard_cap=4000, default_page_size=200)) == []
 
 
-def test_every_setting_has_a_name_for_people():
-    assert set(CANONICAL_NAMES) == {field.name for field in fields(Policy)}
+def test_an_invalid_value_is_found_before_a_contradiction():
+    (problem,) = problems(Policy(hard_cap="12000"))  # type: ignore[arg-type]
+    assert problem.sentence == "hardCap is '12000'; it must be a whole number from 1,000 to 25,000."
+
+
+def test_a_text_becomes_the_ruler_that_it_names():
+    assert resolve(Kind.LIST, [{"ruler": "claude"}]).ruler is Ruler.CLAUDE
+    (problem,) = problems(resolve(Kind.LIST, [{"ruler": "x"}]))
+    assert problem.sentence == "ruler is 'x'; it must be one of: formula, claude."
+
+
+def test_every_kind_with_a_default_of_its_own_exists():
+    assert {kind for each in SETTINGS.values() for kind in each.by_kind} <= set(Kind)
+
+
+# -- The JSON Schema of a budget --------------------------------------------------------------------
+
+ODD: list[Any] = [None, True, False, "", "x", "5", "formula", Ruler.CLAUDE, [], {}, 0.5, -1, 0, 10**12]
+
+
+@pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
+def test_the_schema_accepts_what_the_policy_accepts(setting: Setting):
+    schema = budget_schema(Layer.ONE_OPERATION)
+    low, high = setting.range or (0, 0)
+    values = [*ODD, low - 1, low, high, high + 1]
+    accepted = [value for value in values if jsonschema_rs.is_valid(schema, {setting.canonical_name: value})]
+    assert accepted == [value for value in values if setting.problem(value) is None]
+    assert accepted
+
+
+@pytest.mark.parametrize("layer", Layer)
+def test_a_budget_has_the_settings_of_its_layer_and_no_others(layer: Layer):
+    schema = budget_schema(layer)
+    assert set(schema["properties"]) == {each.canonical_name for each in SETTINGS.values() if layer in each.layers}
+    assert not jsonschema_rs.is_valid(schema, {"chunksize": 5})
+    assert jsonschema_rs.is_valid(schema, {})
+    assert jsonschema_rs.is_valid(schema, {"summaryFields": "id"}) == (layer is Layer.ONE_OPERATION)

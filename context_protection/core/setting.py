@@ -1,0 +1,146 @@
+"""A setting of the policy, declared once.
+
+The policy's fields, the environment's variables, the columns and the form of a budget, its JSON Schema and the
+documentation all follow from these declarations.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from enum import Enum, StrEnum
+from types import NoneType
+from typing import Any, get_args, get_type_hints
+
+Value = bool | int | str
+
+
+class Group(StrEnum):
+    """The headings of the admin's form and of the documentation, in their order."""
+
+    BUDGET = "Budget (tokens)"
+    PREVIEWS = "Previews"
+    PAGES = "Pages (rows)"
+    TEXTS = "Long texts"
+    TIME = "Time (seconds)"
+    SWITCHES = "Switches"
+
+
+class Layer(StrEnum):
+    """The places where ops set a value, from the weakest to the strongest."""
+
+    ENVIRONMENT = "environment"
+    ALL_OPERATIONS = "all operations"
+    ONE_OPERATION = "one operation"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An invalid setting: its name, and a sentence that says why."""
+
+    name: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One declaration. A whole number needs a `range`, an Enum needs `choices`: a label for each of its values."""
+
+    name: str
+    value_type: type[Value]
+    default: Value | None  # None: no limit
+    help: str
+    group: Group
+    unit: str = ""
+    range: tuple[int, int] | None = None
+    choices: Mapping[str, str] = field(default_factory=dict)
+    by_kind: Mapping[str, Value] = field(default_factory=dict)  # other defaults, by the kind of the operation
+    if_empty: str = "–"  # shown where the value is None or the empty text
+    layers: frozenset[Layer] = frozenset(Layer)
+
+    def __post_init__(self) -> None:
+        values = [each.value for each in self.value_type] if issubclass(self.value_type, Enum) else []
+        if values != list(self.choices):
+            raise TypeError(f"The setting {self.name} needs choices for the values {values}.")
+        if (self.value_type is int) != (self.range is not None):
+            raise TypeError(f"The setting {self.name} needs a range if it is a whole number, and only then.")
+        for default in (self.default, *self.by_kind.values()):
+            if not self.is_valid(default):
+                raise TypeError(f"The setting {self.name} has the invalid default {default!r}.")
+
+    @property
+    def canonical_name(self) -> str:
+        """The name in JSON, in files and on screens (ruling 22)."""
+        first, *others = self.name.split("_")
+        return first + "".join(map(str.capitalize, others))
+
+    @property
+    def variable(self) -> str | None:
+        """The environment variable; None if the environment cannot set it."""
+        return self.name.upper() if Layer.ENVIRONMENT in self.layers else None
+
+    @property
+    def expected(self) -> str:
+        """The valid values, in words."""
+        if self.range is not None:
+            return f"{self.range[0]:,} to {self.range[1]:,} {self.unit}".rstrip()
+        return "on, off" if self.value_type is bool else ", ".join(self.choices) or "text"
+
+    def problem(self, value: Any) -> Problem | None:
+        """The reason why the value is invalid; None if it is valid."""
+        if self.is_valid(value):
+            return None
+        return Problem(self.name, f"{self.canonical_name} is {_written(value)}; it must be {self._requirement(value)}.")
+
+    def is_valid(self, value: Any) -> bool:
+        if value is None:
+            return self.default is None
+        if self.range is not None:
+            return type(value) is int and self.range[0] <= value <= self.range[1]
+        if self.choices:
+            return isinstance(value, str) and value in self.choices
+        return isinstance(value, self.value_type)
+
+    def _requirement(self, value: Any) -> str:
+        if self.range is not None:
+            kind = "" if type(value) is int else "a whole number "
+            return f"{kind}from {self.range[0]:,} to {self.range[1]:,}"
+        if self.choices:
+            return f"one of: {', '.join(self.choices)}"
+        return "true or false" if self.value_type is bool else "a text"
+
+    def shown(self, value: Value | None) -> str:
+        """The value as people read it."""
+        if isinstance(value, bool):
+            return "on" if value else "off"
+        return f"{value:,}" if isinstance(value, int) else value or self.if_empty
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of its values."""
+        described: dict[str, Any] = {"description": self.help}
+        if self.range is not None:
+            return {"type": "integer", "minimum": self.range[0], "maximum": self.range[1], **described}
+        if self.choices:
+            return {"type": "string", "enum": list(self.choices), **described}
+        return {"type": "boolean" if self.value_type is bool else "string", **described}
+
+
+def _written(value: Any) -> str:
+    return f"{value:,}" if type(value) is int else repr(value)
+
+
+def setting(default: Value | None, **declared: Any) -> Any:
+    """A field of the policy. `declared`: the attributes of its Setting besides name, type and default."""
+    return field(default=default, metadata={"default": default, **declared})
+
+
+def settings_of(policy: type[Any]) -> Mapping[str, Setting]:
+    """The settings that a dataclass declares with `setting`, by name. Raises TypeError for an incomplete one."""
+    types = get_type_hints(policy)
+    return {
+        each.name: Setting(name=each.name, value_type=_without_none(types[each.name]), **each.metadata)
+        for each in fields(policy)
+    }
+
+
+def _without_none(annotation: Any) -> Any:
+    """`int` for `int | None`."""
+    return next((each for each in get_args(annotation) if each is not NoneType), annotation)
