@@ -9,7 +9,7 @@ from django.conf import settings
 from context_protection.core.budget import dumps
 from context_protection.core.errors import CallError
 from gateway.access.callers import identify
-from gateway.access.handshake import Handshake, refuse
+from gateway.access.handshake import Handshake, send_error
 from gateway.access.visits import PAGE, Visit
 from gateway.mcp.admission import Endpoint, not_allowed
 from gateway.process.readiness import readiness
@@ -44,7 +44,7 @@ def metrics(otherwise: Endpoint) -> Endpoint:
             if not is_public:
                 await identify(authorization, Visit.of(scope, PAGE))
         except CallError as error:
-            await refuse(send, error)
+            await send_error(send, error)
             return
         body, content_type = await run_sync(metrics_text)
         await _send(send, 200, body, content_type)

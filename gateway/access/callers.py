@@ -41,7 +41,7 @@ def caller_of(authorization: str, visit: Visit, keys: "Keys | None" = None) -> C
     try:
         return caller_of_key(key, keys)
     except NotAuthenticated:
-        rejections.record(Rejection(datetime.now(UTC), visit.door, visit.address, hint(key)))
+        rejections.record(Rejection(datetime.now(UTC), visit.transport, visit.address, hint(key)))
         raise
 
 

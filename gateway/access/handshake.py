@@ -84,7 +84,7 @@ class Handshake:
             )
 
 
-def refusal(error: CallError) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+def error_response(error: CallError) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
     """Status, headers and body of the response that rejects a connection."""
     body = dumps(error.document())
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
@@ -95,8 +95,8 @@ def refusal(error: CallError) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
     return error.status, headers, body
 
 
-async def refuse(send: Any, error: CallError) -> None:
+async def send_error(send: Any, error: CallError) -> None:
     """Answers an HTTP request with an error."""
-    status, headers, body = refusal(error)
+    status, headers, body = error_response(error)
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -12,15 +12,15 @@ PAGE = "page"  # the transport of pages outside the API
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    door: str
+    transport: str
     # The client's address. Behind a proxy the proxy's, unless BEHIND_PROXY is set: uvicorn then reads X-Forwarded-For.
     address: str
 
     @classmethod
-    def of(cls, scope: dict[str, Any], door: str) -> "Visit":
+    def of(cls, scope: dict[str, Any], transport: str) -> "Visit":
         client = scope.get("client")
-        return cls(door, client[0] if client else "")
+        return cls(transport, client[0] if client else "")
 
     @classmethod
-    def of_request(cls, request: HttpRequest, door: str) -> "Visit":
-        return cls(door, address_of(request))
+    def of_request(cls, request: HttpRequest, transport: str) -> "Visit":
+        return cls(transport, address_of(request))

@@ -14,4 +14,4 @@ from gateway.dispatch.dispatch import serve_blocking
 def called(request: Request, operation: str, arguments: dict[str, Any]) -> Envelope:
     """Raises CallError."""
     caller = cast(Caller, request.user)
-    return serve_blocking(Call(operation, arguments, caller, door="rest", hints=hints.rest))
+    return serve_blocking(Call(operation, arguments, caller, transport="rest", hints=hints.rest))

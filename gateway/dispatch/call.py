@@ -19,9 +19,9 @@ class Call:
     operation: str
     arguments: Mapping[str, Any]
     caller: Caller
-    door: str
+    transport: str
     hints: Hints
-    lane: Hashable = None  # the concurrency limit that the call counts against; None: the caller's
+    session: Hashable = None  # identifies a connection of many calls; None: the connection carries one request
     id: str = field(default_factory=lambda: f"{getrandbits(128):032x}")  # an identifier, not a secret
     started: float = field(default_factory=time.perf_counter)
 
@@ -37,8 +37,9 @@ class Call:
             return None
 
     @property
-    def shared_lane(self) -> Hashable:
-        return self.lane or self.caller.id
+    def limit_key(self) -> Hashable:
+        """Calls with equal keys share a concurrency limit: those of a session, or of a caller without one."""
+        return self.session or self.caller.id
 
     def of_caller(self, caller: Caller) -> "Call":
         return self if caller is self.caller else replace(self, caller=caller)

@@ -42,11 +42,11 @@ async def serve(call: Call) -> Envelope:
     async with _time_limit(call, last_policy_for(call.operation).timeout_seconds):
         current = configuration.in_memory()
         if current is None:
-            current = await on_thread(call.shared_lane, configuration.current)
+            current = await on_thread(call.limit_key, configuration.current)
         call = call.of_caller(current.confirm(call.caller))
         if _starts_on_the_loop(call, current):
             return await _fetch_and_finish(prepare(call, current))
-        prepared = await on_thread(call.shared_lane, _start, call, current)
+        prepared = await on_thread(call.limit_key, _start, call, current)
         return prepared.answer or await _fetch_and_finish(prepared)
 
 
@@ -119,7 +119,7 @@ def _answer_from_snapshot(prepared: PreparedCall) -> Envelope | None:
 
 async def _fetch_and_finish(prepared: PreparedCall) -> Envelope:
     """Fetches from the upstream as much as this call needs, and protects it."""
-    lane = prepared.call.shared_lane
+    limit_key = prepared.call.limit_key
     result = await cast(FetchAsync, prepared.operation.fetch)(prepared.ask.arguments, prepared.call.caller)
     fetched = result if isinstance(result, Fetched) else Fetched(result)
     if (cached := _answer_if_unchanged(prepared, fetched)) is not None:
@@ -127,9 +127,9 @@ async def _fetch_and_finish(prepared: PreparedCall) -> Envelope:
     payload, fresh_until = fetched.payload, fetched.fresh_until
     if isinstance(payload, PagedRows):
         payload = cast(PagedRows, redacted(payload, prepared.call.caller.reveal))
-        await payload.gather(prepared.ask, prepared.policy, lambda work: on_thread(lane, work), walks)
+        await payload.gather(prepared.ask, prepared.policy, lambda work: on_thread(limit_key, work), walks)
         fresh_until = payload.fresh_until if prepared.ask.walk is None else 0.0
-    return await on_thread(lane, _finish, prepared, payload, fresh_until, fetched.version)
+    return await on_thread(limit_key, _finish, prepared, payload, fresh_until, fetched.version)
 
 
 def _finish(

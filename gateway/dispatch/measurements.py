@@ -55,7 +55,7 @@ def _record(call: Call, operation: Operation | None, **figures: Any) -> None:
             operation=operation.name if operation else "(unknown)",
             endpoint=operation.endpoint if operation else "",
             kind=operation.kind if operation else "",
-            door=call.door,
+            door=call.transport,
             caller=call.caller.name,
             at=datetime.now(UTC),
             latency_ms=call.milliseconds,

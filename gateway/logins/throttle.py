@@ -61,13 +61,13 @@ def begin(name: str, request: HttpRequest, clock: Callable[[], float] = time.tim
     failed."""
     now = clock()
     seen = _rows(name, request).values_list("times", flat=True).first()
-    _refuse_if_locked(_recent(seen or [], now), now)  # without a lock or a write: most attempts of an attack end here
+    _reject_if_locked(_recent(seen or [], now), now)  # without a lock or a write: most attempts of an attack end here
     with transaction.atomic():
         row, _ = LoginFailures.objects.select_for_update().get_or_create(
             name_digest=digest(name), address=network_of(address_of(request))
         )
         times = _recent(row.times, now)
-        _refuse_if_locked(times, now)
+        _reject_if_locked(times, now)
         row.times, row.last_at = [*times, now], timezone.now()
         row.save(update_fields=["times", "last_at"])
     return Attempt(name, request, now, is_last=len(times) + 1 == MOST_FAILURES)
@@ -104,7 +104,7 @@ def _recent(times: list[float], now: float) -> list[float]:
     return [each for each in times if each > now - WINDOW_SECONDS]
 
 
-def _refuse_if_locked(times: list[float], now: float) -> None:
+def _reject_if_locked(times: list[float], now: float) -> None:
     if len(times) >= MOST_FAILURES:
         raise locked_out(math.ceil(times[-MOST_FAILURES] + WINDOW_SECONDS - now))
 

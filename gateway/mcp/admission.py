@@ -11,10 +11,10 @@ from mcp.server.auth.provider import AccessToken
 from mcp.types import JSONRPCError
 
 from context_protection.core.errors import CallError
-from gateway.access.handshake import Handshake, refuse
+from gateway.access.handshake import Handshake, send_error
 from gateway.access.visits import Visit
 from gateway.catalog.caller import Caller
-from gateway.mcp.message_limits import refusal_of
+from gateway.mcp.message_limits import error_for_oversized
 from gateway.mcp.peers import SCOPE_KEY, Peer
 from gateway.mcp.sessions import Ending, Sessions
 from gateway.process.bodies import ClientGone, Share, known, read_body, replaying
@@ -42,7 +42,7 @@ async def admit(
         except ClientGone:
             return
         except CallError as error:
-            await refuse(send, error)
+            await send_error(send, error)
             return
         except _MessageRejected as error:
             await _send_rejection(send, error.rejection)
@@ -72,7 +72,7 @@ async def _authenticated_request(
     pieces: list[bytes] = []
     await read_body(receive, pieces.append, share)
     body = b"".join(pieces)
-    if (rejection := refusal_of(body)) is not None:
+    if (rejection := error_for_oversized(body)) is not None:
         raise _MessageRejected(rejection)
     return caller, replaying({"type": "http.request", "body": body, "more_body": False}, receive)
 

@@ -13,7 +13,7 @@ from gateway.access.callers import confirm
 from gateway.catalog.caller import Caller
 from gateway.catalog.operation import Operation
 from gateway.catalog.prompts import LONGEST_ARGUMENT, MOST_COUNTED, Complete, is_storable, prompts
-from gateway.mcp.errors import refusals
+from gateway.mcp.errors import as_protocol_errors
 from gateway.mcp.paging import fitting, tokens_of
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.resources import by_template
@@ -26,9 +26,9 @@ def completion_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
     """The SDK server's completion handler. `stdio_peer`: the caller if the transport carries no credentials."""
 
     async def complete(ctx: ServerRequestContext[Any], params: types.CompleteRequestParams) -> types.CompleteResult:
-        with refusals(ctx.protocol_version):
+        with as_protocol_errors(ctx.protocol_version):
             peer = peer_of(ctx, stdio_peer)
-            completion = await on_thread(peer.lane, _completion, params, peer.caller)
+            completion = await on_thread(peer.limit_key, _completion, params, peer.caller)
         return types.CompleteResult(completion=completion)
 
     return {"on_completion": complete}

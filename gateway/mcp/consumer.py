@@ -11,7 +11,7 @@ from django.urls import re_path
 from mcp.server import Server
 
 from context_protection.core.errors import CallError, InvalidArgument
-from gateway.access.handshake import Handshake, refusal
+from gateway.access.handshake import Handshake, error_response
 from gateway.access.visits import Visit
 from gateway.catalog.caller import Caller
 from gateway.mcp.peers import Peer
@@ -50,7 +50,7 @@ class MCPConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has
         if "websocket.http.response" not in scope.get("extensions", {}):
             await self.close()
             return
-        status, headers, body = refusal(error)
+        status, headers, body = error_response(error)
         await self.base_send({"type": "websocket.http.response.start", "status": status, "headers": headers})
         await self.base_send({"type": "websocket.http.response.body", "body": body})
 

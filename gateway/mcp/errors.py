@@ -18,7 +18,7 @@ RESOURCE_NOT_FOUND = -32002
 
 
 @contextmanager
-def refusals(protocol_version: str, *, uri: str | None = None) -> Iterator[None]:
+def as_protocol_errors(protocol_version: str, *, uri: str | None = None) -> Iterator[None]:
     """Turns every exception into an MCPError without internal details; the SDK would send the exception's own text.
     `uri`: the requested resource."""
     try:

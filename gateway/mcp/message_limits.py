@@ -19,16 +19,16 @@ _ID_FIRST = re.compile(rb"\s*\{\s*(?:%b\s*,\s*)*?%b[,}]" % (_MEMBER, _ID))
 _ID_LAST = re.compile(rb"%b(?:,\s*%b\s*)*\}\s*\Z" % (_ID, _MEMBER))
 
 
-def refusal_of(text: bytes | str) -> JSONRPCError | None:
+def error_for_oversized(text: bytes | str) -> JSONRPCError | None:
     """The error for a message that must not be parsed; None if it may be."""
     try:
         json_limits.check(text, "message")
     except InvalidArgument as error:
-        return refused(text, error)
+        return error_response(text, error)
     return None
 
 
-def refused(text: bytes | str, error: CallError) -> JSONRPCError:
+def error_response(text: bytes | str, error: CallError) -> JSONRPCError:
     """The error for a message, with its id if that can be found, because the sender waits for an answer to it."""
     details = error.document()["error"]
     data = {"reason": details["reason"], **details["data"]}

@@ -15,11 +15,11 @@ SCOPE_KEY = "sluice.peer"
 @dataclass(frozen=True, slots=True)
 class Peer:
     caller: Caller
-    door: str  # websocket | http | sse | stdio
+    transport: str  # websocket | http | sse | stdio
     session: Hashable = None  # identifies a connection of many calls; None: the connection carries one request
 
     @property
-    def lane(self) -> Hashable:
+    def limit_key(self) -> Hashable:
         """The key of the concurrency limit: calls with the same key wait for each other when threads are scarce."""
         return self.session or self.caller.id
 

@@ -9,7 +9,7 @@ from mcp.server import ServerRequestContext
 from gateway.access.callers import confirm
 from gateway.catalog.caller import Caller
 from gateway.catalog.prompts import Prompt, prompts
-from gateway.mcp.errors import refusals
+from gateway.mcp.errors import as_protocol_errors
 from gateway.mcp.paging import page, tokens_of, written
 from gateway.mcp.peers import Peer, peer_of
 from gateway.threads.limits import on_thread
@@ -23,16 +23,18 @@ def prompt_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
     async def list_prompts(
         ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
-        with refusals(ctx.protocol_version):
+        with as_protocol_errors(ctx.protocol_version):
             cursor = params.cursor if params else None
             peer = peer_of(ctx, stdio_peer)
-            found, following = await on_thread(peer.lane, _page, peer.caller, cursor)
+            found, following = await on_thread(peer.limit_key, _page, peer.caller, cursor)
         return types.ListPromptsResult(prompts=found, next_cursor=following)
 
     async def get_prompt(ctx: ServerRequestContext[Any], params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        with refusals(ctx.protocol_version):
+        with as_protocol_errors(ctx.protocol_version):
             peer = peer_of(ctx, stdio_peer)
-            prompt, message = await on_thread(peer.lane, _message, params.name, params.arguments or {}, peer.caller)
+            prompt, message = await on_thread(
+                peer.limit_key, _message, params.name, params.arguments or {}, peer.caller
+            )
         content = types.TextContent(type="text", text=message)
         return types.GetPromptResult(
             description=prompt.description, messages=[types.PromptMessage(role="user", content=content)]

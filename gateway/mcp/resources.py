@@ -26,7 +26,7 @@ from gateway.catalog.query_string import from_query
 from gateway.dispatch import hints
 from gateway.dispatch.call import Call
 from gateway.dispatch.dispatch import serve
-from gateway.mcp.errors import refusals
+from gateway.mcp.errors import as_protocol_errors
 from gateway.mcp.paging import fitting, page, tokens_of, written
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.progress import reported
@@ -48,24 +48,24 @@ def resource_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
     async def list_resources(
         ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        with refusals(ctx.protocol_version):
+        with as_protocol_errors(ctx.protocol_version):
             return await _listed(peer_of(ctx, stdio_peer), params.cursor if params else None)
 
     async def list_resource_templates(
         ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        with refusals(ctx.protocol_version):
+        with as_protocol_errors(ctx.protocol_version):
             cursor = params.cursor if params else None
             peer = peer_of(ctx, stdio_peer)
-            found, following = await on_thread(peer.lane, _page_of_templates, peer.caller, cursor)
+            found, following = await on_thread(peer.limit_key, _page_of_templates, peer.caller, cursor)
         return types.ListResourceTemplatesResult(resource_templates=found, next_cursor=following)
 
     async def read_resource(
         ctx: ServerRequestContext[Any], params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        with refusals(ctx.protocol_version, uri=params.uri):
+        with as_protocol_errors(ctx.protocol_version, uri=params.uri):
             peer = peer_of(ctx, stdio_peer)
-            operation, arguments = await on_thread(peer.lane, _called_by, peer.caller, params.uri)
+            operation, arguments = await on_thread(peer.limit_key, _called_by, peer.caller, params.uri)
             async with reported(ctx, operation.name):
                 envelope = await serve(_call(operation, arguments, peer))
         text = types.TextResourceContents(uri=params.uri, mime_type=MIME_TYPE, text=envelope.body.decode())
@@ -79,7 +79,7 @@ def resource_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
 
 
 def _call(operation: Operation, arguments: Mapping[str, Any], peer: Peer) -> Call:
-    return Call(operation.name, arguments, peer.caller, peer.door, hints.resource, lane=peer.lane)
+    return Call(operation.name, arguments, peer.caller, peer.transport, hints.resource, session=peer.limit_key)
 
 
 # -- Lists ------------------------------------------------------------------------------------------
@@ -87,13 +87,13 @@ def _call(operation: Operation, arguments: Mapping[str, Any], peer: Peer) -> Cal
 
 async def _listed(peer: Peer, cursor: str | None) -> types.ListResourcesResult:
     """A page of documents, with the cursor of the operation that lists them."""
-    caller = await on_thread(peer.lane, confirm, peer.caller)
+    caller = await on_thread(peer.limit_key, confirm, peer.caller)
     if not {DOCUMENTS, DOCUMENT}.isdisjoint(caller.tools.hidden):
         return types.ListResourcesResult(resources=[])
     listing = catalogue.get(DOCUMENTS)
     arguments = {"fields": FACTS, **({"cursor": cursor} if cursor is not None else {})}
     found = await _page_of_documents(listing, arguments, peer)
-    room = await on_thread(peer.lane, _fitting, found.resources)
+    room = await on_thread(peer.limit_key, _fitting, found.resources)
     if room < len(found.resources):  # a resource is longer than a row: request only as many as fit
         found = await _page_of_documents(listing, {**arguments, "limit": max(1, room)}, peer)
     if not room:

@@ -30,7 +30,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from gateway.mcp.in_flight import InFlight
-from gateway.mcp.message_limits import refusal_of
+from gateway.mcp.message_limits import error_for_oversized
 from gateway.mcp.peers import Peer
 from gateway.mcp.sessions import Ending, Sessions
 
@@ -134,7 +134,7 @@ class SocketSession:
         if text is None:
             await self.end(NOT_TEXT)
             return None
-        if (rejection := refusal_of(text)) is not None:
+        if (rejection := error_for_oversized(text)) is not None:
             await self._write(rejection)
             return None
         try:

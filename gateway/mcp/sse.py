@@ -84,12 +84,12 @@ class _Incoming(_Stream):
     async def __anext__(self) -> SessionMessage | Exception:
         while True:
             item: SessionMessage | Exception = await anext(self._stream)
-            refused = self._in_flight.arrived(item.message) if isinstance(item, SessionMessage) else None
-            if refused is None:
+            error_response = self._in_flight.arrived(item.message) if isinstance(item, SessionMessage) else None
+            if error_response is None:
                 return item
             assert isinstance(item, SessionMessage)
             assert isinstance(item.message, JSONRPCRequest)
-            answer = JSONRPCError(jsonrpc="2.0", id=item.message.id, error=refused)
+            answer = JSONRPCError(jsonrpc="2.0", id=item.message.id, error=error_response)
             await self._outgoing.send(SessionMessage(answer))
 
     receive = __anext__

@@ -11,7 +11,7 @@ from mcp.shared.message import SessionMessage
 from gateway.catalog.caller import Caller
 from gateway.connectors import connectors
 from gateway.mcp.changes import Changes
-from gateway.mcp.message_limits import refusal_of, refused
+from gateway.mcp.message_limits import error_for_oversized, error_response
 from gateway.mcp.peers import Peer
 from gateway.mcp.server import build_server
 from gateway.mcp.sessions import Sessions
@@ -63,10 +63,10 @@ class Messages:
 
     async def __anext__(self) -> str:
         while line := await self._line(self._max_bytes + 1):
-            refusal = refusal_of(line) if len(line) <= self._max_bytes else await self._too_long(line)
-            if refusal is None:
+            rejection = error_for_oversized(line) if len(line) <= self._max_bytes else await self._too_long(line)
+            if rejection is None:
                 return line.decode("utf-8", "replace")
-            await self.outgoing.send(SessionMessage(refusal))
+            await self.outgoing.send(SessionMessage(rejection))
         raise StopAsyncIteration
 
     async def _line(self, max_bytes: int) -> bytes:
@@ -76,4 +76,4 @@ class Messages:
         piece = beginning
         while piece and not piece.endswith(b"\n"):
             piece = await self._line(self._max_bytes)
-        return refused(beginning, errors.body_too_large(self._max_bytes))
+        return error_response(beginning, errors.body_too_large(self._max_bytes))

@@ -30,7 +30,7 @@ from gateway.dispatch.configuration import Configuration, current
 from gateway.dispatch.dispatch import serve
 from gateway.dispatch.hints import CALL_TOOL, Hints
 from gateway.dispatch.measurements import record_error
-from gateway.mcp.errors import refusals
+from gateway.mcp.errors import as_protocol_errors
 from gateway.mcp.paging import page
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.progress import reported
@@ -267,16 +267,16 @@ def tool_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
     async def list_tools(
         ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        with refusals(ctx.protocol_version):
+        with as_protocol_errors(ctx.protocol_version):
             cursor = params.cursor if params else None
             peer = peer_of(ctx, stdio_peer)
-            found, following = await on_thread(peer.lane, page_of_tools, peer.caller, cursor)
+            found, following = await on_thread(peer.limit_key, page_of_tools, peer.caller, cursor)
         return types.ListToolsResult(tools=found, next_cursor=following)
 
     async def call_tool(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
         peer = peer_of(ctx, stdio_peer)
         hints = _CallerHints(peer.caller)
-        call = Call(params.name, params.arguments or {}, peer.caller, peer.door, hints, lane=peer.lane)
+        call = Call(params.name, params.arguments or {}, peer.caller, peer.transport, hints, session=peer.limit_key)
         try:
             resolved = _resolved(call, params)
             async with reported(ctx, resolved.operation[:80]):

@@ -34,7 +34,7 @@ class Gate:
         self._paths = paths
         self.wait_seconds, self.pause_seconds = wait_seconds, pause_seconds
         self._free = asyncio.Semaphore(at_once)
-        self._lanes = ConcurrencyLimits(width=1)
+        self._limits = ConcurrencyLimits(width=1)
 
     def guards(self, scope: dict[str, Any]) -> bool:
         return scope["method"] == "POST" and scope["path"] in self._paths
@@ -49,12 +49,12 @@ class Gate:
             yield
         finally:
             self._free.release()
-            asyncio.get_running_loop().call_later(self.pause_seconds, self._lanes.leave, address)
+            asyncio.get_running_loop().call_later(self.pause_seconds, self._limits.release, address)
 
     async def _enter(self, address: str) -> None:
-        await self._lanes.enter(address)
+        await self._limits.acquire(address)
         try:
             await self._free.acquire()
         except asyncio.CancelledError:
-            self._lanes.leave(address)
+            self._limits.release(address)
             raise

@@ -13,7 +13,7 @@ from asgiref.sync import ThreadSensitiveContext
 from django.core.handlers.asgi import ASGIHandler
 
 from context_protection.core.errors import CallError
-from gateway.access.handshake import Handshake, refuse
+from gateway.access.handshake import Handshake, send_error
 from gateway.process.bodies import LARGEST_BODY, ClientGone, Share, read_body
 from gateway.process.gates import Gate
 from gateway.process.senders import REST, Sender
@@ -52,7 +52,7 @@ class PooledHandler(ASGIHandler):
             try:
                 await self._serve(scope, receive, send)
             except CallError as error:
-                await refuse(send, error)
+                await send_error(send, error)
 
     async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
         """Raises CallError or ClientGone, only before anything has been sent."""

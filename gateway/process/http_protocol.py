@@ -16,7 +16,7 @@ from django.conf import settings
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from context_protection.core.errors import CallError
-from gateway.access.handshake import refusal
+from gateway.access.handshake import error_response
 from gateway.process import errors
 from gateway.process.flow import HoldableFlow, Responses
 from gateway.process.unfinished import Unfinished, Watch
@@ -58,7 +58,7 @@ HEAD, BODY, CLOSING = Phase  # faster: in Python 3.11, attribute access on an En
 @cache
 def raw_response(error: CallError) -> bytes:
     """A complete HTTP response that rejects a request."""
-    status, headers, body = refusal(error)
+    status, headers, body = error_response(error)
     lines = b"".join(b"%b: %b\r\n" % each for each in [*headers, (b"connection", b"close")])
     return STATUS_LINE[status] + lines + b"\r\n" + body
 

@@ -9,44 +9,45 @@ from gateway.threads.bridge import run_sync_and
 
 P = ParamSpec("P")
 T = TypeVar("T")
-LANE_WIDTH = 4  # threads that one session or caller uses at once
+WIDTH = 4  # threads that one session or caller uses at once
 
 
 class ConcurrencyLimits:
-    """Each lane (a session or a caller) runs `width` calls at once. Call `leave` exactly once for each `enter`."""
+    """At most `width` calls of one key (a session or a caller) run at once; further ones wait. Call `release` exactly
+    once for each `acquire`."""
 
     def __init__(self, width: int) -> None:
         self.width = width
-        self._lanes: dict[Hashable, tuple[asyncio.Semaphore, int]] = {}
+        self._by_key: dict[Hashable, tuple[asyncio.Semaphore, int]] = {}  # with the number of calls, also waiting ones
 
-    async def enter(self, key: Hashable) -> None:
-        lane, inside = self._lanes.get(key) or (asyncio.Semaphore(self.width), 0)
-        self._lanes[key] = lane, inside + 1
+    async def acquire(self, key: Hashable) -> None:
+        semaphore, calls = self._by_key.get(key) or (asyncio.Semaphore(self.width), 0)
+        self._by_key[key] = semaphore, calls + 1
         try:
-            await lane.acquire()
+            await semaphore.acquire()
         except asyncio.CancelledError:
             self._forget(key)
             raise
 
-    def leave(self, key: Hashable) -> None:
-        lane, _ = self._lanes[key]
-        lane.release()
+    def release(self, key: Hashable) -> None:
+        semaphore, _ = self._by_key[key]
+        semaphore.release()
         self._forget(key)
 
     def _forget(self, key: Hashable) -> None:
-        """Deletes a lane when its last call, running or waiting, has gone."""
-        lane, inside = self._lanes[key]
-        if inside == 1:
-            del self._lanes[key]
+        """Removes the key when its last call has gone."""
+        semaphore, calls = self._by_key[key]
+        if calls == 1:
+            del self._by_key[key]
         else:
-            self._lanes[key] = lane, inside - 1
+            self._by_key[key] = semaphore, calls - 1
 
 
-_lanes = ConcurrencyLimits(LANE_WIDTH)
+_limits = ConcurrencyLimits(WIDTH)
 
 
-async def on_thread(lane: Hashable, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Runs blocking `function` within the concurrency limit of a session. The place is free again only when the thread
-    is: a cancelled function may take a while to stop."""
-    await _lanes.enter(lane)
-    return await run_sync_and(partial(_lanes.leave, lane), function, *args, **kwargs)
+async def on_thread(key: Hashable, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Runs blocking `function` within the concurrency limit of `key`. The place is free again only when the thread is:
+    a cancelled function may take a while to stop."""
+    await _limits.acquire(key)
+    return await run_sync_and(partial(_limits.release, key), function, *args, **kwargs)

@@ -28,7 +28,7 @@ from gateway.mcp.peers import Peer
 from gateway.mcp.server import build_server
 from gateway.threads import bridge
 from gateway.threads.bridge import POOL_SIZE
-from gateway.threads.limits import LANE_WIDTH
+from gateway.threads.limits import WIDTH
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
 from tests.doors import Doors
@@ -222,7 +222,7 @@ async def test_a_session_that_keeps_every_thread_of_its_own_busy_holds_up_no_oth
     caller = await bridge.run_sync(caller_of_key, api_key)
 
     def call(name: str, session: str) -> Call:
-        return Call(name, {}, caller, "websocket", hints.mcp, lane=session)
+        return Call(name, {}, caller, "websocket", hints.mcp, session=session)
 
     busy = [asyncio.create_task(serve(call("get_seven", "a"))) for _ in range(3 * POOL_SIZE)]
     envelope = await asyncio.wait_for(serve(call("get_two", "b")), PATIENCE)
@@ -268,12 +268,12 @@ async def test_calls_that_are_begun_and_cancelled_again_and_again_take_no_more_t
     offered(stubborn)
     offered(lambda arguments, caller: Record({"id": 2}), "get_two")
     caller = await bridge.run_sync(caller_of_key, api_key)
-    for _ in range(LANE_WIDTH):
-        task = asyncio.create_task(serve(Call("get_seven", {}, caller, "websocket", hints.mcp, lane="a")))
+    for _ in range(WIDTH):
+        task = asyncio.create_task(serve(Call("get_seven", {}, caller, "websocket", hints.mcp, session="a")))
         assert await asyncio.to_thread(begun.acquire, timeout=PATIENCE)
         task.cancel()
-    one_more = asyncio.create_task(serve(Call("get_seven", {}, caller, "websocket", hints.mcp, lane="a")))
-    other = Call("get_two", {}, caller, "websocket", hints.mcp, lane="b")
+    one_more = asyncio.create_task(serve(Call("get_seven", {}, caller, "websocket", hints.mcp, session="a")))
+    other = Call("get_two", {}, caller, "websocket", hints.mcp, session="b")
     assert json.loads((await asyncio.wait_for(serve(other), PATIENCE)).body)["id"] == 2
     assert not begun.acquire(blocking=False)
     gate.set()

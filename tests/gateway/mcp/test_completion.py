@@ -148,9 +148,9 @@ def test_what_no_value_begins_with_is_completed_by_nothing(doors: Doors, value: 
     ],
 )
 def test_what_has_no_such_name_is_refused(doors: Doors, ref: Any, argument: str, parameter: str, era: str):
-    with pytest.raises(MCPError) as refused:
+    with pytest.raises(MCPError) as error_response:
         complete(doors, ref, argument, "", era)
-    error = refused.value.error
+    error = error_response.value.error
     assert error.code == INVALID_PARAMS
     assert error.data["parameter"] == parameter
     assert {"value", "expected", "suggestion"} <= set(error.data)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway.mcp.message_limits import refusal_of
+from gateway.mcp.message_limits import error_for_oversized
 
 MANY = list(range(10_001))
 PARAMS = {"name": "list_listings", "arguments": {"ids": MANY, "id": 3}, "note": '{"id":4}'}
@@ -29,19 +29,19 @@ PARAMS = {"name": "list_listings", "arguments": {"ids": MANY, "id": 3}, "note": 
 def test_the_refusal_answers_the_id_of_the_request(message: Any, request_id: Any, compact: bool):
     text = json.dumps(message, separators=(",", ":") if compact else None)
     for each in (text, text.encode()):
-        refusal = refusal_of(each)
-        assert refusal is not None
-        assert refusal.id == request_id
-        assert "10,000" in refusal.error.message
-        assert refusal.error.data["reason"] == "too_many_values"
+        rejection = error_for_oversized(each)
+        assert rejection is not None
+        assert rejection.id == request_id
+        assert "10,000" in rejection.error.message
+        assert rejection.error.data["reason"] == "too_many_values"
 
 
 @pytest.mark.parametrize("edge", [b'{"id":"\xff","x":[', b'{"a":' * 200, b'{"' + b"\\" * 1000 + b'":[', b'"id":' * 300])
 def test_what_is_hardly_json_is_refused_without_an_id(edge: bytes):
-    refusal = refusal_of(edge + b"1," * 10_001 + edge)
-    assert refusal is not None
-    assert refusal.id is None
+    rejection = error_for_oversized(edge + b"1," * 10_001 + edge)
+    assert rejection is not None
+    assert rejection.id is None
 
 
 def test_an_ordinary_message_is_read():
-    assert refusal_of('{"jsonrpc":"2.0","id":1,"method":"ping"}') is None
+    assert error_for_oversized('{"jsonrpc":"2.0","id":1,"method":"ping"}') is None

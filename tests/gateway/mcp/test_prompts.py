@@ -281,10 +281,10 @@ WRONG = [
 ]
 
 
-def refusal(doors: Doors, name: str, given: dict[str, str], era: str) -> Any:
-    with pytest.raises(MCPError) as refused:
+def rejection(doors: Doors, name: str, given: dict[str, str], era: str) -> Any:
+    with pytest.raises(MCPError) as error_response:
         message(doors, name, given, era)
-    return refused.value.error
+    return error_response.value.error
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -292,7 +292,7 @@ def refusal(doors: Doors, name: str, given: dict[str, str], era: str) -> Any:
 def test_a_wrong_argument_is_named_with_what_to_do(
     doors: Doors, name: str, given: dict[str, str], parameter: str, era: str
 ):
-    error = refusal(doors, name, given, era)
+    error = rejection(doors, name, given, era)
     assert error.code == INVALID_PARAMS
     assert error.data["parameter"] == parameter
     assert {"value", "expected", "suggestion"} <= set(error.data)
@@ -301,7 +301,7 @@ def test_a_wrong_argument_is_named_with_what_to_do(
 
 def test_what_was_probably_meant_is_suggested(doors: Doors):
     def suggested(name: str, given: dict[str, str]) -> str:
-        words: str = refusal(doors, name, given, "auto").data["suggestion"]
+        words: str = rejection(doors, name, given, "auto").data["suggestion"]
         return words
 
     assert suggested("arrival", {}) == "Did you mean arrivals?"
@@ -315,6 +315,6 @@ def test_what_was_probably_meant_is_suggested(doors: Doors):
 
 def test_a_name_that_two_listings_have_is_not_guessed(doors: Doors):
     Listing.objects.filter(id__in=[200100, 200137]).update(name="The Mill")
-    error = refusal(doors, "occupancy", {"listing": "the mill", "month": "2026-11"}, "auto")
+    error = rejection(doors, "occupancy", {"listing": "the mill", "month": "2026-11"}, "auto")
     assert error.data["suggestion"] == "Set listing to one of: 200100, 200137."
     assert "200137" in message(doors, "occupancy", {"listing": "200137", "month": "2026-11"})

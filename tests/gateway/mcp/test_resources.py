@@ -18,7 +18,7 @@ from context_protection.stores.snapshots import walks
 from gateway.access.models import ApiKey
 from gateway.connectors.hostaway import sample, store
 from gateway.connectors.hostaway.models import Document
-from gateway.mcp.errors import RESOURCE_NOT_FOUND, refusals
+from gateway.mcp.errors import RESOURCE_NOT_FOUND, as_protocol_errors
 from gateway.mcp.resources import called
 from gateway.threads.bridge import run_sync
 from telemetry import recorder
@@ -163,9 +163,9 @@ def test_what_is_offered_comes_in_pages_under_the_smallest_cap(doors: Doors, ver
 @pytest.mark.parametrize("cursor", ["nonsense", "", "another list's"])
 def test_a_cursor_of_another_list_is_refused(doors: Doors, verb: str, cursor: str):
     given = walks.sealer.seal("tools", 1) if " " in cursor else cursor
-    with pytest.raises(MCPError) as refused:
+    with pytest.raises(MCPError) as error_response:
         doors.ask(lambda client: getattr(client, verb)(cursor=given))
-    error = refused.value.error
+    error = error_response.value.error
     assert error.code == INVALID_PARAMS
     assert error.data["parameter"] == "cursor"
 
@@ -293,7 +293,7 @@ def test_a_wrong_argument_is_named_with_what_to_do(doors: Doors, uri: str, param
 
 @pytest.mark.parametrize("era", ERAS)
 def test_a_key_that_was_revoked_meanwhile_reads_nothing_more(doors: Doors, era: str):
-    async def refused() -> list[int]:
+    async def error_response() -> list[int]:
         async with doors.client(era) as client:
             await client.list_resources()
             await run_sync(revoke)
@@ -309,7 +309,7 @@ def test_a_key_that_was_revoked_meanwhile_reads_nothing_more(doors: Doors, era: 
                 codes.append(error.value.error.code)
             return codes
 
-    assert async_to_sync(refused)() == [INVALID_REQUEST] * 4
+    assert async_to_sync(error_response)() == [INVALID_REQUEST] * 4
 
 
 def revoke() -> None:
@@ -319,7 +319,7 @@ def revoke() -> None:
 
 @pytest.mark.parametrize("era", ["2025-11-25", "2026-07-28"])
 def test_what_fails_on_our_side_leaves_without_its_words(era: str):
-    with pytest.raises(MCPError) as error, refusals(era):
+    with pytest.raises(MCPError) as error, as_protocol_errors(era):
         raise RuntimeError("SELECT secret FROM /srv/data")
     assert error.value.error.code == INTERNAL_ERROR
     assert "secret" not in json.dumps([error.value.error.message, error.value.error.data])

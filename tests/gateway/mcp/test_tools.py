@@ -193,9 +193,9 @@ def test_a_key_that_was_revoked_has_no_fingerprint_and_no_list(doors: Doors):
             revisions.bump()
 
         await run_sync(revoke)
-        with pytest.raises(MCPError) as refused:
+        with pytest.raises(MCPError) as error_response:
             await client.list_tools()
-        return refused.value.error.message
+        return error_response.value.error.message
 
     assert talk(doors, revoked) == "The API key was revoked."
     assert tools.fingerprint(before) == ""

@@ -6,13 +6,13 @@ from gateway.threads.limits import ConcurrencyLimits
 
 
 async def test_a_lane_lets_so_many_in_at_once_and_leaves_nothing_behind():
-    lanes, inside, gate = ConcurrencyLimits(2), [], asyncio.Event()
+    limits, inside, gate = ConcurrencyLimits(2), [], asyncio.Event()
 
     async def go(number: int) -> None:
-        await lanes.enter("one")
+        await limits.acquire("one")
         inside.append(number)
         await gate.wait()
-        lanes.leave("one")
+        limits.release("one")
 
     tasks = [asyncio.create_task(go(number)) for number in range(5)]
     await asyncio.sleep(0)
@@ -21,4 +21,4 @@ async def test_a_lane_lets_so_many_in_at_once_and_leaves_nothing_behind():
     gate.set()
     await asyncio.gather(*tasks, return_exceptions=True)
     assert inside == [0, 1, 2, 4]
-    assert lanes._lanes == {}
+    assert limits._by_key == {}
