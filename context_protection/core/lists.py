@@ -222,8 +222,7 @@ def _rows_to_read(chars: Sequence[int], most_tokens: int) -> int:
 
 
 def _condensed(place: _Place, shape: Shape, ask: Ask, policy: Policy) -> _Form:
-    chosen = field_selection.names_in(policy.summary_fields)
-    rows = _summary_field_rows(place, chosen, shape) if chosen else place.page.condensed()
+    rows = place.page.condensed(policy)
     details = ask.again(fields=field_selection.ALL)
     names = list(dict.fromkeys(name for row in rows for name in row))
     if ask.record_operation and ask.record_key[1] in names:
@@ -235,14 +234,6 @@ def _condensed(place: _Place, shape: Shape, ask: Ask, policy: Policy) -> _Form:
         "detailsAvailable": details,
     }
     return _Form(rows, meta, place.budget, hoisted=shape.hoists, summarized=True)
-
-
-def _summary_field_rows(place: _Place, names: Sequence[str], shape: Shape) -> list[dict[str, Any]]:
-    """Rows condensed to the fields that the policy names. They are read from the whole rows."""
-    whole = place.page.whole(len(place.page.chars))
-    records = [shape.as_row(row)[0] for row in whole]
-    shape = proposals.completed(shape, records)
-    return [summaries.chosen(record, names, shape) for record in records]
 
 
 # -- Choosing the number of rows --------------------------------------------------------------------
@@ -290,7 +281,7 @@ class _Pager:
 
     def first_row_preview(self, form: _Form) -> _Form:
         """Only the first row, condensed, with the call that returns it whole."""
-        row = dict(self.page.condensed()[0])
+        row = dict(self.condensed_first)
         key = row.get(self.ask.record_key[1]) if self.ask.record_operation else None
         prefers_record = self.ask.record_is_row or not self.ask.result_operation
         if key is not None and prefers_record and self.place.manner.condensable:  # groups are not records
@@ -300,9 +291,15 @@ class _Pager:
             row["detailsAvailable"] = self.ask.hints(self.ask.result_operation, arguments)
         return replace(form, rows=[row], meta={**form.meta, "kind": "preview"}, table=False, summarized=True)
 
+    @cached_property
+    def condensed_first(self) -> Mapping[str, Any]:
+        """The first row with the fields of its preview. What ops chose does not apply to groups."""
+        policy = self.policy if self.place.manner.condensable else replace(self.policy, summary_fields="")
+        return self.page.condensed(policy)[0]
+
     def first_row_named(self, form: _Form) -> _Form:
         """Only the id of the first row, because its preview or the names in `meta` exceed the hard cap."""
-        row = {"id": summaries.clipped(self.page.condensed()[0].get("id"), "id")}
+        row = {"id": summaries.reduced(self.condensed_first.get("id"), "id", self.policy)}
         return replace(form, rows=[row], meta={"kind": "preview"}, table=False, summarized=True)
 
     def body(self, form: _Form, count: int) -> Body:

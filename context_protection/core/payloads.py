@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from context_protection.core.cursors import Origin, Walk
+from context_protection.core.policy import Policy
 from context_protection.core.shapes import ANY, Shape
 from context_protection.core.splitting.plans import Cutting, KeptPlan, Making
 from context_protection.core.withheld import NOTHING_WITHHELD, Counts
@@ -29,7 +30,8 @@ class Page(Protocol):
     def field_count(self) -> int:
         """The top-level fields of the widest row."""
 
-    def condensed(self) -> Sequence[Mapping[str, Any]]: ...
+    def condensed(self, policy: Policy) -> Sequence[Mapping[str, Any]]:
+        """The rows with the fields of their preview."""
 
     def whole(self, count: int) -> Sequence[dict[str, Any]]:
         """The first `count` rows as upstream sent them."""

@@ -109,10 +109,7 @@ class _Answer:
 
     def preview(self) -> Envelope:
         """Identifying fields, and every section with its size. The sections together are the whole record."""
-        chosen = field_selection.names_in(self.policy.summary_fields)
-        summary = (
-            summaries.chosen(self.value, chosen, self.shape) if chosen else summaries.preview(self.value, self.shape)
-        )
+        summary = summaries.preview(self.value, self.shape, self.policy)
         meta = {
             "kind": "preview",
             "totalFields": len(self.value),
@@ -138,7 +135,7 @@ class _Answer:
             is_complete=self.whole_walk.is_kept,
             found=self.withheld,
         )
-        return replace(envelope, missing_fields=tuple(summaries.missing(self.record.value, self.shape, chosen)))
+        return replace(envelope, missing_fields=tuple(summaries.missing(self.record.value, self.shape, self.policy)))
 
     @cached_property
     def whole_walk(self) -> Walk:

@@ -10,8 +10,8 @@ import orjson
 from context_protection.core import summaries
 from context_protection.core.budget import dumps, length
 from context_protection.core.cached_property import cached_property
-from context_protection.core.inference import proposals
 from context_protection.core.payloads import AS_ITEMS, BlockReader, Manner, Opening
+from context_protection.core.policy import Policy
 from context_protection.core.query import aggregates
 from context_protection.core.query.aggregates import Aggregation, Groups
 from context_protection.core.query.columns import AskedColumns
@@ -110,10 +110,8 @@ class MemoryPage:
     def field_count(self) -> int:
         return max((len(row) for row in self.rows), default=0)
 
-    def condensed(self) -> Sequence[Mapping[str, Any]]:
-        rows = [self.shape.as_row(row)[0] for row in self.rows]
-        shape = proposals.with_rows(self.shape, rows)
-        return summaries.rows(rows, shape)
+    def condensed(self, policy: Policy) -> Sequence[Mapping[str, Any]]:
+        return summaries.rows(self.rows, self.shape, policy)
 
     def whole(self, count: int) -> Sequence[dict[str, Any]]:
         return self.rows[:count]

@@ -1,62 +1,86 @@
-"""Previews: the fields that identify a record and its most important others (FR-015, FR-016, FR-018)."""
+"""Previews of records and rows: the fields that identify them and the most important others (FR-015, FR-016, FR-018).
 
-from collections.abc import Iterable, Mapping, Sequence
+A preview is made of the fields that ops chose (`summary_fields`), else of those that the shape declares. Each of its
+values goes through the one of REDUCTIONS for its type.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from context_protection.core import field_selection, projection
 from context_protection.core.budget import dumps, length
+from context_protection.core.inference import proposals
+from context_protection.core.policy import Policy
 from context_protection.core.shapes import Field, Shape
 from context_protection.core.splitting import sentences
 
 TEXT_CHARS = 240  # characters of a text in a preview, cut at the end of a sentence
-NEVER_CUT = frozenset({int, float, bool, type(None)})
 NESTED_CHARS = 1000  # characters of JSON; a longer object or array in a preview is replaced by its size
 
 
-def rows(records: Sequence[Mapping[str, Any]], shape: Shape) -> list[dict[str, Any]]:
-    """The records as rows of a condensed list. Built column by column for speed: a page has hundreds of cells."""
-    names = [each.name for each in shape.row]
-    columns = [_column(each, records) for each in shape.row]
-    return (
-        [dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True)] if names else [{}] * len(records)
-    )
+def preview(record: Mapping[str, Any], shape: Shape, policy: Policy) -> dict[str, Any]:
+    """The record's preview, without empty values. A value that is shortened says how to get the rest."""
+    names = field_selection.names_in(policy.summary_fields)
+    if names:
+        identifying = [name for name in shape.canonical if _identifies(name)]
+        values = field_selection.selected(record, list(dict.fromkeys([*identifying, *names])), shape)
+    else:
+        values = {name: each.read(record) for name, each in shape.canonical.items()}
+    return {
+        name: reduced(value, shape.source(name), policy) for name, value in values.items() if value not in (None, "")
+    }
 
 
-def _column(field: Field, records: Sequence[Mapping[str, Any]]) -> list[Any]:
-    source = field.source
-    is_plain = type(field) is Field and field.convert is None and "." not in source and source != "*"
-    values = [record.get(source) for record in records] if is_plain else [field.read(record) for record in records]
+def rows(records: Sequence[dict[str, Any]], shape: Shape, policy: Policy) -> list[dict[str, Any]]:
+    """The records as rows of a condensed list, without the fields that its shape omits in lists. Fields that the shape
+    does not declare are inferred from the records."""
+    listed = [shape.as_row(record)[0] for record in records]
+    if field_selection.names_in(policy.summary_fields):
+        shape = proposals.completed(shape, listed)
+        return [preview(record, shape, policy) for record in listed]
+    fields = proposals.with_rows(shape, listed).row
+    cells = [Cell(position, each.name, each.source) for position, each in enumerate(fields)]
+    columns = [_values(each, listed) for each in fields]
+    return from_tuples([*zip(*columns, strict=True)], cells, policy) if fields else [{}] * len(listed)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a condensed row: its position in the tuple of values, and the path that gives the whole value."""
+
+    position: int
+    name: str
+    path: str
+    convert: Callable[[Any], Any] | None = None
+
+
+def from_tuples(values: Iterable[tuple[Any, ...]], cells: Sequence[Cell], policy: Policy) -> list[dict[str, Any]]:
+    """Condensed rows. Each value is `reduced`, without a call for those that stay: a page has hundreds of cells."""
+    by_type, fields = _BY_TYPE, [(each.position, each.name, each.path, each.convert) for each in cells]
     return [
-        value
-        if type(value) in NEVER_CUT or (type(value) is str and len(value) <= TEXT_CHARS)
-        else shortened(value, source)
-        for value in values
+        {
+            name: value
+            if (reduction := by_type[type(value := convert(row[position]) if convert else row[position])]) is None
+            else reduction(value, path, policy)
+            for position, name, path, convert in fields
+        }
+        for row in values
     ]
 
 
-def preview(record: Mapping[str, Any], shape: Shape) -> dict[str, Any]:
-    """The record's preview. Long texts are cut at a sentence, and state their length and how to get the rest."""
-    found = _read(record, shape.canonical.values())
-    summary = {name: value for name, value in found.items() if value not in (None, "")}
-    return {name: shortened(value, shape.canonical[name].source) for name, value in summary.items()}
+def _values(field: Field, records: Sequence[Mapping[str, Any]]) -> list[Any]:
+    source = field.source
+    is_plain = type(field) is Field and field.convert is None and "." not in source and source != "*"
+    return [record.get(source) for record in records] if is_plain else [field.read(record) for record in records]
 
 
-def chosen(record: Mapping[str, Any], names: Sequence[str], shape: Shape) -> dict[str, Any]:
-    """The preview by the policy's `names` and paths, with the identifying fields."""
-    identifying = [name for name in shape.canonical if _identifies(name)]
-    values = field_selection.selected(record, list(dict.fromkeys([*identifying, *names])), shape)
-    return {name: shortened(value, shape.source(name)) for name, value in values.items() if value not in (None, "")}
-
-
-def missing(record: Mapping[str, Any], shape: Shape, names: Sequence[str] = ()) -> list[str]:
+def missing(record: Mapping[str, Any], shape: Shape, policy: Policy) -> list[str]:
     """The paths of preview fields, declared or chosen, that upstream's record lacks. Empty fields do exist."""
+    names = field_selection.names_in(policy.summary_fields)
     sources = [shape.source(name) for name in names if name not in shape.section_names]
     sources = sources or [each.source for each in (*shape.row, *shape.preview)]
     return [source for source in sources if not projection.resolves(record, source)]
-
-
-def _read(record: Mapping[str, Any], fields: Iterable[Field]) -> dict[str, Any]:
-    return {each.name: each.read(record) for each in fields}
 
 
 def _identifies(name: str) -> bool:
@@ -64,23 +88,42 @@ def _identifies(name: str) -> bool:
     return lower in {"id", "name", "title", "status", "state", "type"} or lower.endswith(("id", "name"))
 
 
-def _is_nested(value: Any) -> bool:
-    return isinstance(value, (dict, list))
+# -- Reductions of a value --------------------------------------------------------------------------
 
 
-def shortened(value: Any, path: str) -> Any:
-    """A value as a preview shows it: a long text is clipped, a large object or array is replaced by its size."""
-    if not _is_nested(value):
-        return clipped(value, path)
+def reduced(value: Any, path: str, policy: Policy) -> Any:
+    """A value as previews show it: made smaller by the reduction for its type, or unchanged if there is none."""
+    reduction = _BY_TYPE[type(value)]
+    return value if reduction is None else reduction(value, path, policy)
+
+
+def clipped(text: str, path: str, policy: Policy) -> str:
+    """A text longer than TEXT_CHARS as its first sentences with a visible mark."""
+    if len(text) <= TEXT_CHARS:
+        return text
+    start = sentences.head(text, TEXT_CHARS)
+    return f"{start} …[+{len(text) - len(start):,} of {len(text):,} characters: fields={path}]"
+
+
+def sized(value: Mapping[str, Any] | Sequence[Any], path: str, policy: Policy) -> Any:
+    """A large object or array as its size."""
     size = length(dumps(value))
     if size <= NESTED_CHARS:
         return value
     return f"…[{len(value):,} {'entries' if isinstance(value, list) else 'fields'}, {size:,} characters: fields={path}]"
 
 
-def clipped(value: Any, path: str, limit: int = TEXT_CHARS) -> Any:
-    """A text longer than `limit` characters as its first sentences with a visible mark; any other value unchanged."""
-    if not isinstance(value, str) or len(value) <= limit:
-        return value
-    start = sentences.head(value, limit)
-    return f"{start} …[+{len(value) - len(start):,} of {len(value):,} characters: fields={path}]"
+# A smaller form of a value, which says how to get the whole value at this path.
+Reduction = Callable[[Any, str, Policy], Any]
+REDUCTIONS: Mapping[type, Reduction] = {str: clipped, dict: sized, list: sized}
+
+
+class _ByType(dict[type, Reduction | None]):
+    """The reduction of each type of value, looked up once for a type; None: its values stay as they are."""
+
+    def __missing__(self, kind: type) -> Reduction | None:
+        self[kind] = next((reduction for each, reduction in REDUCTIONS.items() if issubclass(kind, each)), None)
+        return self[kind]
+
+
+_BY_TYPE = _ByType()

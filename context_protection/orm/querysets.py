@@ -19,6 +19,7 @@ from django.db.models import BooleanField, Count, F, Func, Max, Model, QuerySet,
 from context_protection.core import summaries
 from context_protection.core.cached_property import cached_property
 from context_protection.core.payloads import AS_ITEMS, BlockReader, Manner, Opening, Page
+from context_protection.core.policy import Policy
 from context_protection.core.query.aggregates import Aggregation, Groups
 from context_protection.core.query.columns import NOTHING_DECLARED, AskedColumn, AskedColumns
 from context_protection.core.query.conditions import Conditions
@@ -205,7 +206,7 @@ class ColumnRows(QuerySetRows):
             yield _keys(block, start, min(start + SNAPSHOT_ROWS, plan["keys"]))
 
     def _page(self, positions: Sequence[Any], rows: Sequence[tuple[Any, ...]], more: bool) -> Page:
-        return ColumnPage(self._manager(), self.columns, positions, rows, more)
+        return ColumnPage(self._manager(), self.columns, self.shape, positions, rows, more)
 
 
 @dataclass
@@ -214,6 +215,7 @@ class ColumnPage:
 
     manager: Any
     columns: Columns
+    shape: Shape
     positions: Sequence[Any]
     rows: Sequence[tuple[Any, ...]]
     more: bool
@@ -226,16 +228,14 @@ class ColumnPage:
     def field_count(self) -> int:
         return max((row[2] for row in self.rows), default=0)
 
-    def condensed(self) -> Sequence[Mapping[str, Any]]:
+    def condensed(self, policy: Policy) -> Sequence[Mapping[str, Any]]:
+        if policy.summary_fields:  # those fields have no columns
+            return summaries.rows(self.whole(len(self.rows)), self.shape, policy)
         convert = self.columns.convert
-        fields = [(index, name, convert.get(name)) for index, name in enumerate(self.columns.row, start=3)]
-        return [
-            {
-                name: summaries.clipped(change(row[index]) if change else row[index], name)
-                for index, name, change in fields
-            }
-            for row in self.rows
+        cells = [
+            summaries.Cell(index, name, name, convert.get(name)) for index, name in enumerate(self.columns.row, start=3)
         ]
+        return summaries.from_tuples(self.rows, cells, policy)
 
     def whole(self, count: int) -> Sequence[dict[str, Any]]:
         keys = [row[0] for row in self.rows[:count]]

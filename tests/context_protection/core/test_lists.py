@@ -150,6 +150,20 @@ def test_a_row_that_alone_is_over_the_cap_is_a_preview_that_leads_to_all_of_it()
     desk.assert_never_over_the_cap()
 
 
+def test_the_preview_of_a_row_over_the_cap_has_the_fields_that_ops_chose():
+    giant = {"id": 1, "name": "giant", "city": "Graz", "story": "It was a dark and stormy night. " * 4000}
+    desk = Desk([giant], policy=Policy(summary_fields="city"))
+    (row,) = crawler.rows(desk("list", {"fields": "all"}))
+    assert set(row) == {"id", "name", "city", "detailsAvailable"}
+
+
+def test_a_group_over_the_cap_does_not_lose_its_figures_to_the_fields_that_ops_chose():
+    rows = [{"id": n, "story": "It was a dark and stormy night. " * 4000} for n in range(2)]
+    asked = {"aggregate": {"groupBy": ["story"], "metrics": [{"op": "count"}]}, "format": "items"}
+    answer = Desk(rows, policy=Policy(summary_fields="city"))("list", asked)
+    assert answer["groups"] == [{"count": 2}]
+
+
 def test_whole_rows_that_were_asked_for_fill_the_cap():
     desk = Desk(numbered(200, note="A note that is not very long, nor short. " * 8))
     answer = desk("list", {"fields": "all", "limit": 200, "format": "items"})

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from context_protection.core.shapes import ANY
+from context_protection.core import summaries
+from context_protection.core.policy import DEFAULTS, Policy
+from context_protection.core.shapes import ANY, Field, Shape
 from context_protection.orm import querysets
 from context_protection.orm.querysets import ColumnRows, Columns
 from context_protection.orm.statements import statement
@@ -60,7 +62,7 @@ class Walk:
 
 
 def ids(page: Any) -> list[int]:
-    return [row["id"] for row in page.condensed()]
+    return [row["id"] for row in page.condensed(DEFAULTS)]
 
 
 @pytest.mark.usefixtures("twenty")
@@ -216,6 +218,20 @@ def test_rows_by_their_keys_are_what_the_orm_reads(db: None):
         expected = set(Booking.objects.filter(pk__in=keys).values_list(*columns))
         assert set(statement(Booking, columns, count).rows(keys)) == expected
         assert len(expected) == count
+
+
+@pytest.mark.parametrize("policy", [DEFAULTS, Policy(summary_fields="nights")])
+def test_rows_with_columns_are_condensed_as_rows_in_memory_are(policy: Policy):
+    Booking.objects.all().delete()
+    save([1], status="new", guestName="Ada Lovelace of Marylebone. " * 40, nights=3)
+    shape = Shape(row=(Field("id"), Field("guestName")))
+    columns = Columns(row={"id": "id", "guestName": "guest_name"})
+    listed = ColumnRows(Booking.objects.all(), shape=shape, columns=columns, order=("id",))
+    page = listed.page(listed.open().plan, None, None, 5)
+    (row,) = page.condensed(policy)
+    assert [row] == summaries.rows(page.whole(1), shape, policy)
+    assert row["guestName"].endswith("characters: fields=guestName]")
+    assert ("nights" in row) == bool(policy.summary_fields)
 
 
 def test_keys_that_are_gone_have_no_rows(db: None):

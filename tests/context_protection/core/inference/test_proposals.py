@@ -14,7 +14,7 @@ from context_protection.core.budget import dumps, length
 from context_protection.core.inference import groups
 from context_protection.core.inference.names import can_be_a_section
 from context_protection.core.inference.proposals import PREVIEW_FIELDS, ROW_CHARS, ROW_FIELDS, completed, proposed
-from context_protection.core.policy import Policy
+from context_protection.core.policy import DEFAULTS, Policy
 from context_protection.core.redaction import redact
 from context_protection.core.shapes import ANY, Field, Section, Shape
 from gateway.connectors.hostaway import shapes
@@ -141,20 +141,20 @@ def test_what_stands_one_level_down_is_shown_by_its_path():
 def test_the_names_in_a_short_list_of_objects_are_shown_and_those_in_a_long_one_are_not():
     record = {"id": 1, "tags": [{"n": 1, "name": "red"}, {"n": 2, "name": "wet"}], "rooms": [{"name": "a"}] * 30}
     shape = proposed([record])
-    assert summaries.rows([record], shape)[0] == {"id": 1, "tags.*.name": ["red", "wet"]}
+    assert summaries.rows([record], shape, DEFAULTS)[0] == {"id": 1, "tags.*.name": ["red", "wet"]}
 
 
 def test_a_long_text_is_only_in_the_preview_and_clipped():
     record = {"id": 1, "description": "It rains on the quay. " * 40}
     shape = proposed([record])
     assert [field.source for field in shape.row] == ["id"]
-    assert summaries.preview(record, shape)["description"].endswith("characters: fields=description]")
+    assert summaries.preview(record, shape, DEFAULTS)["description"].endswith("characters: fields=description]")
 
 
 def test_a_row_is_small_on_average_whatever_the_values():
     records = [{f"name{n}": f"{n} {row} " + "y" * 200 for n in range(8)} for row in range(20)]
     shape = proposed(records)
-    sizes = [length(dumps(summaries.rows([record], shape)[0])) for record in records]
+    sizes = [length(dumps(summaries.rows([record], shape, DEFAULTS)[0])) for record in records]
     assert ROW_CHARS / 2 < sum(sizes) / len(sizes) <= ROW_CHARS
 
 
@@ -359,7 +359,7 @@ def test_a_proposal_resolves_covers_and_stays_small_whatever_the_records(records
     assert len(shape.preview) <= PREVIEW_FIELDS
     for field in shape.canonical.values():
         assert any(projection.resolves(record, field.source) for record in records)
-    rows = [length(dumps(summaries.rows([record], shape)[0])) for record in records]
+    rows = [length(dumps(summaries.rows([record], shape, DEFAULTS)[0])) for record in records]
     assert sum(rows) / len(rows) <= ROW_CHARS + 100 * ROW_FIELDS  # where notes on cut texts are long
     for record in records:
         sections = shape.in_sections(record)
