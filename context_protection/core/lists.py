@@ -11,24 +11,20 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from context_protection.core import field_selection, records, summaries, tokens, withheld
+from context_protection.core import field_selection, records, summaries, tokens
 from context_protection.core.budget import Body, dumps, render
 from context_protection.core.cached_property import cached_property
 from context_protection.core.cursors import Snapshot, Walk, Walks
 from context_protection.core.errors import InvalidArgument
-from context_protection.core.inference import proposals
+from context_protection.core.page_forms import Form, FormRequest, Names, as_items, as_table, candidates
 from context_protection.core.payloads import Ask, Envelope, Manner, Opening, Outcome, Page, Rows, noting_loss
 from context_protection.core.policy import Policy, Ruler
 from context_protection.core.query import query
-from context_protection.core.shapes import Shape
-from context_protection.core.tables import constants, table
 from context_protection.core.withheld import withheld_in_rows
 
-TABLE, ITEMS = "table", "items"
 MOST_PAGES = 10  # in one answer
 _SPAN = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", re.ASCII)
 SHARES = 64  # a share of the rows is rounded down to one of so many steps per power of two
-HOISTED_ROWS = 3  # from this many rows on, values common to all rows move to meta.constants
 SHORT_BESIDE = 400  # bytes of JSON up to which upstream data beside the rows is sent inline
 UNPAGED_ROWS = 2000  # with paging switched off, a page has at most this many rows, as far as the hard cap allows
 
@@ -41,7 +37,7 @@ def answer(rows: Rows, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
     else:
         rows = query.answered(rows, ask.arguments)
         place = _first_place(rows, ask, policy)
-    return _Pager(place, ask, policy, walks).richest(_forms(place, rows, ask, policy))
+    return _Pager(place, ask, policy, walks).richest(candidates(place.form_request, rows, ask, policy))
 
 
 def page_size(limit: int | None, policy: Policy) -> int:
@@ -100,6 +96,10 @@ class _Place:
     walk: Walk | None
     form: Mapping[str, Any]  # fields, format and limit of this call, or else of the first page
 
+    @property
+    def form_request(self) -> FormRequest:
+        return FormRequest(self.page, self.budget, self.form["fields"], self.form["format"])
+
 
 def _first_place(rows: Rows, ask: Ask, policy: Policy) -> _Place:
     size = page_size(ask.limit, policy) if policy.pagination else UNPAGED_ROWS
@@ -144,98 +144,6 @@ def _requested_form(ask: Ask) -> Mapping[str, Any]:
     return {"fields": ask.fields, "format": ask.format, "limit": ask.limit}
 
 
-# -- Choosing the form ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """One candidate form of the page. `budget`: the most tokens that its body may take."""
-
-    rows: Sequence[Mapping[str, Any]]
-    meta: Mapping[str, Any]
-    budget: int
-    table: bool = False
-    hoisted: bool = False  # values common to all rows move to meta.constants
-    summarized: bool = False
-
-
-def _forms(place: _Place, rows: Rows, ask: Ask, policy: Policy) -> list[_Form]:
-    """The candidate forms of this page, richest first. If none fits, the last one is sent with fewer rows."""
-    shape, fields = rows.shape, place.form["fields"]
-    if fields is not None:
-        form = _projected(place, field_selection.split(fields), shape, policy)
-        return _in_format(form, place, policy)
-    if not policy.summarization or ask.cannot_be_detailed:
-        return _in_format(_projected(place, [field_selection.ALL], shape, policy), place, policy)
-    if not rows.manner.condensable:
-        return _in_format(_whole(place, shape, policy), place, policy)
-    table_policy = replace(policy, tables_when_smaller=policy.tables_when_smaller or shape.tabular)
-    condensed = _in_format(_condensed(place, shape, ask, policy), place, table_policy)
-    if tokens.formula_of_length(sum(place.page.chars)) > place.budget:
-        return condensed
-    return [*_in_format(_whole(place, shape, policy), place, policy)[:1], *condensed]
-
-
-def _in_format(form: _Form, place: _Place, policy: Policy) -> list[_Form]:
-    """Items, then a table. Only one of them if the caller chose it; only a table if it is smaller and the policy
-    prefers smaller tables."""
-    chosen = place.form["format"]
-    as_table = replace(form, table=True)
-    if chosen is None and policy.tables_when_smaller and len(dumps(table(form.rows))) < len(dumps(form.rows)):
-        chosen = TABLE
-    return [as_table] if chosen == TABLE else [form] if chosen == ITEMS else [form, as_table]
-
-
-def _whole(place: _Place, shape: Shape, policy: Policy) -> _Form:
-    """Whole rows by default, not by request: they must fit the page's own budget, not just the hard cap."""
-    return replace(_projected(place, [field_selection.ALL], shape, policy), budget=place.budget)
-
-
-def _projected(place: _Place, names: Sequence[str], shape: Shape, policy: Policy) -> _Form:
-    """Whole rows or their requested fields, without the fields that the shape hides in lists."""
-    everything = field_selection.ALL in names
-    count = _rows_to_read(place.page.chars, policy.hard_cap) if everything else len(place.page.chars)
-    stripped = [shape.as_row(row) for row in place.page.whole(count)]
-    records = [record for record, _ in stripped]
-    omitted = list(dict.fromkeys(path for _, paths in stripped for path in paths))
-    shape = proposals.able_to_answer(shape, names, records)
-    field_selection.check([name for name in names if name not in omitted], records, shape)
-    rows = [field_selection.selected(record, names, shape) for record in records]
-    found = withheld_in_rows(rows)
-    named = [*(omitted if everything else shape.asked_of(omitted, names)), *withheld.paths(found)]
-    advice = withheld.advice(names, found)
-    return _Form(
-        rows=rows,
-        meta={"kind": "full", **withheld.note(named), **({"notes": advice} if advice else {})},
-        budget=policy.hard_cap if everything else place.budget,
-    )
-
-
-def _rows_to_read(chars: Sequence[int], most_tokens: int) -> int:
-    """How many rows to read for an answer of `most_tokens` tokens: one row more than could fit."""
-    room = most_tokens * 4
-    for count, size in enumerate(chars, start=1):
-        room -= size
-        if room <= 0:
-            return count
-    return len(chars)
-
-
-def _condensed(place: _Place, shape: Shape, ask: Ask, policy: Policy) -> _Form:
-    rows = place.page.condensed(policy)
-    details = ask.again(fields=field_selection.ALL)
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    if ask.record_operation and ask.record_key[1] in names:
-        details["each"] = ask.open_row(f"{{{ask.record_key[1]}}}")
-    meta = {
-        "kind": "preview",
-        "projectedFields": names,
-        "totalFields": place.page.field_count,
-        "detailsAvailable": details,
-    }
-    return _Form(rows, meta, place.budget, hoisted=shape.hoists, summarized=True)
-
-
 # -- Choosing the number of rows --------------------------------------------------------------------
 
 
@@ -246,14 +154,16 @@ class _Pager:
         self.place, self.ask, self.policy, self.walks = place, ask, policy, walks
         self.page = place.page
 
-    def richest(self, forms: Sequence[_Form]) -> Envelope:
+    def richest(self, forms: Sequence[Form]) -> Envelope:
         for form in forms:
             body = self.body(form, len(form.rows))
             if self.acceptable(body, form):
-                return self.envelope(form, len(form.rows), body, oversized=form is not forms[0] and form.table)
+                return self.envelope(
+                    form, len(form.rows), body, oversized=form is not forms[0] and form.layout is as_table
+                )
         return self.shrunk(forms[-1], body)
 
-    def shrunk(self, form: _Form, body: Body) -> Envelope:
+    def shrunk(self, form: Form, body: Body) -> Envelope:
         """As many rows as fit. If a single row does not fit, it is sent as its preview, and at worst as its id."""
         count = len(form.rows)
         while count > 1 and not self.acceptable(body, form):
@@ -266,20 +176,20 @@ class _Pager:
                 break
         return self.envelope(form, count, body, oversized=True)
 
-    def acceptable(self, body: Body, form: _Form) -> bool:
+    def acceptable(self, body: Body, form: Form) -> bool:
         uses_threshold = form.budget <= self.policy.token_budget_threshold
         return body.fits(self.policy) and (
             body.within_threshold(self.policy) if uses_threshold else body.estimated_tokens <= form.budget
         )
 
-    def share(self, body: Body, form: _Form) -> float:
+    def share(self, body: Body, form: Form) -> float:
         """The share of the rows that is likely to fit, a little below what the sizes suggest. It is rounded to coarse
         steps: hints differ by a few characters between transports, but pages must not (law 4)."""
         measured = body.claude_tokens if self.policy.ruler is Ruler.CLAUDE else body.estimated_tokens
         mantissa, exponent = math.frexp(0.98 / max(measured / form.budget, body.fill(self.policy)))
         return math.ldexp(int(mantissa * SHARES) / SHARES, exponent)
 
-    def first_row_preview(self, form: _Form) -> _Form:
+    def first_row_preview(self, form: Form) -> Form:
         """Only the first row, condensed, with the call that returns it whole."""
         row = dict(self.condensed_first)
         key = row.get(self.ask.record_key[1]) if self.ask.record_operation else None
@@ -289,7 +199,7 @@ class _Pager:
         elif self.ask.result_operation and self.walk.is_kept:
             arguments = {"handle": self.walk.id, "rows": str(self.page.positions[0] - 1), "fields": field_selection.ALL}
             row["detailsAvailable"] = self.ask.hints(self.ask.result_operation, arguments)
-        return replace(form, rows=[row], meta={**form.meta, "kind": "preview"}, table=False, summarized=True)
+        return replace(form, rows=[row], meta={**form.meta, "kind": "preview"}, layout=as_items, summarized=True)
 
     @cached_property
     def condensed_first(self) -> Mapping[str, Any]:
@@ -297,12 +207,12 @@ class _Pager:
         policy = self.policy if self.place.manner.condensable else replace(self.policy, summary_fields="")
         return self.page.condensed(policy)[0]
 
-    def first_row_named(self, form: _Form) -> _Form:
+    def first_row_named(self, form: Form) -> Form:
         """Only the id of the first row, because its preview or the names in `meta` exceed the hard cap."""
         row = {"id": summaries.reduced(self.condensed_first.get("id"), "id", self.policy)}
-        return replace(form, rows=[row], meta={"kind": "preview"}, table=False, summarized=True)
+        return replace(form, rows=[row], meta={"kind": "preview"}, layout=as_items, summarized=True)
 
-    def body(self, form: _Form, count: int) -> Body:
+    def body(self, form: Form, count: int) -> Body:
         rows = form.rows[:count]
         more = count < len(self.page.positions) or self.page.more
         paging = self.paging_meta(count, more)
@@ -325,9 +235,7 @@ class _Pager:
         document: dict[str, Any] = {"meta": meta}
         if more and self.walk.is_kept:
             document["nextCursor"] = self.walks.cursor(self.walk, self.page.positions[count - 1])
-        if form.hoisted and not form.table and count >= HOISTED_ROWS:
-            rows = _hoisted(rows, meta, stays=self.ask.record_key[1])
-        document.update({TABLE: table(rows)} if form.table else {self.place.manner.key: rows})
+        document.update(form.layout(rows, meta, Names(self.place.manner.key, self.ask.record_key[1])))
         return render(document, self.policy)
 
     def own_rows(self, count: int) -> dict[str, Any]:
@@ -376,7 +284,7 @@ class _Pager:
         """The formula's tokens of these rows as upstream sends them, commas included."""
         return tokens.formula_of_length(sum(self.page.chars[:count]) + count)
 
-    def envelope(self, form: _Form, count: int, body: Body, *, oversized: bool) -> Envelope:
+    def envelope(self, form: Form, count: int, body: Body, *, oversized: bool) -> Envelope:
         paginated = self.ask.walk is not None or count < len(self.page.positions) or self.page.more
         summarized = form.summarized
         return Envelope(
@@ -393,15 +301,6 @@ class _Pager:
             is_complete="walk" not in self.__dict__ or self.walk.is_kept,
             withheld=withheld_in_rows(form.rows[:count]),
         )
-
-
-def _hoisted(rows: Sequence[Mapping[str, Any]], meta: dict[str, Any], stays: str) -> Sequence[Mapping[str, Any]]:
-    """Moves values common to all rows to `meta["constants"]`. The key `stays` remains in each row to open it by."""
-    same = {name: value for name, value in constants(rows).items() if name != stays}
-    if not same:
-        return rows
-    meta["constants"] = same
-    return [{name: value for name, value in row.items() if name not in same} for row in rows]
 
 
 def _iso(seconds: float) -> str:

@@ -5,6 +5,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from context_protection.core.cached_property import cached_property
+from context_protection.core.page_forms import FORMATS
 from context_protection.core.policy import Kind, Policy
 from context_protection.core.redaction import is_secret
 
@@ -91,7 +92,7 @@ def _list_parameters(definition: ToolDefinition, policy: Policy) -> dict[str, An
         "fields": _fields(definition, "Fields of each row"),
         "format": {
             "type": "string",
-            "enum": ["items", "table"],
+            "enum": list(FORMATS),
             "description": "Unset: whichever fits.",
         },
     }
