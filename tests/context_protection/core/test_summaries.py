@@ -28,13 +28,13 @@ def test_a_long_text_of_a_preview_names_the_upstream_field_that_gives_the_rest()
     host = "Anna lives next door. " * 40
     shown = summaries.preview({"hostName": host}, SHAPE, DEFAULTS)["host"]
     start, _, mark = shown.partition(" …[")
-    assert len(start) <= summaries.TEXT_CHARS
+    assert len(start) <= 240
     assert start.endswith("door.")
     assert mark == f"+{len(host) - len(start):,} of {len(host):,} characters: fields=hostName]"
 
 
 def test_a_text_of_exactly_the_limit_is_not_cut():
-    text = "x" * summaries.TEXT_CHARS
+    text = "x" * 240
     assert summaries.reduced(text, "note", DEFAULTS) == text
     assert summaries.reduced(f"{text}x", "note", DEFAULTS) != f"{text}x"
 
