@@ -16,7 +16,7 @@ from context_protection.core.budget import Body, dumps, render
 from context_protection.core.cached_property import cached_property
 from context_protection.core.cursors import Snapshot, Walk, Walks
 from context_protection.core.errors import InvalidArgument
-from context_protection.core.page_forms import Form, FormRequest, Names, as_items, as_table, candidates
+from context_protection.core.page_forms import FormRequest, LayoutNames, PageForm, as_items, as_table, candidates
 from context_protection.core.payloads import Ask, Envelope, Manner, Opening, Outcome, Page, Rows, noting_loss
 from context_protection.core.policy import Policy, Ruler
 from context_protection.core.query import query
@@ -154,7 +154,7 @@ class _Pager:
         self.place, self.ask, self.policy, self.walks = place, ask, policy, walks
         self.page = place.page
 
-    def richest(self, forms: Sequence[Form]) -> Envelope:
+    def richest(self, forms: Sequence[PageForm]) -> Envelope:
         for form in forms:
             body = self.body(form, len(form.rows))
             if self.acceptable(body, form):
@@ -163,7 +163,7 @@ class _Pager:
                 )
         return self.shrunk(forms[-1], body)
 
-    def shrunk(self, form: Form, body: Body) -> Envelope:
+    def shrunk(self, form: PageForm, body: Body) -> Envelope:
         """As many rows as fit. If a single row does not fit, it is sent as its preview, and at worst as its id."""
         count = len(form.rows)
         while count > 1 and not self.acceptable(body, form):
@@ -176,20 +176,20 @@ class _Pager:
                 break
         return self.envelope(form, count, body, oversized=True)
 
-    def acceptable(self, body: Body, form: Form) -> bool:
+    def acceptable(self, body: Body, form: PageForm) -> bool:
         uses_threshold = form.budget <= self.policy.token_budget_threshold
         return body.fits(self.policy) and (
             body.within_threshold(self.policy) if uses_threshold else body.estimated_tokens <= form.budget
         )
 
-    def share(self, body: Body, form: Form) -> float:
+    def share(self, body: Body, form: PageForm) -> float:
         """The share of the rows that is likely to fit, a little below what the sizes suggest. It is rounded to coarse
         steps: hints differ by a few characters between transports, but pages must not (law 4)."""
         measured = body.claude_tokens if self.policy.ruler is Ruler.CLAUDE else body.estimated_tokens
         mantissa, exponent = math.frexp(0.98 / max(measured / form.budget, body.fill(self.policy)))
         return math.ldexp(int(mantissa * SHARES) / SHARES, exponent)
 
-    def first_row_preview(self, form: Form) -> Form:
+    def first_row_preview(self, form: PageForm) -> PageForm:
         """Only the first row, condensed, with the call that returns it whole."""
         row = dict(self.condensed_first)
         key = row.get(self.ask.record_key[1]) if self.ask.record_operation else None
@@ -207,12 +207,12 @@ class _Pager:
         policy = self.policy if self.place.manner.condensable else replace(self.policy, summary_fields="")
         return self.page.condensed(policy)[0]
 
-    def first_row_named(self, form: Form) -> Form:
+    def first_row_named(self, form: PageForm) -> PageForm:
         """Only the id of the first row, because its preview or the names in `meta` exceed the hard cap."""
         row = {"id": summaries.reduced(self.condensed_first.get("id"), "id", self.policy)}
         return replace(form, rows=[row], meta={"kind": "preview"}, layout=as_items, summarized=True)
 
-    def body(self, form: Form, count: int) -> Body:
+    def body(self, form: PageForm, count: int) -> Body:
         rows = form.rows[:count]
         more = count < len(self.page.positions) or self.page.more
         paging = self.paging_meta(count, more)
@@ -235,7 +235,7 @@ class _Pager:
         document: dict[str, Any] = {"meta": meta}
         if more and self.walk.is_kept:
             document["nextCursor"] = self.walks.cursor(self.walk, self.page.positions[count - 1])
-        document.update(form.layout(rows, meta, Names(self.place.manner.key, self.ask.record_key[1])))
+        document.update(form.layout(rows, meta, LayoutNames(self.place.manner.key, self.ask.record_key[1])))
         return render(document, self.policy)
 
     def own_rows(self, count: int) -> dict[str, Any]:
@@ -284,7 +284,7 @@ class _Pager:
         """The formula's tokens of these rows as upstream sends them, commas included."""
         return tokens.formula_of_length(sum(self.page.chars[:count]) + count)
 
-    def envelope(self, form: Form, count: int, body: Body, *, oversized: bool) -> Envelope:
+    def envelope(self, form: PageForm, count: int, body: Body, *, oversized: bool) -> Envelope:
         paginated = self.ask.walk is not None or count < len(self.page.positions) or self.page.more
         summarized = form.summarized
         return Envelope(

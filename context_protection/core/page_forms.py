@@ -25,7 +25,7 @@ HOISTED_ROWS = 3  # from this many rows on, values common to all rows move to me
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class LayoutNames:
     """The names that a layout needs: the document's member for items, and the row's field that opens a row."""
 
     items: str
@@ -33,14 +33,14 @@ class Names:
 
 
 # Writes rows into members of the document, beside its `meta`, which it may extend.
-Layout = Callable[[Sequence[Mapping[str, Any]], dict[str, Any], Names], dict[str, Any]]
+Layout = Callable[[Sequence[Mapping[str, Any]], dict[str, Any], LayoutNames], dict[str, Any]]
 
 
-def as_items(rows: Sequence[Mapping[str, Any]], meta: dict[str, Any], names: Names) -> dict[str, Any]:
+def as_items(rows: Sequence[Mapping[str, Any]], meta: dict[str, Any], names: LayoutNames) -> dict[str, Any]:
     return {names.items: rows}
 
 
-def as_hoisted_items(rows: Sequence[Mapping[str, Any]], meta: dict[str, Any], names: Names) -> dict[str, Any]:
+def as_hoisted_items(rows: Sequence[Mapping[str, Any]], meta: dict[str, Any], names: LayoutNames) -> dict[str, Any]:
     """Values common to all rows move to `meta.constants`. The key to open a row by stays in each row."""
     same = constants(rows) if len(rows) >= HOISTED_ROWS else {}
     same.pop(names.record_key, None)
@@ -50,7 +50,7 @@ def as_hoisted_items(rows: Sequence[Mapping[str, Any]], meta: dict[str, Any], na
     return {names.items: [{name: value for name, value in row.items() if name not in same} for row in rows]}
 
 
-def as_table(rows: Sequence[Mapping[str, Any]], meta: dict[str, Any], names: Names) -> dict[str, Any]:
+def as_table(rows: Sequence[Mapping[str, Any]], meta: dict[str, Any], names: LayoutNames) -> dict[str, Any]:
     return {TABLE: table(rows)}
 
 
@@ -58,7 +58,7 @@ def as_table(rows: Sequence[Mapping[str, Any]], meta: dict[str, Any], names: Nam
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class PageForm:
     """One candidate form of a page. `budget`: the most tokens that its body may take."""
 
     rows: Sequence[Mapping[str, Any]]
@@ -78,7 +78,7 @@ class FormRequest:
     format: str | None
 
 
-def candidates(request: FormRequest, rows: Rows, ask: Ask, policy: Policy) -> list[Form]:
+def candidates(request: FormRequest, rows: Rows, ask: Ask, policy: Policy) -> list[PageForm]:
     """The candidate forms of this page, richest first. If none fits, the last one is sent with fewer rows."""
     shape = rows.shape
     if request.fields is not None:
@@ -95,7 +95,7 @@ def candidates(request: FormRequest, rows: Rows, ask: Ask, policy: Policy) -> li
     return [*_in_format(_whole(request, shape, policy), request, policy)[:1], *condensed]
 
 
-def _in_format(form: Form, request: FormRequest, policy: Policy) -> list[Form]:
+def _in_format(form: PageForm, request: FormRequest, policy: Policy) -> list[PageForm]:
     """Items, then a table. Only one of them if the caller chose it; only a table if it is smaller and the policy
     prefers smaller tables."""
     chosen = request.format
@@ -105,12 +105,12 @@ def _in_format(form: Form, request: FormRequest, policy: Policy) -> list[Form]:
     return [in_table] if chosen == TABLE else [form] if chosen == ITEMS else [form, in_table]
 
 
-def _whole(request: FormRequest, shape: Shape, policy: Policy) -> Form:
+def _whole(request: FormRequest, shape: Shape, policy: Policy) -> PageForm:
     """Whole rows by default, not by request: they must fit the page's own budget, not just the hard cap."""
     return replace(_projected(request, [field_selection.ALL], shape, policy), budget=request.budget)
 
 
-def _projected(request: FormRequest, names: Sequence[str], shape: Shape, policy: Policy) -> Form:
+def _projected(request: FormRequest, names: Sequence[str], shape: Shape, policy: Policy) -> PageForm:
     """Whole rows or their requested fields, without the fields that the shape hides in lists."""
     page, everything = request.page, field_selection.ALL in names
     count = _rows_to_read(page.chars, policy.hard_cap) if everything else len(page.chars)
@@ -123,7 +123,7 @@ def _projected(request: FormRequest, names: Sequence[str], shape: Shape, policy:
     found = withheld_in_rows(rows)
     named = [*(omitted if everything else shape.asked_of(omitted, names)), *withheld.paths(found)]
     advice = withheld.advice(names, found)
-    return Form(
+    return PageForm(
         rows=rows,
         meta={"kind": "full", **withheld.note(named), **({"notes": advice} if advice else {})},
         budget=policy.hard_cap if everything else request.budget,
@@ -140,7 +140,7 @@ def _rows_to_read(chars: Sequence[int], most_tokens: int) -> int:
     return len(chars)
 
 
-def _condensed(request: FormRequest, shape: Shape, ask: Ask, policy: Policy) -> Form:
+def _condensed(request: FormRequest, shape: Shape, ask: Ask, policy: Policy) -> PageForm:
     rows = request.page.condensed(policy)
     details = ask.again(fields=field_selection.ALL)
     names = list(dict.fromkeys(name for row in rows for name in row))
@@ -153,4 +153,4 @@ def _condensed(request: FormRequest, shape: Shape, ask: Ask, policy: Policy) -> 
         "detailsAvailable": details,
     }
     layout = as_hoisted_items if shape.hoists else as_items
-    return Form(rows, meta, request.budget, layout, summarized=True)
+    return PageForm(rows, meta, request.budget, layout, summarized=True)
