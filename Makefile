@@ -1,18 +1,20 @@
 # The commands for people and for CI. Every one of them makes the .venv it needs.
 #   make run          start Sluice: web, worker and beat in one process, on 127.0.0.1:8000
-#   make test         run the tests
+#   make test         run the tests; those that need Postgres and Redis only with DATABASE_URL
 #   make quick        the core's, which need no database, server or browser: a few minutes at most on two cores
 #   make smoke        a few of them, for another Python: make smoke PYTHON=python3.13 VENV=/tmp/venv
 #   make check        lint, formatting, types, import directions, migrations, Django's own checks
 #   make docs         write the policy's settings into .env.example and docs/operators.md
 #   make bench        measure the hot path
-#   make conformance  the official MCP conformance suites and the Inspector against every door (needs npm)
+#   make mutation     seed bugs into the code that guards the promises; write those that no test finds to docs/mutation.md
+#   make conformance  the official MCP conformance suites and the Inspector over every transport (needs npm)
 #   make cluster      the production topology as local processes (needs Postgres and Redis)
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+MUTATION := $(VENV)/mutation
 SUITES := tests/conformance
 CLIENTS := tests/e2e/typescript
 # A file's tests share its servers, and files are begun in the order of tests/conftest.py.
@@ -20,15 +22,18 @@ PROCESSES := --numprocesses auto --dist loadfile --no-loadscope-reorder
 # Each process would compile all test files anew, half a minute of its time, where an image says to keep no bytecode.
 test quick smoke: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test quick smoke check docs bench conformance cluster lock clean
+.PHONY: run test quick smoke check docs bench mutation conformance cluster lock clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.run
 	@exec $(BIN)/python manage.py serve
 
+# Tests that need Postgres and Redis run where these are what is tested. An `-m` in ARGS takes the place of this one.
+PASS := $(if $(DATABASE_URL),,-m "not cluster")
+
 # Where npm is missing, or fetches nothing, the tests say at their end what they skipped.
 test: $(VENV)/.dev $(if $(shell command -v npm),$(CLIENTS)/node_modules/.installed)
-	@$(BIN)/python -m pytest $(PROCESSES) $(ARGS)
+	@$(BIN)/python -m pytest $(PROCESSES) $(PASS) $(ARGS)
 
 # For the inner loop. Files that start programs of their own are left to `make test`, as are the laws of tests/properties.
 quick: $(VENV)/.dev
@@ -56,6 +61,11 @@ docs: $(VENV)/.dev
 bench: $(VENV)/.dev
 	@$(BIN)/python -m benchmarks $(ARGS)
 
+# About an hour on two cores, so not a part of CI.
+mutation: $(MUTATION)/.installed
+	@PYTHONPATH=$(MUTATION) $(BIN)/python -m mutmut run --max-children $$(nproc)
+	@PYTHONPATH=$(MUTATION):. $(BIN)/python -m tests.mutation
+
 conformance: $(VENV)/.dev $(SUITES)/node_modules/.installed
 	@$(BIN)/python -m tests.conformance $(ARGS)
 
@@ -80,6 +90,11 @@ $(VENV)/.dev: $(VENV)/.run requirements-dev.lock
 	@$(PIP) --require-hashes -r requirements-dev.lock
 	@touch $@
 
+$(MUTATION)/.installed: $(VENV)/.dev requirements-mutation.lock
+	@echo "Installing what seeds bugs …"
+	@$(PIP) --require-hashes --target $(MUTATION) --upgrade -r requirements-mutation.lock
+	@touch $@
+
 # The scripts of packages are not run.
 NPM_CI := npm ci --ignore-scripts --no-fund --no-audit --loglevel=error
 
@@ -98,6 +113,7 @@ $(SUITES)/node_modules/.installed: $(SUITES)/package.json $(SUITES)/package-lock
 lock:
 	uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-header --no-annotate -o requirements.lock pyproject.toml
 	uv pip compile --quiet --extra dev --generate-hashes --universal --python-version 3.11 --no-header --no-annotate -o requirements-dev.lock pyproject.toml
+	echo "mutmut>=3.8,<4" | uv pip compile --quiet --constraints requirements-dev.lock --generate-hashes --universal --python-version 3.11 --no-header --no-annotate -o requirements-mutation.lock -
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -30,7 +30,8 @@ from django.core.management import call_command
 from benchmarks import imported, overhead, protection, redaction, sockets
 from benchmarks.measuring import in_turn, milliseconds, yardstick
 from context_protection.core import tokens
-from context_protection.stores.snapshots import walks
+from context_protection.stores.snapshots import snapshots
+from gateway.access.transports import Transport
 from gateway.catalog.caller import Caller
 from gateway.connectors.hostaway.models import Booking
 from gateway.dispatch import hints
@@ -46,7 +47,7 @@ REVENUE = {
 
 
 def ask(operation: str, **arguments: object) -> bytes:
-    return serve_blocking(Call(operation, arguments, ME, "rest", hints.mcp)).body
+    return serve_blocking(Call(operation, arguments, ME, Transport.REST, hints.mcp)).body
 
 
 def calls(runs: int) -> None:
@@ -55,7 +56,7 @@ def calls(runs: int) -> None:
     for words, operation, arguments in (
         ("list, first page", "list_bookings", {}),
         ("list, a later page", "list_bookings", {"cursor": cursor}),
-        ("list, 200 rows as a table", "list_bookings", {"limit": 200}),
+        ("list, 200 rows as a table", "list_bookings", {"limit": 200, "format": "table"}),
         ("list, whole rows", "list_bookings", {"fields": "all"}),
         ("record, small", "get_booking", {"id": 43000013}),
         ("record, preview", "get_booking", {"id": 43000003}),
@@ -74,11 +75,12 @@ def calls(runs: int) -> None:
 def deep_paging(bookings: int, runs: int) -> None:
     """Compares the last page with the second; the calls alternate."""
     second = orjson.loads(ask("list_bookings"))["nextCursor"]
-    walk_id, _ = walks.sealer.open(second)
+    snapshot_id, _ = snapshots.sealer.open(second)
     before_last = (bookings // PAGE - 1) * PAGE
     created, number = Booking.objects.order_by("-inserted_on", "-id").values_list("inserted_on", "id")[before_last - 1]
-    by_key = "watermark" in (walks.store.get(walk_id) or sys.exit("the walk is gone")).plan["source"]
-    last = walks.sealer.seal(walk_id, [created.isoformat(), number] if by_key else before_last)
+    by_key = "watermark" in (snapshots.store.get(snapshot_id) or sys.exit("the snapshot is gone")).plan["source"]
+    position = [created.isoformat(), number] if by_key else before_last
+    last = snapshots.sealer.seal(snapshot_id, [position, before_last])
     times = in_turn(
         {"near": lambda: ask("list_bookings", cursor=second), "far": lambda: ask("list_bookings", cursor=last)}, runs
     )
@@ -109,7 +111,7 @@ def main() -> None:
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     print(f"{machine}, commit {commit.stdout.strip()}, a million additions: {yardstick():.0f} ms")
-    print("Calls through the corridor (validation, policy, fetch, protection, telemetry):")
+    print("Calls through the dispatcher (validation, policy, fetch, protection, telemetry):")
     calls(options.runs)
     print(f"Paging {options.bookings:,} bookings:")
     deep_paging(options.bookings, options.runs)

@@ -5,13 +5,13 @@ from itertools import cycle, islice
 from typing import Any
 
 from benchmarks.measuring import milliseconds
-from context_protection.core.cursors import Sealer, Walks
-from context_protection.core.payloads import Ask, Payload, Record
+from context_protection.core.cursors import Sealer, Snapshots
+from context_protection.core.payloads import AnswerRequest, Payload, Record
 from context_protection.core.policy import Policy
 from context_protection.core.protect import protect
 from context_protection.core.rows import MemoryRows
-from gateway.connectors.hostaway import shapes
-from tests.properties.desk import DictWalks, MemoryText
+from gateway.connectors.hostaway.bookings import BOOKINGS
+from tests.properties.desk import DictSnapshots, MemoryText
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)  # approximate characters of compact JSON
 ROW = 3_600
@@ -27,7 +27,7 @@ def by_size(upstream: Sequence[dict[str, Any]], runs: int) -> None:
         record = Record({"id": 1, "name": "one", "parts": {f"part{n}": row for n, row in enumerate(rows)}})
         log = MemoryText("".join(LINE.format(n % 60, n, n % 9) for n in range(size // len(LINE))), "a.log")
         cases: list[tuple[Payload, str | None]] = [
-            (MemoryRows(rows, shapes.BOOKING), None),
+            (MemoryRows(rows, BOOKINGS.shape), None),
             (record, None),
             (record, "all"),
             (log, None),
@@ -41,5 +41,7 @@ def by_size(upstream: Sequence[dict[str, Any]], runs: int) -> None:
 
 
 def _protect(payload: Payload, fields: str | None) -> None:
-    ask = Ask("call", "me", lambda name, more: {"tool": name, "arguments": dict(more)}, {"id": 1}, fields=fields)
-    protect(payload, ask, Policy(), Walks(DictWalks(), Sealer(["x" * 40])))
+    request = AnswerRequest(
+        "call", "me", lambda name, more: {"tool": name, "arguments": dict(more)}, {"id": 1}, fields=fields
+    )
+    protect(payload, request, Policy(), Snapshots(DictSnapshots(), Sealer(["x" * 40])))

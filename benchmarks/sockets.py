@@ -25,7 +25,7 @@ INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo":
 CALLS_A_SECOND = 60  # by all clients together
 SECONDS = 5.0  # length of one round of load
 ROUNDS = 3
-Ask = Callable[[str, dict[str, Any]], Awaitable[str]]
+SendRequest = Callable[[str, dict[str, Any]], Awaitable[str]]
 
 
 def measure(runs: int, sockets: int, cycles: int) -> None:
@@ -44,7 +44,7 @@ async def _measure(server: Serving, runs: int, sockets: int, cycles: int) -> Non
 
 
 @asynccontextmanager
-async def _connected(server: Serving) -> AsyncIterator[Ask]:
+async def _connected(server: Serving) -> AsyncIterator[SendRequest]:
     socket = await _socket(server)
     numbers = itertools.count(1)
 
@@ -104,10 +104,12 @@ async def _once(server: Serving, method: str, params: dict[str, Any]) -> str:
         return await ask(method, params)
 
 
-async def _blocks(server: Serving, asks: Sequence[Ask], work: Callable[[], tuple[str, Any]], runs: int) -> list[float]:
+async def _blocks(
+    server: Serving, asks: Sequence[SendRequest], work: Callable[[], tuple[str, Any]], runs: int
+) -> list[float]:
     """CPU milliseconds per call, for each block."""
 
-    async def some(ask: Ask) -> None:
+    async def some(ask: SendRequest) -> None:
         for _ in range(runs):
             await ask(*work())
 
@@ -187,13 +189,14 @@ def _seconds_to_ready(server: Serving) -> float:
         cwd=ROOT, env=server.environment, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdout is not None
-    base = process.stdout.readline().split()[3]
-    assert httpx2.get(f"{base}/readyz", timeout=60).status_code == 200
-    taken = time.perf_counter() - began
-    process.terminate()
-    process.wait(STOP_SECONDS)
-    process.stdout.close()
-    return taken
+    try:
+        base = next(line for line in process.stdout if line.startswith("Sluice listens on ")).split()[3]
+        assert httpx2.get(f"{base}/readyz", timeout=60).status_code == 200
+        return time.perf_counter() - began
+    finally:
+        process.terminate()
+        process.wait(STOP_SECONDS)
+        process.stdout.close()
 
 
 async def _seconds_to_first_result(server: Serving) -> float:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Literal
 
 OPENS_AFTER = 5  # failures in a row
-FIRST_REST = 5.0  # seconds; doubled after each failed trial call
-LONGEST_REST = 60.0
+FIRST_COOLDOWN = 5.0  # seconds; doubled after each failed trial call
+LONGEST_COOLDOWN = 60.0
 
 State = Literal["closed", "open", "half-open"]
 
@@ -21,14 +21,14 @@ class Breaker:
         clock: Callable[[], float] = time.monotonic,
         *,
         opens_after: int = OPENS_AFTER,
-        first_rest: float = FIRST_REST,
-        longest_rest: float = LONGEST_REST,
+        first_cooldown: float = FIRST_COOLDOWN,
+        longest_cooldown: float = LONGEST_COOLDOWN,
     ) -> None:
         self._clock = clock
-        self._opens_after, self._first_rest, self._longest_rest = opens_after, first_rest, longest_rest
+        self._opens_after, self._first_cooldown, self._longest_cooldown = opens_after, first_cooldown, longest_cooldown
         self._lock = threading.Lock()
         self._failures = 0
-        self._cooldown = first_rest
+        self._cooldown = first_cooldown
         self._open_until: float | None = None
         self._probing = False
 
@@ -58,16 +58,17 @@ class Breaker:
         if self._failures == 0 and self._open_until is None:
             return
         with self._lock:
-            self._failures, self._cooldown = 0, self._first_rest
+            self._failures, self._cooldown = 0, self._first_cooldown
             self._open_until, self._probing = None, False
 
     def failed(self) -> None:
         with self._lock:
             self._failures += 1
             if self._probing:
-                self._cooldown = min(self._longest_rest, 2 * self._cooldown)
+                self._cooldown = min(self._longest_cooldown, 2 * self._cooldown)
             if self._probing or (self._open_until is None and self._failures >= self._opens_after):
                 self._open_until, self._probing = self._clock() + self._cooldown, False
 
     def abandoned(self) -> None:
+        """Frees the trial: the next call may make it."""
         self._probing = False

@@ -1,4 +1,4 @@
-"""System checks: an invalid policy in the environment stops the start, before any request is served."""
+"""System checks: the server does not start if the environment has an invalid policy."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Object histories in the admin. Every version can be viewed; users who may change the object can revert to one."""
+"""Object histories in the admin: every version can be viewed, and restored by users who may change the object."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ class HistoryAdmin(SimpleHistoryAdmin):
         return shown
 
     def revert_disabled(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Also disabled for a deleted object, which cannot be changed any more."""
+        """Also disabled for a deleted object, which cannot be changed."""
         is_deleted = obj is not None and not self.get_queryset(request).filter(pk=obj.pk).exists()
         return is_deleted or bool(super().revert_disabled(request, obj))
 

@@ -2,9 +2,9 @@
 
     MIDDLEWARE = [..., "context_protection.middleware.ProtectionMiddleware"]  # last: next to the views
 
-Each GET has one policy, which WalkPagination and ProtectedJSONRenderer apply too. The middleware leaves responses that
-they protected alone and protects every other JSON response itself: lists are paged, objects become previews with
-sections. Streams, other media types and statuses other than 200 pass unchanged.
+Each GET has one policy, which WalkPagination and ProtectedJSONRenderer apply too. The middleware does not touch
+responses that those two have protected. It protects every other JSON response: lists are paged, objects become previews
+with sections. Streams, other media types and statuses other than 200 pass unchanged.
 
 CONTEXT_PROTECTION_RECORDER names a callable that is called for every protected response, with the keyword arguments
 of `_report`.
@@ -25,7 +25,7 @@ from django.utils.module_loading import import_string
 
 from context_protection.core import tokens
 from context_protection.core.budget import Body, claude_tokens, dumps
-from context_protection.core.errors import CallError, InternalError
+from context_protection.core.errors import CallError, CondensingFailed
 from context_protection.core.json_values import loads
 from context_protection.core.policy import Policy
 from context_protection.requests import Protection, is_sealed, protection_of
@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 
 class ProtectionMiddleware:
-    """Works under WSGI and ASGI. Raises ImportError at the start if the recorder does not exist."""
+    """Works under WSGI and ASGI. Raises ImportError at startup if the recorder does not exist."""
 
     sync_capable = True
     async_capable = True
@@ -67,7 +67,7 @@ class ProtectionMiddleware:
         return response
 
     def process_view(self, request: HttpRequest, *_: Any) -> None:
-        """Fixes the policy before the view runs (law 6), and hides our cursor from views with cursors of their own."""
+        """Determines the policy before the view runs (law 6), and hides our cursors from views that have their own."""
         if request.method == "GET":
             query = protection_of(request).query
             if is_sealed(query.get("cursor")):
@@ -98,7 +98,7 @@ def _is_json_of_a_view(request: HttpRequest, response: Any) -> bool:
 
 
 def _protect(request: HttpRequest, response: Any, protection: Protection) -> None:
-    """Replaces the response's body by the protected one, or by an error and its status."""
+    """Replaces the response's body with the protected one, or with an error and its status."""
     body = response.text.encode() if response.charset.lower() not in {"utf-8", "utf8"} else response.content
     if protection.envelope is not None:
         # WalkPagination protected it, but another renderer wrote it and may have made it larger.
@@ -122,7 +122,7 @@ def _send_if_small(response: Any, body: bytes, protection: Protection) -> None:
     """Sends a body that cannot be protected unchanged (law 5), unless it exceeds the hard cap (law 1)."""
     if _fits(body, protection.policy):
         return
-    protection.error = InternalError(
+    protection.error = CondensingFailed(
         "The answer is too large to be sent, and could not be divided.",
         reason="not_dividable",
         suggestion="Ask for less: a filter, a smaller range, fewer fields.",
@@ -149,14 +149,14 @@ def _write(response: Any, body: bytes, status: int = 200) -> None:
 
 
 def _report(request: HttpRequest, protection: Protection, started: float) -> dict[str, Any]:
-    """The recorder's keyword arguments for one response: names and types are those of telemetry.calls.Call."""
+    """The recorder's keyword arguments for one response, as in telemetry.measurement.Measurement."""
     user = getattr(request, "user", None)
     report = {
         "request_id": uuid4().hex,
         "operation": protection.operation,
         "endpoint": request.resolver_match.route if request.resolver_match else "",
         "kind": protection.kind or "",
-        "door": "rest",
+        "transport": "rest",
         "caller": user.get_username() if user is not None and user.is_authenticated else "anonymous",
         "at": datetime.now(UTC),
         "latency_ms": (time.perf_counter() - started) * 1000,

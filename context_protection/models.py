@@ -65,7 +65,7 @@ class TokenBudget(PolicySettings):
         return {name: getattr(self, name) for name in SETTINGS}
 
     def clean(self) -> None:
-        """Rejects values that are invalid in combination with everything else that applies."""
+        """Rejects values that are invalid in combination with the other settings in effect."""
         for name, setting in SETTINGS.items():
             if isinstance(value := getattr(self, name), str):
                 setattr(self, name, value.strip() or None)

@@ -5,7 +5,7 @@
         "DEFAULT_RENDERER_CLASSES": ["context_protection.renderers.ProtectedJSONRenderer"],
     }
 
-Views, their permissions, filters and serializers stay as they are. The snapshot (`Walk`) stores the keys of the rows
+Views, their permissions, filters and serializers stay as they are. The snapshot stores the keys of the rows
 that the view's queryset selected for the first page. The view serializes each page's objects itself, as with any
 paginator.
 """
@@ -25,7 +25,7 @@ from context_protection.core.rows import MemoryPage
 from context_protection.core.shapes import ANY
 from context_protection.orm.querysets import QuerySetRows
 from context_protection.renderers import Written
-from context_protection.requests import LIST_FORM, Refused
+from context_protection.requests import LIST_FORM, RejectedCall
 from context_protection.values import protect_rows, protect_value
 
 
@@ -38,7 +38,7 @@ class WalkPagination(BasePagination):
     envelope: Envelope | None = None
 
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
-        """The page's objects, for the view to serialize; all objects if a snapshot cannot find the rows again."""
+        """The page's objects, for the view to serialize; all objects if the rows cannot be found again by key."""
         self.request = request
         if not _can_be_paged_by_key(queryset):
             return list(queryset)
@@ -51,7 +51,7 @@ class WalkPagination(BasePagination):
         return []
 
     def get_paginated_response(self, data: Any) -> Response:
-        """The page as the view serialized it, protected."""
+        """Protects the page that the view serialized."""
         if self.envelope is not None:
             return Response(Written(self.envelope))
         written, rows = plain(data), self.rows
@@ -80,7 +80,7 @@ def _with_api_errors(protect: Callable[[], Envelope]) -> Envelope:
     try:
         return protect()
     except CallError as error:
-        raise Refused(error) from None
+        raise RejectedCall(error) from None
 
 
 class _PageChosen(Exception):
@@ -92,10 +92,10 @@ class _PageChosen(Exception):
 
 
 class _ViewRows(QuerySetRows):
-    """Rows that the view serializes. The first run of `protect_rows` ends with `_PageChosen`; the second one finds the
-    page that `fill` stored.
+    """Rows that the view serializes. The first run of `protect_rows` raises `_PageChosen`; the second finds the page
+    that `fill` stored.
 
-    Later pages look up their rows in `everything` that the view may show, whatever filters the request has.
+    Later pages look up their rows in `everything` (all rows that the view may show), whatever filters the request has.
     """
 
     def __init__(self, queryset: QuerySet[Any], everything: QuerySet[Any]) -> None:
@@ -134,8 +134,8 @@ class _ViewRows(QuerySetRows):
 
 
 def _fit_positions(positions: Sequence[Any], count: int) -> Sequence[Any]:
-    """Fits the positions to `count` rows, for a view that left out or added some. Prefers early positions: a row may
-    then be repeated, but none is skipped."""
+    """Fits the positions to `count` rows, if the view omitted or added rows. Prefers early positions: a row may then be
+    repeated, but none is skipped."""
     more = count - len(positions)
     if not positions or not count or not more:
         return positions

@@ -13,12 +13,12 @@ from django.http import HttpRequest, QueryDict
 from rest_framework.exceptions import APIException
 
 from context_protection.configuration.policies import policy_for
-from context_protection.core.cursors import Walk
-from context_protection.core.errors import CallError, InvalidArgument
+from context_protection.core.cursors import Snapshot
+from context_protection.core.errors import CallError, InvalidArgument, OverBudget
 from context_protection.core.lists import page_span
-from context_protection.core.payloads import Ask, Envelope
+from context_protection.core.payloads import AnswerRequest, Envelope
 from context_protection.core.policy import DEFAULTS, Kind, Policy
-from context_protection.stores.snapshots import walks
+from context_protection.stores.snapshots import snapshots
 
 # Query parameters that protection reads. Records are not paged and have no format, so there `limit` and `format`
 # belong to the view.
@@ -26,15 +26,15 @@ LIST_FORM = ("limit", "cursor", "pages", "fields", "format")
 RECORD_FORM = ("cursor", "fields")
 
 SEALED = "gAAAA"  # prefix of all our cursors: Fernet's version byte and a timestamp before 2106
-LONGEST_VALUE = 200  # characters of a query value that a hint repeats
-LONGEST_HINT = 2000  # characters of a path with all its query values
+LONGEST_VALUE = 200  # characters of the longest query value that a hint repeats
+LONGEST_HINT = 2000  # characters of the longest path with all its query values
 
 _ATTRIBUTE = "_context_protection"  # of the request, where its Protection is stored
 
 logger = logging.getLogger(__name__)
 
 
-class Refused(APIException):
+class RejectedCall(APIException):
     """A CallError as an exception of REST framework, whose handler sends its status and document unchanged."""
 
     def __init__(self, error: CallError) -> None:
@@ -75,31 +75,33 @@ def _policy(operation: str) -> Policy:
 
 
 def is_sealed(cursor: str | None) -> bool:
-    """Whether it looks like one of our cursors; views may have cursors of their own."""
+    """Whether the text looks like one of our cursors; views may have their own."""
     return cursor is not None and cursor.startswith(SEALED)
 
 
-def ask_of(request: Any, form: tuple[str, ...], *, any_cursor: bool = False) -> Ask:
-    """Parses the query into an Ask. A cursor that is not ours counts as an argument of the view; with `any_cursor`,
-    every cursor is taken for ours. Raises CallError (cursor, limit)."""
+def answer_request_of(request: Any, form: tuple[str, ...], *, any_cursor: bool = False) -> AnswerRequest:
+    """Builds the request for protection from the query. A cursor that is not ours is an argument of the view; with
+    `any_cursor`, every cursor is treated as ours. Raises CallError (cursor, limit)."""
     query = protection_of(request).query
     cursor = query.get("cursor")
     resumes = cursor is not None and (any_cursor or is_sealed(cursor))
     ours = {name for name in form if name != "cursor" or resumes}
     own = {name: _own(values) for name, values in query.lists() if name not in ours}
     caller = _caller(request)
-    walk, position = walks.resume(cursor, request.path, caller, own) if cursor is not None and resumes else (None, None)
-    return Ask(
+    snapshot, position = (
+        snapshots.resume(cursor, request.path, caller, own) if cursor is not None and resumes else (None, None)
+    )
+    return AnswerRequest(
         operation=request.path,  # one view may serve many paths; a snapshot belongs to one
         caller=caller,
         hints=lambda name, more: _hint(request.path, more),
-        arguments=dict(walk.arguments) if walk else own,
-        walk=walk,
+        arguments=dict(snapshot.arguments) if snapshot else own,
+        snapshot=snapshot,
         position=position,
         limit=_limit(query.get("limit")) if "limit" in form else None,
         fields=query.get("fields"),
         format=query.get("format") if "format" in form else None,
-        pages=_pages(query.get("pages"), walk) if "pages" in form else None,
+        pages=_pages(query.get("pages"), snapshot) if "pages" in form else None,
     )
 
 
@@ -116,23 +118,23 @@ def _hint(path: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {"endpoint": path, "parameters": dict(arguments)}
 
 
-def check_hints(ask: Ask) -> None:
-    """Raises InvalidArgument (value_too_long) if the hints would repeat too long a query. Call it only for responses
+def check_hints(answer_request: AnswerRequest) -> None:
+    """Raises InvalidArgument (value_too_long) if the query is too long for hints to repeat. Call it only for responses
     that have hints: whole or paged responses may be requested with values of any length."""
-    texts = {name: _texts(value) for name, value in ask.arguments.items()}
+    texts = {name: _texts(value) for name, value in answer_request.arguments.items()}
     sizes = {name: len(name) + sum(map(len, each)) for name, each in texts.items()}
     too_long = any(len(text) > LONGEST_VALUE for each in texts.values() for text in each)
-    if too_long or len(ask.operation) + sum(sizes.values()) > LONGEST_HINT:
+    if too_long or len(answer_request.operation) + sum(sizes.values()) > LONGEST_HINT:
         longest = max(sizes, key=lambda name: sizes[name], default="")
-        raise _too_long(longest, ask.arguments.get(longest))
+        raise _too_long(longest, answer_request.arguments.get(longest))
 
 
 def _texts(value: Any) -> list[str]:
     return [str(each) for each in value] if isinstance(value, list) else [str(value)]
 
 
-def _too_long(name: str, value: Any) -> InvalidArgument:
-    return InvalidArgument(
+def _too_long(name: str, value: Any) -> OverBudget:
+    return OverBudget(
         "The answer is too large to be sent whole, and the query too long to be repeated in the way to its parts.",
         reason="value_too_long",
         parameter=name,
@@ -142,8 +144,8 @@ def _too_long(name: str, value: Any) -> InvalidArgument:
     )
 
 
-def _pages(text: Any, walk: Walk | None) -> tuple[int, int] | None:
-    return None if text is None else page_span(str(text), with_cursor=walk is not None)
+def _pages(text: Any, snapshot: Snapshot | None) -> tuple[int, int] | None:
+    return None if text is None else page_span(str(text), with_cursor=snapshot is not None)
 
 
 def _limit(text: str | None) -> int | None:

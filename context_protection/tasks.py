@@ -2,9 +2,9 @@
 
 from celery import shared_task
 
-from context_protection.stores.snapshots import TableWalks
+from context_protection.stores.snapshots import TableSnapshots
 
 
 @shared_task(name="context_protection.tasks.purge_expired_walks")
 def purge_expired_walks() -> int:
-    return TableWalks().purge()
+    return TableSnapshots().purge()

@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from context_protection.core.cursors import Walk
+from context_protection.core.cursors import Snapshot
 from context_protection.core.errors import CallError, invalid_cursor
 from context_protection.core.payloads import Envelope, Payload, Record, Rows
 from context_protection.core.policy import Kind
 from context_protection.core.protect import needs_no_fetch, protect
 from context_protection.core.rows import MemoryRows
-from context_protection.requests import LIST_FORM, RECORD_FORM, ask_of, check_hints, protection_of
-from context_protection.stores.snapshots import walks
+from context_protection.requests import LIST_FORM, RECORD_FORM, answer_request_of, check_hints, protection_of
+from context_protection.stores.snapshots import snapshots
 
 
 def protect_rows(request: Any, rows: Rows) -> Envelope:
-    """A page of a list that is paged by snapshots only: a cursor of any other kind is rejected. Raises CallError."""
+    """A page of a list that is paged by snapshots only; any other cursor is rejected. Raises CallError."""
     return _protected(request, Kind.LIST, rows, any_cursor=True)
 
 
@@ -31,10 +31,12 @@ def _protected(request: Any, kind: Kind, payload: Payload, *, any_cursor: bool) 
     protection = protection_of(request)
     protection.kind = kind
     try:
-        ask = ask_of(request, LIST_FORM if kind is Kind.LIST else RECORD_FORM, any_cursor=any_cursor)
-        envelope = protect(_payload_for(ask.walk, payload), ask, protection.policy, walks)
+        answer_request = answer_request_of(
+            request, LIST_FORM if kind is Kind.LIST else RECORD_FORM, any_cursor=any_cursor
+        )
+        envelope = protect(_payload_for(answer_request.snapshot, payload), answer_request, protection.policy, snapshots)
         if envelope.summarized:
-            check_hints(ask)
+            check_hints(answer_request)
     except CallError as error:
         protection.error = error
         raise
@@ -42,14 +44,14 @@ def _protected(request: Any, kind: Kind, payload: Payload, *, any_cursor: bool) 
     return envelope
 
 
-def _payload_for(walk: Walk | None, payload: Payload) -> Payload | None:
-    """The payload to continue the snapshot with. A snapshot that stores its own parts or rows ignores what the view
-    returns now. Raises InvalidCursor if the snapshot needs database rows and the view returns none."""
-    if walk is None:
+def _payload_for(snapshot: Snapshot | None, payload: Payload) -> Payload | None:
+    """The payload that continues the snapshot. A snapshot that stores its own parts or rows ignores the view's new
+    result. Raises InvalidCursor if the snapshot needs database rows and the view returns none."""
+    if snapshot is None:
         return payload
-    if needs_no_fetch(walk):
+    if needs_no_fetch(snapshot):
         return None
-    if "rows" in walk.plan["source"]:
+    if "rows" in snapshot.plan["source"]:
         return MemoryRows([])
     if isinstance(payload, Record | MemoryRows):
         raise invalid_cursor("cursor_mismatch", "", "The cursor was issued for a list that is no longer here.")

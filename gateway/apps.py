@@ -1,18 +1,37 @@
+from functools import partial
+
 from django.apps import AppConfig
+from django.apps import apps as django_apps
+from django.db.models.signals import post_migrate
 
 
 class GatewayConfig(AppConfig):
     name = "gateway"
 
     def ready(self) -> None:
+        from gateway.access.switches import switched_off
         from gateway.catalog.catalog import catalogue
         from gateway.catalog.prompts import prompts
         from gateway.celery import app
         from gateway.connectors import connectors
 
+        switchable: dict[str, list[str]] = {}
         for connector in connectors():
-            catalogue.offer(connector.operations())
+            operations = connector.operations()
+            catalogue.offer(operations)
+            if connector.switchable:
+                switchable[connector.name] = [each.name for each in operations]
             if connector.source is not None:
                 catalogue.follow(connector.source)
             prompts.offer(connector.prompts(), connector.identifiers)
             app.conf.beat_schedule.update(connector.schedule)
+        catalogue.obey(partial(switched_off, switchable))
+        post_migrate.connect(
+            partial(_add_switches, list(switchable)), sender=django_apps.get_app_config("access"), weak=False
+        )
+
+
+def _add_switches(names: list[str], **_: object) -> None:
+    from gateway.access.switches import add
+
+    add(names)

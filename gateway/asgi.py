@@ -13,7 +13,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 
 from gateway.connectors import connectors
-from gateway.dispatch.response_cache import answers
+from gateway.dispatch.response_cache import response_cache
 from gateway.mcp.admission import Endpoint
 from gateway.mcp.changes import Changes
 from gateway.mcp.consumer import websocket_routes
@@ -22,14 +22,14 @@ from gateway.mcp.server import build_server
 from gateway.mcp.sessions import sessions
 from gateway.mcp.sse import MESSAGES, LegacySSE
 from gateway.mcp.tools import fingerprint
-from gateway.probes import healthz, metrics, readyz
+from gateway.pages.probes import healthz, metrics, readyz
 from gateway.process.gates import Gate, hashing_paths
 from gateway.process.handler import PooledHandler
 from gateway.process.lifespan import Lifespan
 from gateway.process.readiness import readiness
 from gateway.process.warmup import warm_up
 from gateway.threads.bridge import run_sync
-from gateway.upstreams.clients import close
+from gateway.upstreams.transport import close_connections
 from telemetry import recorder, rejections
 
 changes = Changes(sessions, fingerprint, stdio_peer=None)
@@ -46,10 +46,10 @@ async def flush_telemetry() -> None:
 all_connectors = connectors()
 starts = [connector.start for connector in all_connectors if connector.start]
 stops = [connector.stop for connector in all_connectors if connector.stop]
-readiness.when_redis_is_lost(answers.forget)
+readiness.when_redis_is_lost(response_cache.forget)
 lifespan = Lifespan(
     startup=[readiness.start, warm_up, *starts, streamable_http.start, changes.start],
-    shutdown=[changes.stop, streamable_http.stop, *stops, close, flush_telemetry, readiness.stop],
+    shutdown=[changes.stop, streamable_http.stop, *stops, close_connections, flush_telemetry, readiness.stop],
 )
 rest_of_http: Endpoint = PooledHandler(gate=Gate(hashing_paths()))
 HTTP: dict[str, Endpoint] = {

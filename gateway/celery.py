@@ -1,4 +1,4 @@
-"""The Celery application. Tasks are idempotent sweeps: one lost or run twice does no harm."""
+"""The Celery application. Tasks are idempotent: losing one or running it twice does no harm."""
 
 import os
 

@@ -1,8 +1,8 @@
 """DATA_DIR and the files that Sluice stores there: readable by Sluice's user alone, and checked before anything else
 starts.
 
-Files and directories of that user are closed to others. Those of another user, such as a mounted volume, are used as
-they are, because only their owner can close them. So are shared directories such as /tmp.
+Other users lose access to files and directories of that user. Those of another user, such as a mounted volume, are used
+unchanged, because only their owner can change their mode. Shared directories such as /tmp are used unchanged too.
 """
 
 import os

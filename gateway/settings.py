@@ -1,7 +1,7 @@
-"""Every setting of Sluice, in one file. An empty environment is the embedded default:
+"""All settings of Sluice. Without environment variables, it runs embedded:
 
-SQLite, in-memory channel layer, Celery worker and beat inside the web process. `DATABASE_URL` and
-`REDIS_URL` turn the same code into the production topology. `.env.example` documents each variable.
+SQLite, an in-memory channel layer, and Celery worker and beat inside the web process. `DATABASE_URL` and `REDIS_URL`
+select the production topology. `.env.example` documents each variable.
 """
 
 from pathlib import Path
@@ -36,6 +36,7 @@ MCP_TRANSPORT = env.str("MCP_TRANSPORT", default="stdio")
 MCP_PORT = env.str("MCP_PORT", default="")
 MCP_STATEFUL = env.bool("MCP_STATEFUL", default=False)
 TOOL_LIST_BUDGET = env.int("TOOL_LIST_BUDGET", default=8000)
+LAZY_CLIENTS = env.list("LAZY_CLIENTS", default=[])
 SLUICE_API_KEY = env.str("SLUICE_API_KEY", default="")
 
 # -- Applications -----------------------------------------------------------------------------------
@@ -118,7 +119,7 @@ else:
         "OPTIONS": {
             "connect_timeout": 2,
             "pool": {
-                "connection_class": postgres.Connection,
+                "connection_class": postgres.BoundedConnection,
                 "min_size": 2,
                 "max_size": env.int("DATABASE_POOL", default=32),
                 "timeout": postgres.POOL_SLICE,
@@ -129,7 +130,15 @@ else:
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 if REDIS_URL:
-    CACHES = {"default": {"BACKEND": "django_redis.cache.RedisCache", "LOCATION": REDIS_URL}}
+    from context_protection.stores import redis_client
+
+    CACHES = {
+        "default": {
+            "BACKEND": "django_redis.cache.RedisCache",
+            "LOCATION": REDIS_URL,
+            "OPTIONS": redis_client.options(REDIS_URL),
+        }
+    }
     CHANNEL_LAYERS = {"default": {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}}
 else:
     CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
@@ -148,12 +157,14 @@ CONTEXT_PROTECTION = {
     for name, setting in SETTINGS.items()
     if setting.variable
 }
+if env.bool("TABLES_WHEN_SMALLER", default=False):  # the older name of LIST_FORMAT=auto
+    CONTEXT_PROTECTION["list_format"] = CONTEXT_PROTECTION["list_format"] or "auto"
 
 ANSWER_CACHE_MB = env.int("ANSWER_CACHE_MB", default=32)  # per process; 0 switches the response cache off
 
 # -- Credentials of upstreams -----------------------------------------------------------------------
 
-# The first key encrypts; all of them and SECRET_KEY decrypt (gateway/upstreams/secrets.py).
+# The first key encrypts; all of them and SECRET_KEY decrypt (gateway/upstreams/auth/vault.py).
 CREDENTIAL_KEYS = [key.strip() for key in env.list("CREDENTIAL_KEYS", default=[])]
 if any(len(key) < 32 for key in CREDENTIAL_KEYS):
     raise ImproperlyConfigured(
@@ -242,9 +253,13 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Sluice",
-    "DESCRIPTION": "REST door of Sluice: the same operations, arguments and envelopes as its MCP tools.",
+    "DESCRIPTION": "REST transport of Sluice: the same operations, arguments and envelopes as its MCP tools.",
     "VERSION": "1",
     "OAS_VERSION": "3.1.1",
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "gateway.api.schema.with_components",
+    ],
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_AUTHENTICATION": [],
     "SERVE_PERMISSIONS": [],
@@ -260,6 +275,7 @@ PUBLIC_PAGES = env.bool(
 )  # whether figures and the API's documentation need no key or login
 
 LANGUAGE_CODE = "en"
+FORMAT_MODULE_PATH = "gateway.formats"
 TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "static/"
@@ -315,7 +331,7 @@ LOGGING = {
             name: {"level": LOG_LEVEL}
             for name in ("gateway", "context_protection", "telemetry", "django.server", "uvicorn.error")
         },
-        # Bad requests are answered and recorded by telemetry, so they are not logged.
+        # Telemetry records bad requests, so they are not logged.
         "django.request": {"level": "ERROR"},
         "django.security": {"level": "CRITICAL"},
     },

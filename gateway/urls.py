@@ -5,18 +5,19 @@ from django.contrib import admin
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from gateway import views
 from gateway.connectors import with_module
-from gateway.visitors import for_those_known
+from gateway.pages.health import health, metrics
+from gateway.pages.home import home
+from gateway.pages.visitors import known_visitors_only
 
 urlpatterns = [
-    path("", views.home, name="home"),
+    path("", home, name="home"),
     path("admin/", admin.site.urls),
-    path("api/schema/", for_those_known(SpectacularAPIView.as_view()), name="schema"),
-    path("api/docs/", for_those_known(SpectacularSwaggerSplitView.as_view(url_name="schema")), name="docs"),
+    path("api/schema/", known_visitors_only(SpectacularAPIView.as_view()), name="schema"),
+    path("api/docs/", known_visitors_only(SpectacularSwaggerSplitView.as_view(url_name="schema")), name="docs"),
     path("api/", include("gateway.api.urls")),
-    path("health", views.health, name="health"),
-    path("metrics", views.metrics, name="metrics"),
+    path("health", health, name="health"),
+    path("metrics", metrics, name="metrics"),
     *(path("", include(f"{name}.urls")) for name in with_module("urls")),
 ]
 

@@ -16,7 +16,9 @@ from django.utils.text import capfirst
 from telemetry import queries, wording
 from telemetry.audit_table import audit_table
 from telemetry.dashboard import dashboard
-from telemetry.filters import MinuteFilter, TimeFilter, chosen_range
+from telemetry.figure import Figure, Group
+from telemetry.filters import MinuteFilter, TimeFilter, TransportFilter, chosen_range
+from telemetry.measurement import FIGURES, CallOutcome
 from telemetry.models import Alert, RejectedKey, TelemetryRecord, TokenAudit, WithheldField
 
 
@@ -42,6 +44,31 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscrip
         return False
 
 
+def _column(figure: Figure) -> Any:
+    """A column with the formatted figure; Django formats texts and booleans."""
+    if figure.unit is None:
+        return figure.field
+    label = f"{figure.label}, formula estimate" if figure.is_estimate else figure.label
+
+    @admin.display(description=label, ordering=figure.field)
+    def column(record: Any) -> str:
+        return wording.in_unit(getattr(record, figure.field), figure.unit)
+
+    column.__name__ = figure.field
+    return column
+
+
+COLUMNS = {name: _column(figure) for name, figure in FIGURES.items()}
+# Methods of TelemetryRecordAdmin that show a figure in a form of its own.
+SHOWN_BY = {"at": "moment", "outcome": "result", "claude_tokens": "claude"}
+DERIVED = {Group.TOKENS: ("saved", "reduction", "factor")}
+
+
+def _fields(group: Group) -> tuple[Any, ...]:
+    figures = (SHOWN_BY.get(name, COLUMNS[name]) for name, figure in FIGURES.items() if figure.group is group)
+    return (*figures, *DERIVED.get(group, ()))
+
+
 @admin.register(TelemetryRecord)
 class TelemetryRecordAdmin(ReadOnlyAdmin):
     list_display = (
@@ -50,31 +77,21 @@ class TelemetryRecordAdmin(ReadOnlyAdmin):
         "result",
         "tokens",
         "reduction",
-        "latency",
-        "response_size",
-        "door",
+        *(COLUMNS[name] for name, figure in FIGURES.items() if figure.is_listed),
+        "transport",
         "caller",
     )
     list_filter = (
         TimeFilter,
         "outcome",
         "oversized",
-        "door",
+        TransportFilter,
         ("operation", admin.AllValuesFieldListFilter),
         ("caller", admin.AllValuesFieldListFilter),
     )
     search_fields = ("request_id__startswith",)
     search_help_text = "A request id, or how it begins"
-    fieldsets = (
-        (None, {"fields": ("request_id", "moment", "caller", "door")}),
-        ("Operation", {"fields": ("operation", "endpoint", "kind")}),
-        ("Answer", {"fields": ("result", "error_reason", "latency", "response_size", "item_count")}),
-        (
-            "Tokens",
-            {"fields": ("original", "sent", "claude", "baseline", "saved", "reduction", "budget", "oversized")},
-        ),
-        ("Protection", {"fields": ("pagination_used", "summarization_used", "chunking_used", "missing_fields")}),
-    )
+    fieldsets = tuple((group.value or None, {"fields": _fields(group)}) for group in Group)
 
     def changelist_view(self, request: HttpRequest, extra_context: Mapping[str, Any] | None = None) -> HttpResponse:
         response = super().changelist_view(request, extra_context)
@@ -92,57 +109,39 @@ class TelemetryRecordAdmin(ReadOnlyAdmin):
 
     @admin.display(description="time", ordering="created_at")
     def time(self, record: TelemetryRecord) -> str:
-        return f"{timezone.localtime(record.created_at):%d %b %H:%M:%S}"
+        return wording.moment(record.measurement.at)
 
     @admin.display(description="time")
     def moment(self, record: TelemetryRecord) -> str:
-        return f"{timezone.localtime(record.created_at):%Y-%m-%d %H:%M:%S.%f %Z}"
+        return f"{timezone.localtime(record.measurement.at):%Y-%m-%d %H:%M:%S.%f %Z}"
 
     @admin.display(description="outcome", ordering="outcome")
     def result(self, record: TelemetryRecord) -> SafeString:
-        return _badge(record.outcome, record.get_outcome_display(), record.error_reason)
+        outcome = CallOutcome(record.measurement.outcome)
+        return _badge(outcome.value, str(outcome.label), record.measurement.error_reason)
 
-    @admin.display(description="tokens", ordering="original_tokens")
+    @admin.display(description="tokens, Claude's count", ordering="original_tokens")
     def tokens(self, record: TelemetryRecord) -> str:
-        if not record.reduction:
-            return wording.whole(record.estimated_tokens)
-        return f"{wording.whole(record.original_tokens)} → {wording.whole(record.estimated_tokens)}"
+        call = record.measurement
+        sent = wording.whole(call.claude_tokens or call.estimated_tokens)
+        original = call.original_tokens * (call.claude_factor or 1)
+        return f"{wording.whole(original)} → {sent}" if call.reduction else sent
 
-    @admin.display(description="original tokens")
-    def original(self, record: TelemetryRecord) -> str:
-        return wording.whole(record.original_tokens)
-
-    @admin.display(description="tokens sent")
-    def sent(self, record: TelemetryRecord) -> str:
-        return wording.whole(record.estimated_tokens)
+    @admin.display(description="Claude's count for the formula estimate")
+    def factor(self, record: TelemetryRecord) -> str:
+        return wording.factor(record.measurement.claude_factor)
 
     @admin.display(description="tokens sent, by Claude's count")
     def claude(self, record: TelemetryRecord) -> str:
-        return wording.whole(record.claude_tokens or None)
+        return wording.whole(record.measurement.claude_tokens or None)
 
-    @admin.display(description="baseline tokens")
-    def baseline(self, record: TelemetryRecord) -> str:
-        return wording.whole(record.baseline_tokens)
-
-    @admin.display(description="tokens saved, net")
+    @admin.display(description="tokens saved, net, formula estimate")
     def saved(self, record: TelemetryRecord) -> str:
         return wording.whole(record.saved_tokens)
 
-    @admin.display(description="token budget")
-    def budget(self, record: TelemetryRecord) -> str:
-        return wording.whole(record.threshold)
-
     @admin.display(description="reduction", ordering=F("original_tokens") - F("estimated_tokens"))
     def reduction(self, record: TelemetryRecord) -> str:
-        return wording.share(record.reduction) if record.reduction else wording.NOTHING
-
-    @admin.display(description="latency", ordering="latency_ms")
-    def latency(self, record: TelemetryRecord) -> str:
-        return wording.milliseconds(record.latency_ms)
-
-    @admin.display(description="size", ordering="response_bytes")
-    def response_size(self, record: TelemetryRecord) -> str:
-        return wording.size(record.response_bytes)
+        return wording.share(record.measurement.reduction or None)
 
 
 @admin.register(TokenAudit)
@@ -166,7 +165,7 @@ class TokenAuditAdmin(ReadOnlyAdmin):
 
     @admin.display(description="time", ordering="at")
     def time(self, audit: TokenAudit) -> str:
-        return f"{timezone.localtime(audit.at):%d %b %H:%M:%S}"
+        return wording.moment(audit.at)
 
     @admin.display(description="formula", ordering="formula_tokens")
     def formula(self, audit: TokenAudit) -> str:
@@ -183,16 +182,16 @@ class TokenAuditAdmin(ReadOnlyAdmin):
 
 @admin.register(RejectedKey)
 class RejectedKeyAdmin(ReadOnlyAdmin):
-    list_display = ("time", "address", "tried", "door", "begins_with")
+    list_display = ("time", "address", "tried", "transport", "begins_with")
     list_display_links = ("time", "address")
-    list_filter = (MinuteFilter, "door")
+    list_filter = (MinuteFilter, TransportFilter)
     search_fields = ("address__startswith", "hint__startswith")
     search_help_text = "An address, or how a key begins"
-    fields = ("time", "address", "tried", "last_at", "door", "begins_with")
+    fields = ("time", "address", "tried", "last_at", "transport", "begins_with")
 
     @admin.display(description="time", ordering="minute")
     def time(self, rejected: RejectedKey) -> str:
-        return f"{timezone.localtime(rejected.minute):%d %b %H:%M}"
+        return wording.minute(rejected.minute)
 
     @admin.display(description="attempts", ordering="attempts")
     def tried(self, rejected: RejectedKey) -> str:
@@ -205,7 +204,7 @@ class RejectedKeyAdmin(ReadOnlyAdmin):
 
 @admin.register(WithheldField)
 class WithheldFieldAdmin(ReadOnlyAdmin):
-    """Which fields were redacted, and how often. API keys can have exceptions."""
+    """The redacted fields and their counts. API keys can have exceptions."""
 
     list_display = ("day", "operation", "shown_field", "kind", "how", "times")
     list_display_links = ("day", "operation")
@@ -235,7 +234,7 @@ class AlertAdmin(ReadOnlyAdmin):
     list_display_links = ("badge", "message")
     list_filter = ("state", "kind")
     HOW_MUCH = {
-        Alert.Kind.OVERSIZED_SHARE: (
+        Alert.AlertKind.OVERSIZED_SHARE: (
             "opening_share",
             "highest_share",
             "alert_line",
@@ -243,7 +242,7 @@ class AlertAdmin(ReadOnlyAdmin):
             "calls",
             "window_minutes",
         ),
-        Alert.Kind.TOKEN_DRIFT: ("opening_share", "highest_share", "alert_line", "audits"),
+        Alert.AlertKind.TOKEN_DRIFT: ("opening_share", "highest_share", "alert_line", "audits"),
     }
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Raise above `share`, clear at `share × recovery` or below, so that a share near the line does not flap."""
+    """Raise above `share`, clear at `share × recovery` or below, so that the alert does not flap."""
 
     share: float
     recovery: float
@@ -38,7 +38,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class WindowCounts:
     """The calls in the rule's window."""
 
     calls: int
@@ -56,7 +56,7 @@ class Verdict(Enum):
     CLEAR = "the open alert is over"
 
 
-def judge(window: Window, rule: Rule, *, alert_is_open: bool) -> Verdict:
+def judge(window: WindowCounts, rule: Rule, *, alert_is_open: bool) -> Verdict:
     """The rule as a pure function. A window without calls clears the alert."""
     if alert_is_open:
         return Verdict.CLEAR if window.share <= rule.share * rule.recovery else Verdict.KEEP
@@ -70,9 +70,9 @@ def check(*, now: datetime | None = None) -> Verdict:
     now = now or timezone.now()
     rule = rule_from_settings()
     seen = queries.summary(since=now - rule.window, until=now)
-    window = Window(seen.calls, seen.oversized_calls)
+    window = WindowCounts(seen.calls, seen.oversized_calls)
     return settle(
-        Alert.Kind.OVERSIZED_SHARE,
+        Alert.AlertKind.OVERSIZED_SHARE,
         sighting(window, rule),
         now,
         lambda is_open: judge(window, rule, alert_is_open=is_open),
@@ -88,7 +88,7 @@ def rule_from_settings() -> Rule:
     )
 
 
-def sighting(window: Window, rule: Rule) -> "Sighting":
+def sighting(window: WindowCounts, rule: Rule) -> "Sighting":
     return Sighting(
         message=_sentence(window, rule),
         share=window.share,
@@ -101,16 +101,17 @@ def sighting(window: Window, rule: Rule) -> "Sighting":
     )
 
 
-def _sentence(window: Window, rule: Rule) -> str:
+def _sentence(window: WindowCounts, rule: Rule) -> str:
     if not window.calls:
         return f"no calls in the last {rule.minutes} minutes."
     return (
-        f"{window.oversized} of {window.calls} answers ({window.share:.1%}) in the last "
-        f"{rule.minutes} minutes would have been over their token budget; the alert line is {rule.share:.1%}."
+        f"{window.oversized} of {window.calls} answers ({window.share:.1%}) in the last {rule.minutes} minutes would "
+        "have been over their token budget, by the formula estimate or, where the budget's ruler says so, by Claude's "
+        f"count; the alert line is {rule.share:.1%}."
     )
 
 
-# -- The life of an alert ---------------------------------------------------------------------------
+# -- Alert lifecycle --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +127,9 @@ class Sighting:
     window_minutes: int = 0
 
 
-def settle(kind: Alert.Kind, seen: Sighting, now: datetime, judged: Callable[[bool], Verdict]) -> Verdict:
-    """Opens, updates or clears the alert of that kind. `judged` gives the verdict; it is told whether one is open.
+def settle(kind: Alert.AlertKind, seen: Sighting, now: datetime, judged: Callable[[bool], Verdict]) -> Verdict:
+    """Opens, updates or clears the alert of that kind. `judged` returns the verdict; its argument is whether one is
+    open.
 
     Several processes may check at once: one opens the alert, the others find it open.
     """
@@ -143,7 +145,7 @@ def settle(kind: Alert.Kind, seen: Sighting, now: datetime, judged: Callable[[bo
     return verdict
 
 
-def raise_once(kind: Alert.Kind, seen: Sighting, now: datetime) -> bool:
+def raise_once(kind: Alert.AlertKind, seen: Sighting, now: datetime) -> bool:
     """Opens the alert, logs it and sends mail; False if another process has just opened it."""
     try:
         with transaction.atomic():

@@ -26,7 +26,7 @@ def audit_table(chosen: audits.Audits) -> AuditTable:
         columns=(
             "Audits",
             f"Formula within ±20{wording.SPACE}%",
-            "Formula, median ratio",
+            "Usual factor, formula estimate to Claude's count",
             f"Our count within ±10{wording.SPACE}%",
             "Our count, median ratio",
         ),
@@ -40,7 +40,7 @@ def _cells(seen: AuditFigures) -> tuple[str, ...]:
     return (
         wording.whole(seen.count),
         wording.share(seen.formula_within),
-        wording.ratio(seen.formula_ratio),
+        wording.factor(1 / seen.formula_ratio if seen.formula_ratio else None),
         wording.share(seen.claude_within),
         wording.ratio(seen.claude_ratio),
     )

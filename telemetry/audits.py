@@ -9,6 +9,7 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
+from telemetry import counters
 from telemetry.models import TokenAudit
 from telemetry.storage import release_connection
 
@@ -31,9 +32,9 @@ class Audit:
     text_class: str  # what dominates the response: JSON, log, prose …
     chars: int
     formula_tokens: int  # characters / 4 + 20 %
-    claude_tokens: int  # Claude's count as it was taken for the response
+    claude_tokens: int  # Claude's count as computed for the response
     actual_tokens: int  # the full count
-    source: str  # who made it: ctok | provider
+    source: str  # source of the full count: ctok | provider
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class AuditFigures:
     is nothing to measure."""
 
     count: int
-    formula_within: float | None  # share of formulas within 20 % of the actual
+    formula_within: float | None  # share of formula counts within 20 % of the actual ones
     formula_ratio: float | None  # median
     claude_within: float | None  # share of our counts within 10 %
     claude_ratio: float | None  # median
@@ -56,7 +57,7 @@ class ClassFigures:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Both counts, and the actual one (above 0)."""
+    """The formula's count, Claude's count, and the actual one (above 0)."""
 
     formula_tokens: int
     claude_tokens: int
@@ -85,6 +86,8 @@ def store(audit: Audit) -> None:
         TokenAudit.objects.create(**{**asdict(audit), "operation": audit.operation[:100]})
     finally:
         release_connection()
+    pair = Pair(audit.formula_tokens, audit.claude_tokens, audit.actual_tokens)
+    counters.AUDITS.labels("yes" if pair.claude_is_close else "no").inc()
     if abs(audit.formula_tokens - audit.actual_tokens) > WORTH_A_LINE * audit.actual_tokens:
         logger.info("token estimate is far off", extra=_fields(audit))
 
@@ -106,7 +109,7 @@ def summary(audits: Audits | None = None) -> AuditFigures:
 
 
 def by_class(audits: Audits | None = None) -> tuple[ClassFigures, ...]:
-    """The same for each class, the one with the most audits first."""
+    """The same figures for each class, the class with the most audits first."""
     groups: defaultdict[str, list[Pair]] = defaultdict(list)
     for text_class, pair in _newest(audits):
         groups[text_class].append(pair)

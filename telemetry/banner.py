@@ -1,4 +1,4 @@
-"""A template context processor: open alerts on the pages for staff."""
+"""A template context processor that adds open alerts to staff pages."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -7,10 +7,11 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.utils import timezone
 
-from telemetry import queries, wording
-from telemetry.figures import MIN_CALLS_FOR_PERCENTILES, Figures, Series
+from telemetry import audits, queries, wording
+from telemetry.call_figures import MIN_CALLS_FOR_PERCENTILES, CallFigures, Series
+from telemetry.figure import Figure
 from telemetry.intervals import DAY, HOUR, MINUTE
-from telemetry.models import Outcome
+from telemetry.measurement import FIGURES, CallOutcome
 
 NO_CALLS = "No calls in this range yet — widen the filters, or make a call: it shows here within a second."
 TOO_FEW_CALLS = (
@@ -33,7 +34,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One colour of a chart; `colour` is a custom property of static/telemetry/telemetry.css."""
+    """One series of a chart; `colour` is a CSS custom property in static/telemetry/telemetry.css."""
 
     label: str
     colour: str
@@ -90,12 +91,12 @@ def dashboard(*, calls: queries.Calls, since: datetime | None, until: datetime) 
     )
 
 
-def _tiles(seen: Figures) -> tuple[Tile, ...]:
+def _tiles(seen: CallFigures) -> tuple[Tile, ...]:
     return (
         Tile("Calls", wording.whole(seen.calls), f"{seen.errors:,} failed ({wording.share(seen.error_share)})"),
-        Tile("Tokens sent", wording.short(seen.tokens_sent), f"{wording.whole(seen.average_tokens)} per call"),
+        *(_total(figure, seen) for figure in FIGURES.values() if figure.tile),
         Tile(
-            "Tokens saved",
+            "Tokens saved, Claude's count",
             wording.short(seen.tokens_saved),
             f"net: {wording.share(seen.reduction)} of {wording.short(seen.tokens_baseline)}",
         ),
@@ -116,14 +117,28 @@ def _tiles(seen: Figures) -> tuple[Tile, ...]:
             f"p50 {wording.milliseconds(seen.latency.p50)}, p99 {wording.milliseconds(seen.latency.p99)}",
         ),
         Tile(
-            "Accurate estimates",
-            wording.share(seen.estimate_accuracy),
-            f"within 20{wording.SPACE}%, of {seen.counted_calls:,}",
+            "Formula estimate",
+            wording.short(seen.totals["estimated_tokens"]),
+            f"of tokens sent; Claude's count is {wording.factor(seen.claude_factor)}",
         ),
+        _ruler_accuracy(),
     )
 
 
-def _charts(seen: Figures, series: Series) -> tuple[Chart, ...]:
+def _ruler_accuracy() -> Tile:
+    audited = audits.summary()
+    if not audited.count:
+        return Tile("Ruler accuracy", wording.NOTHING, "no audits yet")
+    note = f"Claude's count within 10{wording.SPACE}% of the full count, of {audited.count:,} audits"
+    return Tile("Ruler accuracy", wording.share(audited.claude_within), note)
+
+
+def _total(figure: Figure, seen: CallFigures) -> Tile:
+    average = wording.in_unit(seen.average(figure.name), figure.unit)
+    return Tile(figure.tile, wording.short(seen.totals[figure.name]), f"{average} per call")
+
+
+def _charts(seen: CallFigures, series: Series) -> tuple[Chart, ...]:
     alert_line = settings.OVERSIZED_ALERT_SHARE
     return (
         _chart(
@@ -134,17 +149,17 @@ def _charts(seen: Figures, series: Series) -> tuple[Chart, ...]:
             unit="count",
             stacked=True,
             lines=(
-                Line(Outcome.PLAIN.label, "--tm-plain", _values(series, lambda f: f.plain)),
-                Line(Outcome.PAGINATED.label, "--tm-paginated", _values(series, lambda f: f.paginated)),
-                Line(Outcome.SUMMARIZED.label, "--tm-summarized", _values(series, lambda f: f.summarized)),
-                Line(Outcome.CHUNKED.label, "--tm-chunked", _values(series, lambda f: f.chunked)),
-                Line(Outcome.ERROR.label, "--tm-error", _values(series, lambda f: f.errors)),
+                Line(CallOutcome.PLAIN.label, "--tm-plain", _values(series, lambda f: f.plain)),
+                Line(CallOutcome.PAGINATED.label, "--tm-paginated", _values(series, lambda f: f.paginated)),
+                Line(CallOutcome.SUMMARIZED.label, "--tm-summarized", _values(series, lambda f: f.summarized)),
+                Line(CallOutcome.CHUNKED.label, "--tm-chunked", _values(series, lambda f: f.chunked)),
+                Line(CallOutcome.ERROR.label, "--tm-error", _values(series, lambda f: f.errors)),
             ),
         ),
         _chart(
             series,
             key="tokens",
-            title="Tokens sent and saved",
+            title="Tokens sent and saved, Claude's count",
             caption=f"{wording.share(seen.reduction)} of {wording.short(seen.tokens_baseline)} tokens saved, net.",
             unit="count",
             stacked=True,
@@ -185,7 +200,7 @@ def _charts(seen: Figures, series: Series) -> tuple[Chart, ...]:
     )
 
 
-def _values(series: Series, figure: Callable[[Figures], float | None]) -> tuple[float | None, ...]:
+def _values(series: Series, figure: Callable[[CallFigures], float | None]) -> tuple[float | None, ...]:
     return tuple(figure(bucket.figures) for bucket in series.buckets)
 
 
@@ -200,7 +215,7 @@ def _chart(
         unit=unit,
         stacked=stacked,
         lines=lines,
-        times=tuple(f"{time:%Y-%m-%d %H:%M}" for time in times),
+        times=tuple(wording.minute(time) for time in times),
         ticks=tuple(f"{time:{_tick_format(series)}}" for time in times),
         empty=_why_empty(series, lines),
     )
@@ -214,8 +229,8 @@ def _why_empty(series: Series, lines: tuple[Line, ...]) -> str:
 
 def _tick_format(series: Series) -> str:
     if series.step >= DAY:
-        return "%d %b"
-    return "%H:%M" if series.step * len(series.buckets) <= 1.1 * DAY else "%d %b %H:%M"
+        return "%m-%d"
+    return "%H:%M" if series.step * len(series.buckets) <= 1.1 * DAY else "%m-%d %H:%M"
 
 
 def _length(step: timedelta) -> str:

@@ -2,12 +2,12 @@
 
 import logging
 
-from telemetry.calls import Call
+from telemetry.measurement import Measurement
 
 logger = logging.getLogger(__name__)
 
 
-def log_decision(call: Call) -> None:
+def log_decision(call: Measurement) -> None:
     """Logs oversized, paginated, summarized and chunked responses; plain ones are not logged."""
     if not logger.isEnabledFor(logging.INFO):
         return
@@ -17,7 +17,7 @@ def log_decision(call: Call) -> None:
         logger.info("answer %s", call.outcome, extra=_fields(call))
 
 
-def _fields(call: Call) -> dict[str, object]:
+def _fields(call: Measurement) -> dict[str, object]:
     return {
         "request_id": call.request_id,
         "operation": call.operation,

@@ -1,6 +1,6 @@
 """Raises an alert when our token count drifts away from Claude's: its tokenizer may have changed (FR-014).
 
-The check uses the median of the newest audits of each class of texts, so that a few unusual texts do not count.
+The check uses the median of the newest audits of each class of texts, so that a few unusual texts do not raise it.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from telemetry.models import Alert
 
 LINE = 0.05  # a median error above this is a drift
 RECOVERED = 0.04  # an alert clears at this error or below; lower than LINE, so that it does not flap
-NEWEST = 50  # audits of a class that are used
+NEWEST = 50  # audits that are used per class
 ENOUGH = 20  # with fewer audits a class is ignored
 
 
@@ -34,7 +34,9 @@ class Drift:
 def check(*, now: datetime | None = None) -> Verdict:
     """Evaluates the newest audits; opens, updates or clears the alert."""
     seen = measured()
-    return settle(Alert.Kind.TOKEN_DRIFT, _sighting(seen), now or timezone.now(), lambda is_open: judge(seen, is_open))
+    return settle(
+        Alert.AlertKind.TOKEN_DRIFT, _sighting(seen), now or timezone.now(), lambda is_open: judge(seen, is_open)
+    )
 
 
 def measured() -> list[Drift]:
@@ -69,6 +71,7 @@ def _sighting(seen: list[Drift]) -> Sighting:
 def _sentence(seen: list[Drift]) -> str:
     off = [drift for drift in seen if drift.off > RECOVERED]
     if not off:
-        return f"our token counts are within {LINE:.0%} of the actual ones."
+        return f"our counts of Claude's tokens are within {LINE:.0%} of the full counts."
     named = ", ".join(f"{drift.text_class} {drift.ratio - 1:+.1%}" for drift in off[:5])
-    return f"our token counts differ from the actual ones by a median of: {named}; the alert line is {LINE:.0%}."
+    told = f"our counts of Claude's tokens differ from the full counts by a median of: {named}"
+    return f"{told}; the alert line is {LINE:.0%}."

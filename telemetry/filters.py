@@ -1,4 +1,4 @@
-"""The time filter of the admin's lists."""
+"""The filters of the admin's lists."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -66,3 +66,22 @@ class TimeFilter(admin.SimpleListFilter):
 
 class MinuteFilter(TimeFilter):
     column = "minute"
+
+
+class TransportFilter(admin.SimpleListFilter):
+    """Offers the stored transports, because only the gateway knows which ones exist."""
+
+    title = "transport"
+    parameter_name = "door__exact"  # bookmarked URLs contain it, or `door`
+
+    def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
+        if "door" in params:
+            params.setdefault(self.parameter_name, params.pop("door"))
+        super().__init__(request, params, model, model_admin)
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        stored = model_admin.model.objects.order_by("transport").values_list("transport", flat=True).distinct()
+        return [(transport, transport) for transport in stored]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(transport=self.value()) if self.value() else queryset

@@ -1,75 +1,46 @@
 """The tables of telemetry: calls, audited token counts, rejected keys, redacted fields by day, and alerts."""
 
+from datetime import datetime
+from typing import Any
+
 from django.db import models
 from django.utils import timezone
 
-
-class Outcome(models.TextChoices):
-    """The kind of response that protection produced (FR-031)."""
-
-    PLAIN = "plain", "Plain"
-    PAGINATED = "paginated", "Paginated"
-    SUMMARIZED = "summarized", "Summarized"
-    CHUNKED = "chunked", "Chunked"
-    ERROR = "error", "Error"
+from telemetry.figure import Figure
+from telemetry.measurement import FIGURES, Measurement
 
 
-class Door(models.TextChoices):
-    """The transport: the REST API, or one of MCP's."""
+def _column(figure: Figure) -> "models.Field[Any, Any]":
+    options: dict[str, Any] = {"verbose_name": figure.label, "help_text": figure.help, "db_index": figure.is_indexed}
+    if figure.column != figure.field:
+        options["db_column"] = figure.column
+    if figure.type is datetime:
+        return models.DateTimeField(**options)
+    options["default"] = figure.default
+    if figure.type is bool:
+        return models.BooleanField(**options)
+    if figure.type is float:
+        return models.FloatField(**options)
+    if figure.type is int:
+        return models.PositiveIntegerField(**options)
+    return models.CharField(max_length=figure.max_length, choices=figure.choices, blank=True, **options)
 
-    REST = "rest", "REST"
-    WEBSOCKET = "websocket", "WebSocket"
-    HTTP = "http", "HTTP"
-    SSE = "sse", "SSE"
-    STDIO = "stdio", "stdio"
+
+class StoredMeasurement(models.Model):
+    """A column for each figure of a Measurement."""
+
+    vars().update({figure.field: _column(figure) for figure in FIGURES.values()})
+
+    class Meta:
+        abstract = True
 
 
-class TelemetryRecord(models.Model):
+class TelemetryRecord(StoredMeasurement):
     """The figures of one call. Written in batches by telemetry.storage, never changed afterwards."""
 
-    request_id = models.CharField("request id", max_length=64, db_index=True)
-    created_at = models.DateTimeField("time", db_index=True, help_text="When the call came in.")
-    operation = models.CharField(max_length=100)
-    endpoint = models.CharField(max_length=200)
-    kind = models.CharField(
-        max_length=8, blank=True, help_text="What the operation answers with: list, record, text or action."
-    )
-    door = models.CharField(max_length=16, choices=Door.choices, help_text="The way the call came in.")
-    caller = models.CharField(max_length=100, help_text="The name of the API key or client.")
-    outcome = models.CharField(max_length=16, choices=Outcome.choices, help_text="What protection did to the answer.")
-    error_reason = models.CharField("error reason", max_length=64, blank=True)
-    latency_ms = models.FloatField("latency in ms")
-    response_bytes = models.PositiveIntegerField("bytes sent")
-    item_count = models.PositiveIntegerField("items sent")
-    estimated_tokens = models.PositiveIntegerField(
-        "tokens sent", help_text="Estimate for the body that left: characters / 4 + 20 %."
-    )
-    claude_tokens = models.PositiveIntegerField(
-        "tokens sent, by Claude's count", help_text="0: this body was not counted."
-    )
-    original_tokens = models.PositiveIntegerField(
-        "original tokens", help_text="Estimate for the payload, had it not been protected."
-    )
-    baseline_tokens = models.PositiveIntegerField(
-        "baseline tokens",
-        default=0,
-        help_text="What an API without protection would have sent for this call; 0 for a follow-up of an answer "
-        "whose baseline was counted.",
-    )
     saved_tokens = models.IntegerField(
         "tokens saved, net", help_text="Baseline tokens less tokens sent: a follow-up costs, and is below 0."
     )
-    missing_fields = models.CharField(
-        "fields not found upstream",
-        max_length=400,
-        blank=True,
-        help_text="Fields of the preview that upstream's record does not have.",
-    )
-    threshold = models.PositiveIntegerField("token budget", help_text="The budget this call had.")
-    oversized = models.BooleanField(help_text="The original would have gone over the token budget.")
-    pagination_used = models.BooleanField("paginated")
-    summarization_used = models.BooleanField("summarized")
-    chunking_used = models.BooleanField("chunked")
 
     class Meta:
         verbose_name = "call"
@@ -81,13 +52,14 @@ class TelemetryRecord(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.operation} {self.created_at:%Y-%m-%d %H:%M:%S} ({self.outcome})"
+        call = self.measurement
+        return f"{call.operation} {call.at:%Y-%m-%d %H:%M:%S} ({call.outcome})"
 
     @property
-    def reduction(self) -> float:
-        """The share of the original's tokens that this response left out, 0 to 1 (FR-030)."""
-        left_out = max(0, self.original_tokens - self.estimated_tokens)
-        return left_out / self.original_tokens if self.original_tokens else 0.0
+    def measurement(self) -> Measurement:
+        """The call as it was measured, except for `withheld`."""
+        figures = {name: getattr(self, figure.field) for name, figure in FIGURES.items()}
+        return Measurement.with_defaults(**figures)
 
 
 class TokenAudit(models.Model):
@@ -118,13 +90,11 @@ class TokenAudit(models.Model):
 class RejectedKey(models.Model):
     """Rejected keys of one address in one minute. Written by telemetry.rejections."""
 
-    DOORS = [*((door.value, door.label) for door in Door if door != Door.STDIO), ("page", "Page")]
-
     minute = models.DateTimeField("time", help_text="The minute, by its beginning.")
     address = models.CharField(
         max_length=45, help_text='Where the calls came from; "others" are those beyond 1,000 addresses in the minute.'
     )
-    door = models.CharField(max_length=16, choices=DOORS, help_text="The way the last call came in.")
+    transport = models.CharField(max_length=16, db_column="door", help_text="The way the last call came in.")
     hint = models.CharField(
         "key begins with",
         max_length=16,
@@ -176,7 +146,7 @@ class WithheldField(models.Model):
 class Alert(models.Model):
     """A condition that ops should look at, from its first detection until it is over (O4)."""
 
-    class Kind(models.TextChoices):
+    class AlertKind(models.TextChoices):
         OVERSIZED_SHARE = "oversized_share", "Too many oversized answers"
         TOKEN_DRIFT = "token_drift", "Token counts drift"
 
@@ -184,7 +154,7 @@ class Alert(models.Model):
         OPEN = "open", "Open"
         CLEARED = "cleared", "Cleared"
 
-    kind = models.CharField(max_length=32, choices=Kind.choices)
+    kind = models.CharField(max_length=32, choices=AlertKind.choices)
     state = models.CharField(max_length=8, choices=State.choices, default=State.OPEN)
     message = models.CharField(max_length=300, help_text="What was seen last.")
     opened_at = models.DateTimeField("opened", default=timezone.now)

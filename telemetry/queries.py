@@ -1,10 +1,10 @@
-"""All reads of calls. The database computes sums, groups and percentiles; Python receives only the results.
+"""All queries on calls. The database computes sums, groups and percentiles; Python receives only the results.
 
 Percentiles are exact up to 50,000 calls. Above that they use every second, third, … call, so that at most 50,000 rows
 are sorted.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any, TypedDict, Unpack, cast
 
@@ -12,50 +12,42 @@ from django.db.models import Count, F, Func, IntegerField, Max, Min, Q, QuerySet
 from django.db.models.functions import Mod, RowNumber
 from django.utils import timezone
 
-from telemetry.figures import (
+from telemetry.call_figures import (
     MIN_CALLS_FOR_PERCENTILES,
-    Bucket,
-    Figures,
+    CallFigures,
     Health,
+    IntervalFigures,
     Latency,
     OperationFigures,
     Series,
 )
 from telemetry.intervals import Intervals, cut
-from telemetry.models import Outcome, TelemetryRecord
+from telemetry.measurement import FIGURES, CallOutcome
+from telemetry.models import TelemetryRecord
 
 Calls = QuerySet[TelemetryRecord]
 
 SORT_AT_MOST = 50_000  # rows
 LACKING = 12  # rows that `lacking` returns
 
-FIGURES: dict[str, Any] = {
+COUNTS: dict[str, Any] = {
     "calls": Count("pk"),
-    "plain": Count("pk", filter=Q(outcome=Outcome.PLAIN)),
-    "paginated": Count("pk", filter=Q(outcome=Outcome.PAGINATED)),
-    "summarized": Count("pk", filter=Q(outcome=Outcome.SUMMARIZED)),
-    "chunked": Count("pk", filter=Q(outcome=Outcome.CHUNKED)),
-    "errors": Count("pk", filter=Q(outcome=Outcome.ERROR)),
-    "tokens_sent": Sum("estimated_tokens", default=0),
-    "tokens_original": Sum("original_tokens", default=0),
-    "tokens_baseline": Sum("baseline_tokens", default=0),
-    "bytes_sent": Sum("response_bytes", default=0),
+    "plain": Count("pk", filter=Q(outcome=CallOutcome.PLAIN)),
+    "paginated": Count("pk", filter=Q(outcome=CallOutcome.PAGINATED)),
+    "summarized": Count("pk", filter=Q(outcome=CallOutcome.SUMMARIZED)),
+    "chunked": Count("pk", filter=Q(outcome=CallOutcome.CHUNKED)),
+    "errors": Count("pk", filter=Q(outcome=CallOutcome.ERROR)),
     "oversized_calls": Count("pk", filter=Q(oversized=True)),
-    "list_calls": Count("pk", filter=Q(kind="list") & ~Q(outcome=Outcome.ERROR)),
-    "paginated_list_calls": Count("pk", filter=Q(kind="list", pagination_used=True) & ~Q(outcome=Outcome.ERROR)),
+    "list_calls": Count("pk", filter=Q(kind="list") & ~Q(outcome=CallOutcome.ERROR)),
+    "paginated_list_calls": Count("pk", filter=Q(kind="list", pagination_used=True) & ~Q(outcome=CallOutcome.ERROR)),
     "counted_calls": Count("pk", filter=Q(claude_tokens__gt=0)),
-    "accurate_calls": Count(
-        "pk",
-        filter=Q(
-            claude_tokens__gt=0,
-            estimated_tokens__gte=0.8 * F("claude_tokens"),
-            estimated_tokens__lte=1.2 * F("claude_tokens"),
-        ),
-    ),
+    "counted_estimate": Sum("estimated_tokens", filter=Q(claude_tokens__gt=0), default=0),
 }
 
 
-NO_CALLS: Mapping[str, int] = dict.fromkeys(FIGURES, 0)
+TOTALS = {f"total_{name}": Sum(figure.field, default=0) for name, figure in FIGURES.items() if figure.is_totalled}
+AGGREGATES = {**COUNTS, **TOTALS}
+NO_CALLS: Mapping[str, int] = dict.fromkeys(AGGREGATES, 0)
 
 
 class Chosen(TypedDict, total=False):
@@ -65,7 +57,7 @@ class Chosen(TypedDict, total=False):
     until: datetime | None  # before
     operation: str | None
     endpoint: str | None
-    door: str | None
+    transport: str | None
     outcome: str | None
     calls: Calls | None  # to start from; default: all
 
@@ -75,22 +67,22 @@ def select(**chosen: Unpack[Chosen]) -> Calls:
     conditions = {
         "created_at__gte": chosen.get("since"),
         "created_at__lt": chosen.get("until"),
-        **{name: chosen.get(name) for name in ("operation", "endpoint", "door", "outcome")},
+        **{name: chosen.get(name) for name in ("operation", "endpoint", "transport", "outcome")},
     }
     calls = chosen.get("calls")
     calls = TelemetryRecord.objects.all() if calls is None else calls
     return calls.filter(**{name: wanted for name, wanted in conditions.items() if wanted is not None}).order_by()
 
 
-def summary(**chosen: Unpack[Chosen]) -> Figures:
+def summary(**chosen: Unpack[Chosen]) -> CallFigures:
     """The figures of all chosen calls."""
     calls = select(**chosen)
-    row = calls.aggregate(**FIGURES)
+    row = calls.aggregate(**AGGREGATES)
     return _figures(row, _percentiles(calls, row["calls"]).get(None))
 
 
 def series(*, buckets: int = 60, **chosen: Unpack[Chosen]) -> Series:
-    """The figures over time, in at most about `buckets` intervals of a common length (such as 5 minutes).
+    """The figures over time, in about `buckets` or fewer intervals of equal length (such as 5 minutes).
 
     Without `since` it starts with the first chosen call, without `until` it ends now.
     """
@@ -104,7 +96,8 @@ def series(*, buckets: int = 60, **chosen: Unpack[Chosen]) -> Series:
     return Series(
         intervals.step,
         tuple(
-            Bucket(start, _figures(rows.get(n, NO_CALLS), latency.get(n))) for n, start in enumerate(intervals.starts)
+            IntervalFigures(start, _figures(rows.get(n, NO_CALLS), latency.get(n)))
+            for n, start in enumerate(intervals.starts)
         ),
     )
 
@@ -118,10 +111,25 @@ def by_operation(*, at_most: int = 100, **chosen: Unpack[Chosen]) -> tuple[Opera
 
 
 def lacking(calls: Calls) -> list[Mapping[str, Any]]:
-    """Previews with missing fields, because upstream records did not have them: rows of `operation`, `missing_fields`
+    """Calls whose preview lacks fields that the upstream's record does not have: rows of `operation`, `missing_fields`
     and `count` (of calls), the most frequent first."""
     found = calls.exclude(missing_fields="").values("operation", "missing_fields").annotate(count=Count("pk"))
     return [*found.order_by("-count", "operation", "missing_fields")[:LACKING]]
+
+
+def last_answer(operations: Collection[str], since: datetime) -> datetime | None:
+    """When a call of one of the operations was last answered."""
+    calls = select(since=since).filter(operation__in=operations).exclude(outcome=CallOutcome.ERROR)
+    return cast("datetime | None", calls.aggregate(last=Max("created_at"))["last"])
+
+
+def last_failure(
+    operations: Collection[str], since: datetime, prefix: str, others: Collection[str]
+) -> tuple[datetime | None, str]:
+    """The last error of the operations whose reason begins with `prefix` and is none of `others`: time and reason."""
+    calls = select(since=since).filter(operation__in=operations, outcome=CallOutcome.ERROR)
+    failed = calls.filter(error_reason__startswith=prefix).exclude(error_reason__in=others).order_by("-created_at")
+    return failed.values_list("created_at", "error_reason").first() or (None, "")
 
 
 def health(*, now: datetime | None = None) -> Health:
@@ -129,7 +137,7 @@ def health(*, now: datetime | None = None) -> Health:
     since = (now or timezone.now()) - timedelta(hours=24)
     return Health(
         last_24_hours=summary(since=since),
-        ever=_figures(select().aggregate(**FIGURES)),
+        ever=_figures(select().aggregate(**AGGREGATES)),
         last_call_at=select().aggregate(last=Max("created_at"))["last"],
     )
 
@@ -154,8 +162,8 @@ def _interval(intervals: Intervals) -> Interval:
 
 
 def _grouped(calls: Calls, by: str) -> list[dict[str, Any]]:
-    """A row of FIGURES for each value of `by`, the one with the most calls first."""
-    rows = cast("list[dict[str, Any]]", list(calls.values(by).annotate(**FIGURES)))
+    """A row of AGGREGATES for each value of `by`, the one with the most calls first."""
+    rows = cast("list[dict[str, Any]]", list(calls.values(by).annotate(**AGGREGATES)))
     return sorted(rows, key=lambda row: (-row["calls"], row[by]))
 
 
@@ -185,5 +193,6 @@ def _rank(n: Any, percent: int) -> Any:
     return (n * percent + 99) / 100
 
 
-def _figures(row: Mapping[str, Any], latency: Latency | None = None) -> Figures:
-    return Figures(**{name: row[name] for name in FIGURES}, latency=latency or Latency())
+def _figures(row: Mapping[str, Any], latency: Latency | None = None) -> CallFigures:
+    totals = {name.removeprefix("total_"): row[name] for name in TOTALS}
+    return CallFigures(**{name: row[name] for name in COUNTS}, totals=totals, latency=latency or Latency())

@@ -1,9 +1,9 @@
-"""Rejected API keys: one row per address and minute, however many there were.
+"""Rejected API keys: one row per address and minute, however many keys were rejected.
 
     record(rejection)  ─►  queue (10,000)  ─►  writer thread  ─►  store(): adds up the counts
 
 Queue and writer thread work as for calls (telemetry/recorder.py), so a rejection neither blocks nor writes. A flood
-from one address makes one row a minute; a flood from many makes at most MOST_ADDRESSES rows, and one for all others.
+from one address makes one row a minute; a flood from many makes at most MAX_ADDRESSES rows, and one for all others.
 """
 
 import ipaddress
@@ -17,10 +17,10 @@ from django.db import connection, transaction
 from telemetry import counters
 from telemetry.models import RejectedKey
 from telemetry.recorder import ProcessRecorder
-from telemetry.storage import Stored, release_connection
+from telemetry.storage import StoreResult, release_connection
 
-MOST_ADDRESSES = 1_000  # that get a row of their own, per minute
-OTHERS = "others"  # the address in the row of all further ones
+MAX_ADDRESSES = 1_000  # addresses per minute that get their own row
+OTHERS = "others"  # the address in the row for all further ones
 UNKNOWN = "unknown"
 
 TABLE = RejectedKey._meta.db_table
@@ -34,10 +34,10 @@ ADD = (
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A rejected key. `hint` is the part of it that may be shown: never enough to use it."""
+    """A rejected key. `hint` is the part of the key that may be shown; it is never usable."""
 
     at: datetime  # aware, UTC
-    door: str
+    transport: str
     address: str
     hint: str
 
@@ -53,7 +53,7 @@ class Tally:
     hint: str
 
 
-def store(rejections: Sequence[Rejection]) -> Stored:
+def store(rejections: Sequence[Rejection]) -> StoreResult:
     """Adds a batch to the rows, in one transaction. If it raises DatabaseError, nothing is stored."""
     try:
         with transaction.atomic():
@@ -63,8 +63,8 @@ def store(rejections: Sequence[Rejection]) -> Stored:
     finally:
         release_connection()
     for each in rejections:
-        counters.REJECTED_KEYS.labels(each.door).inc()
-    return Stored(stored=len(rejections))
+        counters.REJECTED_KEYS.labels(each.transport).inc()
+    return StoreResult(stored=len(rejections))
 
 
 def _tallies(rejections: Iterable[tuple[datetime, str, Rejection]]) -> list[Tally]:
@@ -87,7 +87,7 @@ def _within_bounds(tallies: Sequence[Tally]) -> Iterator[Tally]:
         of_minute = [tally for tally in tallies if tally.minute == minute]
         rows = RejectedKey.objects.filter(minute=minute)
         known = set(rows.filter(address__in=[tally.address for tally in of_minute]).values_list("address", flat=True))
-        room = MOST_ADDRESSES - rows.exclude(address=OTHERS).count()
+        room = MAX_ADDRESSES - rows.exclude(address=OTHERS).count()
         new = [tally for tally in of_minute if tally.address not in known]
         beyond = {tally.address for tally in new[max(0, room) :]}
         yield from (tally for tally in of_minute if tally.address not in beyond)
@@ -100,7 +100,7 @@ def _minute(rejection: Rejection) -> datetime:
 
 
 def _address(text: str) -> str:
-    """The address in its normal form; UNKNOWN if a proxy passed on something that is no IP address."""
+    """The address in its normal form; UNKNOWN if a proxy passed on a text that is not an IP address."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
@@ -110,8 +110,8 @@ def _address(text: str) -> str:
 
 def _row(tally: Tally) -> tuple[Any, ...]:
     moment = connection.ops.adapt_datetimefield_value
-    door, last_at = tally.last.door, tally.last.at
-    return moment(tally.minute), tally.address, door, tally.hint, tally.attempts, moment(last_at)
+    last = tally.last
+    return moment(tally.minute), tally.address, last.transport, tally.hint, tally.attempts, moment(last.at)
 
 
 _rejections: ProcessRecorder[Rejection] = ProcessRecorder(store, name="rejected-keys")

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from telemetry.models import RejectedKey, TelemetryRecord, TokenAudit, WithheldField
 
-BATCH = 5_000  # rows of one transaction: short ones, so that the writer of calls never waits long
+BATCH = 5_000  # rows per transaction: few, so that the writer of calls never waits long
 
 logger = logging.getLogger(__name__)
 

@@ -2,64 +2,28 @@
 
 import logging
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 
 from django.db import DatabaseError, DataError, IntegrityError, connection, transaction
-from django.db.models import CharField
 
 from telemetry import counters, withheld
-from telemetry.calls import Call
 from telemetry.decisions import log_decision
-from telemetry.models import Outcome, TelemetryRecord
+from telemetry.figure import Figure
+from telemetry.measurement import FIGURES, CallOutcome, Measurement
+from telemetry.models import TelemetryRecord
 
-LARGEST = 2**31 - 1  # of PostgreSQL's integer
-TEXTS = {
-    field.name: field.max_length
-    for field in TelemetryRecord._meta.fields
-    if isinstance(field, CharField) and field.name != "outcome"
-}
-COLUMNS = (
-    "request_id",
-    "created_at",
-    "operation",
-    "endpoint",
-    "kind",
-    "door",
-    "caller",
-    "outcome",
-    "error_reason",
-    "latency_ms",
-    "response_bytes",
-    "item_count",
-    "estimated_tokens",
-    "claude_tokens",
-    "original_tokens",
-    "baseline_tokens",
-    "saved_tokens",
-    "threshold",
-    "oversized",
-    "missing_fields",
-    "pagination_used",
-    "summarization_used",
-    "chunking_used",
-)
+LARGEST = 2**31 - 1  # the maximum of PostgreSQL's integer
+TABLE = TelemetryRecord._meta.db_table
+COLUMNS = (*(figure.column for figure in FIGURES.values()), "saved_tokens")
 INSERT = (
-    f"INSERT INTO {TelemetryRecord._meta.db_table} ({', '.join(COLUMNS)}) "  # noqa: S608 (names of our own)
+    f"INSERT INTO {TABLE} ({', '.join(COLUMNS)}) "  # noqa: S608 (names of our own)
     f"VALUES ({', '.join(['%s'] * len(COLUMNS))})"
 )
-OUTCOMES = frozenset(Outcome.values)
-WHOLE_NUMBERS = (
-    "estimated_tokens",
-    "claude_tokens",
-    "original_tokens",
-    "baseline_tokens",
-    "threshold",
-    "response_bytes",
-    "item_count",
-)
+OUTCOMES = frozenset(CallOutcome.values)
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +33,7 @@ class StoreUnavailableError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoreResult:
     """The outcome of a batch, in calls."""
 
     stored: int = 0
@@ -78,18 +42,18 @@ class Stored:
     last_error: str = ""
 
 
-def store(calls: Sequence[Call]) -> Stored:
-    """Stores a batch in one transaction; if one row makes that fail, stores row by row.
+def store(calls: Sequence[Measurement]) -> StoreResult:
+    """Stores a batch in one transaction; if a row makes that fail, stores the rows one by one.
 
     Raises StoreUnavailableError if nothing was stored and the same batch may be retried.
     """
-    sound: list[Call] = []
+    sound: list[Measurement] = []
     corrected, last_error = 0, ""
     for call in calls:
         try:
             sound.append(put_right(call))
             corrected += sound[-1] is not call
-        except Exception as error:  # a value of the wrong type, or not a Call
+        except Exception as error:  # a value of the wrong type, or not a Measurement
             last_error = _note_unusable(error)
     try:
         stored, database_error = _insert(sound)
@@ -97,10 +61,10 @@ def store(calls: Sequence[Call]) -> Stored:
         release_connection()
     for call in sound:
         _count_and_log(call)
-    return Stored(stored, len(calls) - stored, corrected, database_error or last_error)
+    return StoreResult(stored, len(calls) - stored, corrected, database_error or last_error)
 
 
-def _insert(calls: Sequence[Call]) -> tuple[int, str]:
+def _insert(calls: Sequence[Measurement]) -> tuple[int, str]:
     """Returns how many calls were stored, and the type of the last error."""
     try:
         with transaction.atomic():
@@ -112,14 +76,14 @@ def _insert(calls: Sequence[Call]) -> tuple[int, str]:
     return len(calls), ""
 
 
-def _write(calls: Sequence[Call]) -> None:
+def _write(calls: Sequence[Measurement]) -> None:
     """Uses plain SQL: the ORM takes twenty times as long to build a statement with so many values."""
     with connection.cursor() as cursor:
         cursor.executemany(INSERT, [_row(call) for call in calls])
     withheld.count(calls)
 
 
-def _insert_one_by_one(calls: Sequence[Call]) -> tuple[int, str]:
+def _insert_one_by_one(calls: Sequence[Measurement]) -> tuple[int, str]:
     stored, last_error = 0, ""
     for call in calls:
         try:
@@ -134,7 +98,7 @@ def _insert_one_by_one(calls: Sequence[Call]) -> tuple[int, str]:
 
 
 def _is_away(error: Exception) -> bool:
-    """Whether the database is at fault rather than a row."""
+    """Whether the database, not a row, caused the error."""
     return isinstance(error, DatabaseError) and not isinstance(error, DataError | IntegrityError)
 
 
@@ -144,58 +108,49 @@ def _note_unusable(error: Exception) -> str:
     return name
 
 
-def put_right(call: Call) -> Call:
+def put_right(call: Measurement) -> Measurement:
     """`call` itself if it is valid (DM6); else a copy within the columns' limits, so that it can be stored."""
-    sound: dict[str, Any] = {name: _text(getattr(call, name), length) for name, length in TEXTS.items()}
-    sound |= {name: _whole(getattr(call, name)) for name in WHOLE_NUMBERS}
-    sound["outcome"] = call.outcome if call.outcome in OUTCOMES else _outcome_of(call)
-    sound["latency_ms"] = call.latency_ms if 0 <= call.latency_ms < math.inf else 0.0
-    sound["at"] = call.at if call.at.tzinfo else call.at.replace(tzinfo=UTC)
+    sound = {name: SOUND[figure.type](getattr(call, name), figure) for name, figure in FIGURES.items()}
+    if call.outcome not in OUTCOMES:
+        sound["outcome"] = CallOutcome.ERROR if call.error_reason else CallOutcome.PLAIN
     if call.pagination_used and call.chunking_used:  # a response is never both
-        sound["chunking_used" if call.outcome != Outcome.CHUNKED else "pagination_used"] = False
+        sound["chunking_used" if call.outcome != CallOutcome.CHUNKED else "pagination_used"] = False
     changes = {name: value for name, value in sound.items() if value != getattr(call, name)}
-    return replace(call, **changes) if changes else call
+    return call._replace(**changes) if changes else call
 
 
-def _text(value: str, length: int | None) -> str:
-    return value[:length].replace("\x00", "")  # PostgreSQL's text has no NUL
+def _sound_text(value: str, figure: Figure) -> str:
+    return value[: figure.max_length].replace("\x00", "")  # PostgreSQL's text cannot contain NUL
 
 
-def _whole(value: int) -> int:
+def _sound_number(value: int, figure: Figure) -> int:
     return min(max(value, 0), LARGEST)
 
 
-def _outcome_of(call: Call) -> str:
-    return Outcome.ERROR if call.error_reason else Outcome.PLAIN
+def _sound_measure(value: float, figure: Figure) -> float:
+    return value if 0 <= value < math.inf else 0.0
 
 
-def _row(call: Call) -> tuple[Any, ...]:
+def _sound_moment(value: datetime, figure: Figure) -> datetime:
+    return value if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+SOUND: Mapping[type, Callable[[Any, Figure], Any]] = {
+    str: _sound_text,
+    int: _sound_number,
+    float: _sound_measure,
+    bool: lambda value, figure: bool(value),
+    datetime: _sound_moment,
+}
+
+_in_order = attrgetter(*FIGURES, "saved_tokens")
+
+
+def _row(call: Measurement) -> tuple[Any, ...]:
     """The values in the order of COLUMNS."""
-    return (
-        call.request_id,
-        connection.ops.adapt_datetimefield_value(call.at),
-        call.operation,
-        call.endpoint,
-        "list" if call.is_list else call.kind,
-        call.door,
-        call.caller,
-        call.outcome,
-        call.error_reason,
-        call.latency_ms,
-        call.response_bytes,
-        call.item_count,
-        call.estimated_tokens,
-        call.claude_tokens,
-        call.original_tokens,
-        call.baseline_tokens,
-        call.saved_tokens,
-        call.threshold,
-        call.oversized,
-        call.missing_fields,
-        call.pagination_used,
-        call.summarization_used,
-        call.chunking_used,
-    )
+    at: Any = connection.ops.adapt_datetimefield_value(call.at)
+    row: tuple[Any, ...] = _in_order(call._replace(at=at, kind="list" if call.is_list else call.kind))
+    return row
 
 
 def release_connection() -> None:
@@ -204,7 +159,7 @@ def release_connection() -> None:
         connection.close_if_unusable_or_obsolete()
 
 
-def _count_and_log(call: Call) -> None:
+def _count_and_log(call: Measurement) -> None:
     """Must not raise: the calls are stored, and an error would make the recorder store them again."""
     try:
         counters.count(call)

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 
 from django.db import connection
 
-from telemetry.calls import Call
+from telemetry.measurement import Measurement
 from telemetry.models import WithheldField
 
-MOST_FIELDS = 200  # of one response
+MAX_FIELDS = 200  # of one response
 FIELD = WithheldField._meta.get_field("field").max_length or 0
 KIND = WithheldField._meta.get_field("kind").max_length or 0
 ADD = (
@@ -19,12 +19,12 @@ ADD = (
 )
 
 
-def count(calls: Iterable[Call]) -> None:
+def count(calls: Iterable[Measurement]) -> None:
     """Adds the redacted fields of these calls to the counts of their days."""
     found: Counter[tuple[str, str, str, str, str]] = Counter()
     for call in calls:
         day = call.at.date().isoformat()
-        for each in call.withheld[:MOST_FIELDS]:
+        for each in call.withheld[:MAX_FIELDS]:
             found[day, call.operation, _text(each.field, FIELD), _text(each.kind, KIND), each.how] += each.count
     if found:
         with connection.cursor() as cursor:  # sorted, so that two writers cannot deadlock

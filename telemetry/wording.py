@@ -1,8 +1,13 @@
 """Figures formatted for people."""
 
-from django.template.defaultfilters import filesizeformat
+from datetime import datetime
 
-NOTHING = "–"  # no data, which is not zero
+from django.template.defaultfilters import filesizeformat
+from django.utils import timezone
+
+from telemetry.figure import Unit
+
+NOTHING = "–"  # no data (not zero)
 SPACE = "\u00a0"
 
 
@@ -26,6 +31,11 @@ def ratio(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.3f}"
 
 
+def factor(value: float | None) -> str:
+    """× 1.36: what a figure is multiplied with."""
+    return NOTHING if value is None else f"×{SPACE}{value:.2f}"
+
+
 def milliseconds(value: float | None) -> str:
     if value is None:
         return NOTHING
@@ -34,6 +44,25 @@ def milliseconds(value: float | None) -> str:
 
 def size(value: float | None) -> str:
     return NOTHING if value is None else filesizeformat(value)
+
+
+def moment(value: datetime) -> str:
+    """2026-11-20 12:00:59, in the time zone of the page."""
+    return f"{timezone.localtime(value):%Y-%m-%d %H:%M:%S}"
+
+
+def minute(value: datetime) -> str:
+    return f"{timezone.localtime(value):%Y-%m-%d %H:%M}"
+
+
+def in_unit(value: float | None, unit: Unit | None) -> str:
+    match unit:
+        case Unit.MILLISECONDS:
+            return milliseconds(value)
+        case Unit.BYTES:
+            return size(value)
+        case _:
+            return whole(value)
 
 
 def short(value: float) -> str:

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import sqlite3
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync
 from django.core.management import call_command
+from django.db import connection
 from hypothesis import settings
 from pytest_django.plugin import blocking_manager_key
 from servestatic.middleware import ServeStaticMiddleware
@@ -25,7 +27,8 @@ from telemetry import recorder, rejections
 from tests.doors import Doors
 from tests.gateway.connectors.tools import invented
 
-SERVERS = Path(__file__).parent / "e2e"
+# The folders of files that take longest.
+LONG = [Path(__file__).parent / name for name in ("e2e", "properties", "worked_examples")]
 
 # The laws over more payloads: make test ARGS="tests/properties --hypothesis-profile=thorough"
 settings.register_profile("default", max_examples=25, deadline=None)
@@ -37,12 +40,12 @@ settings.load_profile("default")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """`-m stores` selects the tests whose result could differ with another database or Redis.
 
-    Files that start servers take minutes. They run first, so that no worker is left alone with one at the end."""
+    Files that take minutes run first, so that no worker is left alone with one at the end."""
     for item in items:
         if _has_database(item):
             item.add_marker(pytest.mark.stores)
     yield
-    items.sort(key=lambda item: SERVERS not in item.path.parents)
+    items.sort(key=lambda item: not set(LONG).intersection(item.path.parents))
 
 
 def _has_database(item: pytest.Item) -> bool:
@@ -57,7 +60,24 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     if nextitem is not None and _has_database(item):
         with item.config.stash[blocking_manager_key].unblock():
             if not Booking.objects.exists():
-                call_command("load_sample_data", stdout=StringIO())
+                load_sample_account()
+
+
+_loaded: list[sqlite3.Connection] = []  # a copy of the database with the sample account, once it was loaded
+
+
+def load_sample_account() -> None:
+    """Into an empty database. SQLite's is copied from the second time on, as it takes a second to load."""
+    if connection.vendor != "sqlite":
+        call_command("load_sample_data", stdout=StringIO())
+        return
+    connection.ensure_connection()
+    if _loaded:
+        _loaded[0].backup(connection.connection)
+        return
+    call_command("load_sample_data", stdout=StringIO())
+    _loaded.append(sqlite3.connect(":memory:"))
+    connection.connection.backup(_loaded[0])
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -106,7 +126,7 @@ def rounds_of_a_hash() -> Iterator[int]:
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
     with django_db_blocker.unblock():
-        call_command("load_sample_data", stdout=StringIO())
+        load_sample_account()
 
 
 @pytest.fixture(autouse=True)

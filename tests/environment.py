@@ -9,7 +9,6 @@ from tests.simulators.nsip import nsip_simulator
 
 # Each process of a run has its own: what one bumps there, calls of another would obey in the midst of a test.
 data_dir = tempfile.mkdtemp(prefix="sluice-tests-")
-atexit.register(shutil.rmtree, data_dir, ignore_errors=True)
 os.environ["DATA_DIR"] = data_dir
 os.environ["SHARED_REVISIONS"] = "false"
 os.environ["EMAIL_URL"] = "memorymail://"
@@ -18,7 +17,16 @@ os.environ["ANSWER_CACHE_MB"] = "0"  # a test changes the store inside its trans
 # NSIP's tools are there by default: whoever calls them meets a simulator.
 nsip = nsip_simulator()
 os.environ["NSIP_BASE_URL"] = nsip.__enter__().url
-atexit.register(nsip.__exit__, None, None, None)
+
+
+def clean_up(owner: int = os.getpid()) -> None:
+    """Not in a forked child: the simulator's thread is not there, so stopping it would wait forever."""
+    if os.getpid() == owner:
+        nsip.__exit__(None, None, None)
+        shutil.rmtree(data_dir, ignore_errors=True)
+
+
+atexit.register(clean_up)
 for name in ("HOSTAWAY_ACCOUNT_ID", "HOSTAWAY_API_SECRET", "HOSTAWAY_WEBHOOK_SECRET", "MCP_SERVERS_FILE"):
     os.environ.pop(name, None)
 os.environ.pop("ALLOW_PRIVATE_UPSTREAMS", None)

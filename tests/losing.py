@@ -1,11 +1,11 @@
 """What a store of walks forgets."""
 
 from context_protection.models import StoredWalk
-from context_protection.stores.snapshots import PREFIX, RedisWalks, walks
+from context_protection.stores.snapshots import PREFIX, RedisSnapshots, snapshots
 
 
 def lose(key: str) -> None:
     """As what has expired is lost, in whichever store it is."""
     StoredWalk.objects.filter(id=key).delete()
-    if isinstance(walks.store, RedisWalks):
-        walks.store.redis.delete(f"{PREFIX}{key}")
+    if isinstance(snapshots.store, RedisSnapshots):
+        snapshots.store.redis.delete(f"{PREFIX}{key}")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from context_protection.core.policy import SETTINGS
-from context_protection.core.setting import Group, Layer, Setting
+from context_protection.core.setting import Layer, Setting, SettingGroup
 
 ROOT = Path(__file__).parent.parent
 WIDTH, COLUMN = 126, 36  # characters of a line, and before a comment
@@ -15,7 +15,7 @@ IN_OPERATORS = "| setting | default | values | what it does |\n|---|---|---|---|
 
 
 def in_groups() -> Iterator[Setting]:
-    for group in Group:
+    for group in SettingGroup:
         yield from (setting for setting in SETTINGS.values() if setting.group is group)
 
 

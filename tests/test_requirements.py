@@ -6,7 +6,8 @@ from pathlib import Path
 from django.conf import settings
 
 CITED = re.compile(
-    r"\b(N-FR-\d{3}|N-SC-\d{3}|FR-\d{3}|SC-\d{3}|US\d-\d|DM\d|(?:rulings?|law) \d+(?:(?: to |, | and )\d+)*)"
+    r"\b(N-FR-\d{3}|N-SC-\d{3}|FR-\d{3}|SC-\d{3}|US\d-\d|DM\d|(?:rulings?|law) \d+(?:(?: to |, | and )\d+)*"
+    r"|(?<=[( ])[EOR]\d(?=[,)]))"
 )
 FOLDERS = ("gateway", "context_protection", "telemetry", "tests", "benchmarks")
 

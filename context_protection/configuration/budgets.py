@@ -10,7 +10,7 @@ from typing import Any
 
 from django.conf import settings
 
-from context_protection.core.policy import Kind, Policy, problems, resolve
+from context_protection.core.policy import SETTINGS, Kind, Policy, problems, resolve
 from context_protection.core.setting import Problem
 
 ALL_OPERATIONS = ""
@@ -27,16 +27,25 @@ def declare(operation: str, kind: Kind, settings: Mapping[str, Any] | None = Non
 
 
 def withdraw(operation: str) -> None:
+    """Undoes `declare`."""
     kinds.pop(operation, None)
     built_in.pop(operation, None)
 
 
 @dataclass(frozen=True)
 class Budgets:
-    """The settings that ops have saved, by operation."""
+    """The settings that ops have saved, by operation. `rejected`: what is wrong with those that are not used."""
 
     layers: Mapping[str, Mapping[str, Any]]
+    rejected: Mapping[str, list[Problem]] = field(default_factory=dict)
     resolved: dict[str, Policy] = field(default_factory=dict)
+
+    def valid(self, last: "Budgets | None") -> "Budgets":
+        """The budgets with those of `last` in place of invalid ones, which only a write past the admin can leave."""
+        rejected = {name: found for name, layer in self.layers.items() if (found := _problems(layer))}
+        before = last.layers if last is not None else {}
+        layers = {name: before.get(name, {}) if name in rejected else layer for name, layer in self.layers.items()}
+        return Budgets(layers, rejected)
 
     def policy(self, operation: str) -> Policy:
         """The effective policy, cached for declared operations only, because callers may send any name."""
@@ -67,6 +76,11 @@ class Budgets:
         if self.layers.get(ALL_OPERATIONS, {}).get(name) is not None:
             return "set for all operations" if operation != ALL_OPERATIONS else "set here"
         return "environment" if environment().get(name) is not None else "built-in default"
+
+
+def _problems(layer: Mapping[str, Any]) -> list[Problem]:
+    given = ((SETTINGS[name], value) for name, value in layer.items() if value is not None)
+    return [problem for setting, value in given if (problem := setting.problem(value))]
 
 
 def environment() -> Mapping[str, Any]:

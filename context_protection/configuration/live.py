@@ -1,4 +1,4 @@
-"""Configuration cached in the process: loaded once per revision, read without a query."""
+"""Configuration cached in the process: loaded once per revision, then read without a query."""
 
 import logging
 import threading
@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 class Live(Generic[T]):
     """A frozen value that `load` returns. It is loaded again when the revision changes; if that fails, the last good
-    value stays (law 5)."""
+    value remains in use (law 5)."""
 
     def __init__(self, load: Callable[[], T], revisions: Revisions = revisions) -> None:
         self._load, self._revisions = load, revisions
@@ -54,8 +54,7 @@ class Live(Generic[T]):
         return None if held is None else held[1]
 
     def _reloaded(self, revision: int, held: tuple[int, T] | None) -> tuple[int, T]:
-        """The new value. If it cannot be loaded, the last one under its old revision, so that the next call tries
-        again."""
+        """The new value and its revision. If loading fails: `held`, so that the next call tries again."""
         try:
             loaded = revision, self._load()
             self._is_outdated = False
@@ -64,5 +63,5 @@ class Live(Generic[T]):
             if held is None:
                 raise
             self._is_outdated = True
-            logger.warning("configuration not reloaded; the last one stays", extra={"error": str(error)})
+            logger.warning("configuration not reloaded; the last one remains in use", extra={"error": str(error)})
             return held

@@ -28,13 +28,14 @@ from context_protection.stores.redis_client import connect
 
 logger = logging.getLogger(__name__)
 ANNOUNCE_SECONDS = 0.3
-REDIS_SECONDS = 1.0  # timeout of one Redis reply
 POLL_SECONDS = 1.0
-LOOK_SECONDS = 0.001  # shorter than the time from a change in another process to its next call
+CACHE_SECONDS = 0.001  # shorter than the time from a change in another process to its next call
 
 
-class Of(IntEnum):
-    """The things that have a revision. The value is the primary key of its database row."""
+class Scope(IntEnum):
+    """What a revision counts: changes of the configuration, or of the contents.
+
+    The value is the primary key of the revision's database row."""
 
     CONFIGURATION = 1
     CONTENTS = 2
@@ -51,7 +52,7 @@ class Revisions(Protocol):
 
 
 class FileRevisions:
-    """The file's mtime, cached for LOOK_SECONDS because one call reads it several times."""
+    """The file's mtime, cached for CACHE_SECONDS because one call reads it several times."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -70,32 +71,32 @@ class FileRevisions:
             revision = os.stat(self.path).st_mtime_ns
         except FileNotFoundError:
             revision = 0
-        self._seen = now + LOOK_SECONDS, revision
+        self._seen = now + CACHE_SECONDS, revision
         return revision
 
     def bump(self) -> None:
         self._seen = (0.0, 0)
-        self.path.touch()
+        self.path.touch(0o600)
         now = time.time_ns()  # file system timestamps are too coarse to tell two quick changes apart
         os.utime(self.path, ns=(now, now))
         self._seen = (0.0, 0)
 
 
 class SharedRevisions:
-    """Kept up to date by one listening thread per process."""
+    """Updated by one listening thread per process."""
 
-    def __init__(self, redis_url: str, of: Of = Of.CONFIGURATION) -> None:
+    def __init__(self, redis_url: str, of: Scope = Scope.CONFIGURATION) -> None:
         self.redis_url = redis_url
         self.of = of
         self._number = 0
-        self._is_read = True  # whether the last poll succeeded
+        self._last_poll_succeeded = True
         self._confirmed_at = 0.0
         self._listening_in: int | None = None
         self._lock = threading.Lock()
 
     @property
     def confirmed_at(self) -> float:
-        """Now, until this process listens: it cannot have used an older number before that."""
+        """Until this process listens, the current time: it has not used any number yet."""
         return self._confirmed_at if self._listening_in == os.getpid() else time.monotonic()
 
     def current(self) -> int:
@@ -113,12 +114,12 @@ class SharedRevisions:
 
     def _announce(self, number: int) -> None:
         """Returns when all listeners have confirmed, or after ANNOUNCE_SECONDS; the others poll within a second."""
-        looked = f"{self.channel}:{number}"
+        confirmations = f"{self.channel}:{number}"
         deadline = time.monotonic() + ANNOUNCE_SECONDS
         for _ in range(int(self._redis.publish(self.channel, number))):
-            if not self._redis.blpop([looked], timeout=max(deadline - time.monotonic(), 0.01)):
+            if not self._redis.blpop([confirmations], timeout=max(deadline - time.monotonic(), 0.01)):
                 break
-        self._redis.delete(looked)
+        self._redis.delete(confirmations)
 
     def _listen(self) -> None:
         with self._lock:
@@ -145,18 +146,18 @@ class SharedRevisions:
                 announcement = announcements.get_message(timeout=POLL_SECONDS)
                 if announcement:
                     self._poll()
-                    looked = f"{self.channel}:{int(announcement['data'])}"
-                    self._redis.rpush(looked, os.getpid())
-                    self._redis.expire(looked, 10)
+                    confirmations = f"{self.channel}:{int(announcement['data'])}"
+                    self._redis.rpush(confirmations, os.getpid())
+                    self._redis.expire(confirmations, 10)
 
     def _poll(self) -> None:
         try:
             self._number = self._read()
-            self._is_read, self._confirmed_at = True, time.monotonic()
-        except Exception as error:  # the database is down: the last known configuration stays
-            if self._is_read:
+            self._last_poll_succeeded, self._confirmed_at = True, time.monotonic()
+        except Exception as error:  # the database is down: the last known configuration remains in use
+            if self._last_poll_succeeded:
                 logger.warning("revision not read", extra={"error": type(error).__name__})
-            self._is_read = False
+            self._last_poll_succeeded = False
         finally:
             close_old_connections()
 
@@ -165,7 +166,7 @@ class SharedRevisions:
 
     @cached_property
     def _redis(self) -> redis.Redis:
-        return connect(self.redis_url, REDIS_SECONDS)
+        return connect(self.redis_url)
 
     @cached_property
     def channel(self) -> str:
@@ -174,19 +175,19 @@ class SharedRevisions:
         return f"sluice:revision:{self.of}:{hashlib.sha256(deployment.encode()).hexdigest()[:16]}"
 
 
-def _configured(of: Of) -> Revisions:
+def _configured(of: Scope) -> Revisions:
     if getattr(settings, "SHARED_REVISIONS", False):
         return SharedRevisions(settings.REDIS_URL, of)
     path = Path(settings.REVISION_FILE)
-    return FileRevisions(path if of is Of.CONFIGURATION else path.with_name(of.name.lower()))
+    return FileRevisions(path if of is Scope.CONFIGURATION else path.with_name(of.name.lower()))
 
 
-revisions = _configured(Of.CONFIGURATION)
-contents = _configured(Of.CONTENTS)
+revisions = _configured(Scope.CONFIGURATION)
+contents = _configured(Scope.CONTENTS)
 
 
 def bump_when_changed(model: type[Model]) -> None:
-    """Declares the model's rows configuration: every committed change of a row bumps the revision."""
+    """Declares that the model's rows are configuration: every committed change of a row bumps the revision."""
     post_save.connect(bump_on_commit, sender=model)
     post_delete.connect(bump_on_commit, sender=model)
 
@@ -196,5 +197,5 @@ def bump_on_commit(**_: object) -> None:
 
 
 def contents_changed() -> None:
-    """Call it in the transaction that changes stored contents; bumps their revision on commit."""
+    """Bumps the revision of contents on commit. To be called in the transaction that changes stored contents."""
     transaction.on_commit(contents.bump, using=connection.alias)

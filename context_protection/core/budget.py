@@ -11,16 +11,17 @@ from typing import Any
 import orjson
 
 from context_protection.core import tokens
-from context_protection.core.policy import Policy, Ruler
+from context_protection.core.policy import Policy, RulerName
 
-# The full count may be too low by this factor, so an answer keeps this distance from the hard cap.
+# The full count may be too low by this factor, so an answer must stay below the hard cap by it.
 MARGIN = 1.03
-# A sampled count may be too low by this factor. Below cap / GUARD no full count is needed.
-GUARD = 1.12 * MARGIN
-# A sampled count may be too high by this factor. Above cap * BEYOND a full count would exceed the cap as well.
-BEYOND = 1.25
-# Claude's clients put longer results aside, whatever their token count, unless the tool declares a higher limit.
-MOST_CHARS = 49_000
+# A sampled count may be too low by this factor. Below cap / SAMPLE_MARGIN no full count is needed.
+SAMPLE_MARGIN = 1.12 * MARGIN
+# A sampled count may be too high by this factor. Above cap * SAMPLE_EXCESS a full count would exceed the cap as well.
+SAMPLE_EXCESS = 1.25
+# Claude's clients move longer results out of the context, whatever their token count, unless the tool declares a
+# higher limit.
+MAX_CHARS = 49_000
 CHARS_A_TOKEN = 4  # characters per token that a higher hard cap allows
 
 
@@ -42,13 +43,13 @@ class Body:
         return max(self.claude_tokens * MARGIN / policy.hard_cap, self.chars / most_chars(policy))
 
     def within_threshold(self, policy: Policy) -> bool:
-        measured = self.claude_tokens if policy.ruler is Ruler.CLAUDE else self.estimated_tokens
+        measured = self.claude_tokens if policy.ruler is RulerName.CLAUDE else self.estimated_tokens
         return measured <= policy.token_budget_threshold
 
 
 def most_chars(policy: Policy) -> int:
     """The most characters of an answer. With a raised hard cap the tools declare the higher limit to clients."""
-    return max(MOST_CHARS, policy.hard_cap * CHARS_A_TOKEN)
+    return max(MAX_CHARS, policy.hard_cap * CHARS_A_TOKEN)
 
 
 def dumps(value: Any) -> bytes:
@@ -62,8 +63,8 @@ def length(data: bytes) -> int:
 
 
 def render(document: Mapping[str, Any], policy: Policy, *, meta_key: str = "meta") -> Body:
-    """Renders `document` with the three budget figures added to its `meta_key`. That member comes first, so that a
-    client that shows only the beginning shows it."""
+    """Renders `document` with the three budget figures added to its `meta_key`. That member comes first, so that
+    clients which truncate an answer still show it."""
     meta = document[meta_key]
     head = dumps({meta_key: meta})[:-2] + (b"," if meta else b"")
     rest = dumps({name: value for name, value in document.items() if name != meta_key})
@@ -74,16 +75,23 @@ def render(document: Mapping[str, Any], policy: Policy, *, meta_key: str = "meta
     return Body(data, other_chars + len(figures), estimated, claude_tokens(data, policy.hard_cap))
 
 
+def render_plain(document: Mapping[str, Any], policy: Policy) -> Body:
+    """Renders `document` as it is, without budget figures."""
+    data = dumps(document)
+    chars = length(data)
+    return Body(data, chars, tokens.formula_of_length(chars), claude_tokens(data, policy.hard_cap))
+
+
 def _figures(other_chars: int, threshold: int) -> tuple[bytes, int]:
     """The JSON of the figures, for a body with `other_chars` characters besides them, and the tokens they state."""
     shown = 0
-    for _ in range(4):  # the figure counts its own digits; it settles at the second or third turn
+    for _ in range(4):  # the figure counts its own digits; two or three rounds suffice
         figures = _figures_json(shown, threshold)
         estimated = tokens.formula_of_length(other_chars + len(figures))
         if estimated == shown:
             return figures, shown
         shown = estimated
-    # The figure alternates between two values. Take the larger one, and pad with a blank or two to make it true.
+    # The figure alternates between two values. Take the larger one, and pad the body with spaces to match it.
     shown = max(shown, tokens.formula_of_length(other_chars + len(_figures_json(shown, threshold))))
     figures = _figures_json(shown, threshold)
     while tokens.formula_of_length(other_chars + len(figures)) < shown:
@@ -100,8 +108,8 @@ def _figures_json(estimated: int, threshold: int) -> bytes:
 
 
 def claude_tokens(data: bytes, cap: int) -> int:
-    """Claude's count of `data`: sampled if it is far from `cap`, in full if it is near."""
+    """Claude's count of `data`: a sampled count far from `cap`, a full count near it."""
     text = data.decode()
     estimate = tokens.claude.estimate(text)
-    near = cap < estimate * GUARD and estimate < cap * BEYOND
+    near = cap < estimate * SAMPLE_MARGIN and estimate < cap * SAMPLE_EXCESS
     return tokens.claude.count(text) if near else estimate

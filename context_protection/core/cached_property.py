@@ -7,8 +7,8 @@ T = TypeVar("T")
 
 
 class cached_property(Generic[T]):  # noqa: N801 -- a replacement for functools.cached_property
-    """Like functools.cached_property of Python 3.12. Earlier versions hold one lock for all instances while one of them
-    computes, so a list that waits for its store would block every other list."""
+    """Like functools.cached_property of Python 3.12. Earlier versions hold one lock for all instances during a
+    computation, so a list that waits for its store would block every other list."""
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
         self.compute = compute
@@ -22,7 +22,7 @@ class cached_property(Generic[T]):  # noqa: N801 -- a replacement for functools.
     @overload
     def __get__(self, instance: object, owner: type) -> T: ...
     def __get__(self, instance: object | None, owner: type) -> "Self | T":
-        """Stores the value in the instance's `__dict__`, where Python finds it first from then on."""
+        """Stores the value in the instance's `__dict__`, so that later reads bypass this method."""
         if instance is None:
             return self
         value: T = self.compute(instance)

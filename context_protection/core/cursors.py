@@ -1,4 +1,4 @@
-"""Snapshots (`Walk`) and the cursors into them (FR-003, FR-007, FR-008; rulings 8 to 12).
+"""Snapshots and the cursors into them (FR-003, FR-007, FR-008; rulings 8 to 12).
 
 The first page of a paging sequence stores its snapshot. A cursor is a sealed position in it: encrypted, signed with
 HMAC-SHA256, and stamped with its time of issue. It reveals nothing, and is useless to another caller.
@@ -28,19 +28,19 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from context_protection.core.errors import InvalidCursor, InvalidHandle, StoreUnavailable, invalid_cursor
 
 TTL = 660  # seconds that a cursor is valid: the promised ten minutes and a minute of grace
-STAMP = 60  # seconds to which times of issue are rounded down; the grace of TTL makes up for the loss
-AHEAD = 60  # seconds that the clock of the issuing process may be ahead of ours
-KEPT = 3600  # seconds that a snapshot and its handle live at least after their last use
-REMEMBERED = 7 * 86_400  # seconds that the call which made a snapshot is stored, for errors of expired handles
-AT_ONCE = 4  # blocks that one query reads while the number of blocks is unknown
-LONGEST_TOKEN = 2000  # characters; we never issue a longer one
+ISSUE_STEP = 60  # seconds; times of issue are rounded down to it, which the minute of grace in TTL compensates
+CLOCK_SKEW = 60  # seconds by which the clock of the process that issued a cursor may be ahead
+LIFETIME = 3600  # seconds that a snapshot and its handle live at least after their last use
+ORIGIN_LIFETIME = 7 * 86_400  # seconds that an expired snapshot's call stays stored, for the error to name
+BLOCKS_PER_QUERY = 4  # while the number of blocks is unknown
+LONGEST_TOKEN = 2000  # characters; no issued token is longer
 _HANDLE = re.compile(r"[\w-]{16}", re.ASCII)
 
 Position = Any  # JSON: an offset, the key of a row, a path
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class Snapshot:
     """One stored paging sequence. It is bound to `arguments`; `plan` is what its source needs to continue."""
 
     id: str
@@ -50,29 +50,29 @@ class Walk:
     plan: Mapping[str, Any]
     taken_at: float  # when the snapshot was taken, Unix seconds
     expires_at: float
-    snapshot: bytes = field(default=b"", repr=False)
-    in_table: bool = field(default=False, compare=False)  # for a store in two places: whether the table has it
-    is_kept: bool = field(default=True, compare=False)  # False: it could not be stored, so its id leads to nothing
+    first_block: bytes = field(default=b"", repr=False)
+    in_table: bool = field(default=False, compare=False)  # whether the table behind a cache has it too
+    is_stored: bool = field(default=True, compare=False)  # False: storing failed, so its id finds nothing
 
     @property
-    def origin(self) -> "Origin":
-        return Origin(self.operation, self.caller, self.arguments)
+    def origin(self) -> "SnapshotOrigin":
+        return SnapshotOrigin(self.operation, self.caller, self.arguments)
 
     def pack(self) -> bytes:
         head = orjson.dumps(
             [self.id, self.operation, self.caller, self.arguments, self.plan, self.taken_at, self.expires_at]
         )
-        return len(head).to_bytes(4, "big") + head + self.snapshot
+        return len(head).to_bytes(4, "big") + head + self.first_block
 
     @classmethod
-    def unpack(cls, data: bytes) -> "Walk":
+    def unpack(cls, data: bytes) -> "Snapshot":
         end = 4 + int.from_bytes(data[:4], "big")
-        walk = cls(*orjson.loads(data[4:end]))
-        return replace(walk, snapshot=bytes(data[end:]))
+        snapshot = cls(*orjson.loads(data[4:end]))
+        return replace(snapshot, first_block=bytes(data[end:]))
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class SnapshotOrigin:
     """The call that made a snapshot. It is stored for longer than the snapshot itself."""
 
     operation: str
@@ -83,41 +83,41 @@ class Origin:
         return orjson.dumps([self.operation, self.caller, self.arguments])
 
     @classmethod
-    def unpack(cls, data: bytes) -> "Origin":
+    def unpack(cls, data: bytes) -> "SnapshotOrigin":
         return cls(*orjson.loads(data))
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
-    """The content of a new `Walk`: its call, what its source needs to continue (`plan`, JSON), and its blocks."""
+class NewSnapshot:
+    """The content of a new snapshot: its call, what its source needs to continue (`plan`, JSON), and its blocks."""
 
-    origin: Origin
+    origin: SnapshotOrigin
     plan: Mapping[str, Any]
     blocks: Sequence[bytes] = ()
 
 
-class WalkStore(Protocol):
+class SnapshotStore(Protocol):
     """The store of snapshots, shared by all processes. An expired snapshot counts as absent. If the store cannot be
     reached, every method raises StoreUnavailable."""
 
-    def put(self, walk: Walk, blocks: Sequence[bytes] = ()) -> Walk:
+    def put(self, snapshot: Snapshot, blocks: Sequence[bytes] = ()) -> Snapshot:
         """Stores the snapshot until it expires, with `blocks` as its blocks 1, 2 and so on, and its origin for longer.
         Returns the snapshot as stored."""
 
-    def get(self, walk_id: str) -> Walk | None: ...
+    def get(self, snapshot_id: str) -> Snapshot | None: ...
 
-    def recall(self, walk_id: str) -> Walk | None:
-        """Like `get`, but may return None for a stored snapshot: it need not look in every place."""
+    def recall(self, snapshot_id: str) -> Snapshot | None:
+        """Like `get`, but may skip a slow place of storage, and so return None for a stored snapshot."""
 
-    def origin(self, walk_id: str) -> Origin | None: ...
+    def origin(self, snapshot_id: str) -> SnapshotOrigin | None: ...
 
-    def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
+    def add_block(self, snapshot: Snapshot, number: int, data: bytes) -> bytes:
         """Stores the block unless one of that number exists. Returns the stored block."""
 
-    def blocks(self, walk: Walk, numbers: Sequence[int]) -> list[bytes | None]:
+    def blocks(self, snapshot: Snapshot, numbers: Sequence[int]) -> list[bytes | None]:
         """Reads these blocks with one query. None for a missing block."""
 
-    def has_blocks(self, walk: Walk, count: int) -> bool:
+    def has_blocks(self, snapshot: Snapshot, count: int) -> bool:
         """Whether blocks 1 to `count` exist."""
 
 
@@ -130,10 +130,10 @@ class Sealer:
         self._naming = derived_key(keys[0], b"sluice walk")
         self.clock = clock
 
-    def seal(self, walk_id: str, position: Position) -> str:
+    def seal(self, snapshot_id: str, position: Position) -> str:
         """Equal positions within a minute give equal tokens: the nonce is derived from the content, as in synthetic-IV
         modes."""
-        content, issued = orjson.dumps([walk_id, position]), int(self.clock()) // STAMP * STAMP
+        content, issued = orjson.dumps([snapshot_id, position]), int(self.clock()) // ISSUE_STEP * ISSUE_STEP
         nonce = self._digest(issued.to_bytes(8, "big") + content)[:16]
         return self._sealing._encrypt_from_parts(content, issued, nonce).rstrip(b"=").decode()
 
@@ -156,14 +156,16 @@ class Sealer:
             content = self._opening.decrypt(padded)
             issued = self._opening.extract_timestamp(padded)
         except InvalidToken:
-            raise invalid_cursor("cursor_invalid", token, "This is not a cursor of ours, or it was changed.") from None
+            raise invalid_cursor(
+                "cursor_invalid", token, "The cursor was not issued by this server, or has been altered."
+            ) from None
         age = self.clock() - issued
-        if age < -AHEAD:
-            raise invalid_cursor("cursor_invalid", token, "The cursor was issued in the future, by our clock.")
+        if age < -CLOCK_SKEW:
+            raise invalid_cursor("cursor_invalid", token, "The cursor's time of issue is in the future.")
         if age > TTL:
             raise invalid_cursor("cursor_expired", token, "The cursor has expired.")
-        walk_id, position = orjson.loads(content)
-        return walk_id, position
+        snapshot_id, position = orjson.loads(content)
+        return snapshot_id, position
 
 
 def derived_key(key: str, purpose: bytes) -> bytes:
@@ -182,139 +184,145 @@ def _padded(token: str) -> bytes:
     except (ValueError, binascii.Error):
         canonical = padded = b""
     if not padded or canonical != padded:
-        raise invalid_cursor("cursor_invalid", token, "This is not a cursor of ours, or it was changed.")
+        raise invalid_cursor("cursor_invalid", token, "The cursor was not issued by this server, or has been altered.")
     return padded
 
 
 @dataclass(frozen=True)
-class Walks:
+class Snapshots:
     """Creates snapshots and resumes them."""
 
-    store: WalkStore
+    store: SnapshotStore
     sealer: Sealer
 
-    def begin(self, snapshot: Snapshot) -> Walk:
+    def begin(self, new: NewSnapshot) -> Snapshot:
         """Stores a new snapshot, its first block with it and further blocks separately. If the same call on the same
         content has a stored snapshot that is complete, that one is used. If the store is unavailable, the result has
-        `is_kept` False, and the answer offers no way to the rest (law 5)."""
-        walk_id = self._name(snapshot)
+        `is_stored` False, and the answer has no cursor to its remainder (law 5)."""
+        snapshot_id = self._name(new)
         with suppress(StoreUnavailable):  # if the store cannot be read, try to store a new one
-            if (known := self.store.recall(walk_id)) is not None and self._is_whole(known):
+            if (known := self.store.recall(snapshot_id)) is not None and self._is_complete(known):
                 return self._extended(known)
-        packed = [zlib.compress(block, 1) for block in snapshot.blocks]
-        origin, now = snapshot.origin, self.sealer.clock()
-        walk = Walk(
-            id=walk_id,
+        packed = [zlib.compress(block, 1) for block in new.blocks]
+        origin, now = new.origin, self.sealer.clock()
+        snapshot = Snapshot(
+            id=snapshot_id,
             operation=origin.operation,
             caller=origin.caller,
             arguments=origin.arguments,
-            plan={**snapshot.plan, "blocks": len(packed)},
+            plan={**new.plan, "blocks": len(packed)},
             taken_at=now,
-            expires_at=now + 2 * KEPT,
-            snapshot=packed[0] if packed else b"",
+            expires_at=now + 2 * LIFETIME,
+            first_block=packed[0] if packed else b"",
         )
         try:
-            return self.store.put(walk, packed[1:])
+            return self.store.put(snapshot, packed[1:])
         except StoreUnavailable:
-            return replace(walk, is_kept=False)
+            return replace(snapshot, is_stored=False)
 
-    def has_begun(self, snapshot: Snapshot) -> bool:
-        """Whether `begin` has stored this snapshot and it still lives. False if the store is unavailable."""
+    def handle_of_text(self, operation: str, identifier: str, version: str) -> str:
+        """The handle of one version of a text. No snapshot is stored for it, and every caller gets the same handle."""
+        return self.sealer.name(b"text", operation.encode(), identifier.encode(), version.encode())
+
+    def has_stored(self, new: NewSnapshot) -> bool:
+        """Whether `begin` has stored this snapshot and it has not expired. False if the store is unavailable."""
         with suppress(StoreUnavailable):
-            return self.store.recall(self._name(snapshot)) is not None
+            return self.store.recall(self._name(new)) is not None
         return False
 
-    def _name(self, snapshot: Snapshot) -> str:
-        origin = snapshot.origin
-        call = [origin.operation, origin.caller, origin.arguments, snapshot.plan]
-        return self.sealer.name(orjson.dumps(call, option=orjson.OPT_SORT_KEYS), *snapshot.blocks)
+    def _name(self, new: NewSnapshot) -> str:
+        origin = new.origin
+        call = [origin.operation, origin.caller, origin.arguments, new.plan]
+        return self.sealer.name(orjson.dumps(call, option=orjson.OPT_SORT_KEYS), *new.blocks)
 
-    def resume(self, token: str, operation: str, caller: str, arguments: Mapping[str, Any]) -> tuple[Walk, Position]:
+    def resume(
+        self, token: str, operation: str, caller: str, arguments: Mapping[str, Any]
+    ) -> tuple[Snapshot, Position]:
         """The snapshot and the position of `token`. `arguments` are those that the caller repeated; each must be the
         same as for the first page (ruling 12). Raises InvalidCursor."""
-        walk_id, position = self.sealer.open(token)
-        walk = self.store.get(walk_id)
-        if walk is None:
+        snapshot_id, position = self.sealer.open(token)
+        snapshot = self.store.get(snapshot_id)
+        if snapshot is None:
             raise invalid_cursor("cursor_expired", token, "The cursor has expired.")
-        if walk.caller != caller:
+        if snapshot.caller != caller:
             raise invalid_cursor("cursor_invalid", token, "The cursor was issued to another key.")
-        if walk.operation != operation:
+        if snapshot.operation != operation:
             raise invalid_cursor("cursor_mismatch", token, "The cursor was issued by another operation.")
         for name, value in arguments.items():
-            if walk.arguments.get(name) != value:
+            if snapshot.arguments.get(name) != value:
                 raise invalid_cursor(
                     "cursor_mismatch",
                     token,
-                    f"The cursor was issued for another {name}; {name} cannot change in a walk.",
+                    f"The cursor was issued for another {name}; {name} cannot change from page to page.",
                 )
-        return self._extended(walk), position
+        return self._extended(snapshot), position
 
-    def opened(self, handle: str, caller: str) -> Walk:
+    def opened(self, handle: str, caller: str) -> Snapshot:
         """The complete snapshot whose id is `handle`; its life is extended. Raises InvalidHandle. Another caller's
         handle gives the same error as an unknown one."""
         well_formed = _HANDLE.fullmatch(handle)
-        walk = self.store.get(handle) if well_formed else None
-        if walk is not None and walk.caller == caller:
+        snapshot = self.store.get(handle) if well_formed else None
+        if snapshot is not None and snapshot.caller == caller:
             with suppress(InvalidCursor):  # a block is gone, so the handle has expired
-                return self._extended(walk)
+                return self._extended(snapshot)
         origin = self.store.origin(handle) if well_formed else None
         raise invalid_handle(handle, origin if origin and origin.caller == caller else None)
 
-    def cursor(self, walk: Walk, position: Position) -> str:
-        return self.sealer.seal(walk.id, position)
+    def cursor(self, snapshot: Snapshot, position: Position) -> str:
+        return self.sealer.seal(snapshot.id, position)
 
-    def block(self, walk: Walk, number: int) -> bytes:
+    def block(self, snapshot: Snapshot, number: int) -> bytes:
         """One block of the snapshot. Raises InvalidCursor if it is gone."""
-        return self.blocks(walk, [number])[0]
+        return self.blocks(snapshot, [number])[0]
 
-    def blocks(self, walk: Walk, numbers: Sequence[int]) -> list[bytes]:
+    def blocks(self, snapshot: Snapshot, numbers: Sequence[int]) -> list[bytes]:
         """Blocks of the snapshot, read with one query. Raises InvalidCursor if one of them is gone."""
-        return [zlib.decompress(_present(block)) for block in self._packed(walk, numbers)]
+        return [zlib.decompress(_present(block)) for block in self._packed(snapshot, numbers)]
 
-    def blocks_from(self, walk: Walk, first: int) -> Iterator[bytes]:
-        """All blocks from number `first` on, including those added since the snapshot was stored. Reads AT_ONCE blocks
-        per query, lazily. Raises InvalidCursor if block `first` is gone."""
+    def blocks_from(self, snapshot: Snapshot, first: int) -> Iterator[bytes]:
+        """All blocks from number `first` on, including those added since the snapshot was stored. Lazily reads
+        BLOCKS_PER_QUERY blocks per query. Raises InvalidCursor if block `first` is gone."""
         if first == 0:
-            yield self.block(walk, 0)  # stored in the snapshot itself
+            yield self.block(snapshot, 0)  # stored in the snapshot itself
         number, more = max(first, 1), True
         while more:
-            found = self._packed_from(walk, number)
+            found = self._packed_from(snapshot, number)
             if number == first and not found:
                 raise _expired()
             yield from map(zlib.decompress, found)
-            number, more = number + len(found), len(found) == AT_ONCE
+            number, more = number + len(found), len(found) == BLOCKS_PER_QUERY
 
-    def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
+    def add_block(self, snapshot: Snapshot, number: int, data: bytes) -> bytes:
         """Adds a block to the snapshot. Returns the stored block: another call may have added that number first."""
-        return zlib.decompress(self.store.add_block(walk, number, zlib.compress(data, 1)))
+        return zlib.decompress(self.store.add_block(snapshot, number, zlib.compress(data, 1)))
 
-    def _is_whole(self, walk: Walk) -> bool:
-        further = walk.plan["blocks"] - 1
-        return further < 1 or self.store.has_blocks(walk, further)
+    def _is_complete(self, snapshot: Snapshot) -> bool:
+        further = snapshot.plan["blocks"] - 1
+        return further < 1 or self.store.has_blocks(snapshot, further)
 
-    def _packed(self, walk: Walk, numbers: Sequence[int]) -> list[bytes | None]:
+    def _packed(self, snapshot: Snapshot, numbers: Sequence[int]) -> list[bytes | None]:
         apart = [number for number in numbers if number != 0]
-        found = dict(zip(apart, self.store.blocks(walk, apart), strict=True)) if apart else {}
-        return [walk.snapshot if number == 0 else found[number] for number in numbers]
+        found = dict(zip(apart, self.store.blocks(snapshot, apart), strict=True)) if apart else {}
+        return [snapshot.first_block if number == 0 else found[number] for number in numbers]
 
-    def _extended(self, walk: Walk) -> Walk:
-        """Extends the snapshot's life beyond that of this page's cursors. Writes only when KEPT or less is left."""
+    def _extended(self, snapshot: Snapshot) -> Snapshot:
+        """Extends the snapshot's life beyond that of this page's cursors. Writes only when LIFETIME or less is left."""
         now = self.sealer.clock()
-        if walk.expires_at - now > KEPT:
-            return walk
-        longer = replace(walk, expires_at=now + 2 * KEPT)
-        blocks = [_present(block) for block in self._packed(walk, range(1, walk.plan["blocks"]))]
+        if snapshot.expires_at - now > LIFETIME:
+            return snapshot
+        longer = replace(snapshot, expires_at=now + 2 * LIFETIME)
+        blocks = [_present(block) for block in self._packed(snapshot, range(1, snapshot.plan["blocks"]))]
         more = True
         while more:
-            added = self._packed_from(walk, len(blocks) + 1)
+            added = self._packed_from(snapshot, len(blocks) + 1)
             blocks += added
-            more = len(added) == AT_ONCE
+            more = len(added) == BLOCKS_PER_QUERY
         with suppress(StoreUnavailable):  # the stored snapshot still lives for a while
             return self.store.put(longer, blocks)
-        return walk
+        return snapshot
 
-    def _packed_from(self, walk: Walk, first: int) -> list[bytes]:
-        found = self.store.blocks(walk, range(first, first + AT_ONCE))
+    def _packed_from(self, snapshot: Snapshot, first: int) -> list[bytes]:
+        found = self.store.blocks(snapshot, range(first, first + BLOCKS_PER_QUERY))
         return [block for block in takewhile(lambda block: block is not None, found) if block is not None]
 
 
@@ -328,16 +336,19 @@ def _expired() -> InvalidCursor:
     return invalid_cursor("cursor_expired", "", "The cursor has expired.")
 
 
-def invalid_handle(handle: str, origin: Origin | None) -> InvalidHandle:
-    """The error for a handle. If the call that made it is still known, the error names it."""
+NEW_HANDLE = "Call the list whose rows you want to examine, and set handle to its meta.resultHandle."
+
+
+def invalid_handle(handle: str, origin: SnapshotOrigin | None) -> InvalidHandle:
+    """The error for an unknown or expired handle. Names the call that issued the handle, if that is still stored."""
     if origin is None:
         return InvalidHandle(
             "There is no such result.",
             reason="handle_invalid",
             parameter="handle",
             value=handle,
-            expected="the resultHandle of an answer to this same key",
-            suggestion="Call the operation whose answer you want to look into, and take meta.resultHandle from it.",
+            expected="the resultHandle of an answer that the same key received",
+            suggestion=NEW_HANDLE,
         )
     return InvalidHandle(
         "The result has expired.",

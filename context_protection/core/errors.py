@@ -1,4 +1,4 @@
-"""The errors of a call, as its caller reads them.
+"""The errors of a call, as shown to its caller.
 
 They are one hierarchy. Each transport turns them into an answer in one place (REST: status and body; MCP: an
 `isError` result with the same body). Every message says what to do next.
@@ -7,24 +7,41 @@ They are one hierarchy. Each transport turns them into an answer in one place (R
 import difflib
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from context_protection.core.redaction import mark, path_kind, redact
 from context_protection.core.tokens import claude
 
-# JSON-RPC error codes; UPSTREAM is from the range that JSON-RPC leaves to servers.
+# JSON-RPC's own error codes, and those from the range that it leaves to servers.
 INVALID_REQUEST = -32600
 UNKNOWN_OPERATION = -32601
 INVALID_PARAMS = -32602
 INTERNAL = -32603
 UPSTREAM = -32000
+STORE = -32001
+CONDENSING = -32002
+CONTEXT = -32003
+TRANSPORT = -32004
+
+# The meaning of each code. docs/clients.md lists the same.
+CODES: Mapping[int, str] = {
+    INVALID_REQUEST: "The request is not valid, or the key may not do this.",
+    UNKNOWN_OPERATION: "There is no such operation or address.",
+    INVALID_PARAMS: "An argument is missing, unknown or wrong, or the record does not exist.",
+    INTERNAL: "Something failed inside Sluice.",
+    UPSTREAM: "An upstream failed or rejected the call, or the call took too long.",
+    STORE: "The cache, or a store that the call needs, is unavailable for the moment.",
+    CONDENSING: "The answer could not be condensed.",
+    CONTEXT: "A cursor or handle has expired or is not valid here, or the answer cannot fit its budget.",
+    TRANSPORT: "The transport rejected the request: it is too slow or too large, or there are too many at once.",
+}
 
 SHOWN_VALUE_CHARS = 80
 LONGEST_NAME = 200  # characters of a name that are compared with other names
-SAID_CHARS = 2000
-MOST_TOKENS = 900  # Claude tokens of an error; the smallest hard cap is 1,000
+LONGEST_TEXT = 2000  # characters
+MAX_TOKENS = 900  # Claude tokens of an error; the smallest hard cap is 1,000
 
 
 @dataclass(frozen=True)
@@ -72,14 +89,14 @@ def _redacted_value(parameter: str, value: Any) -> Any:
 
 
 def _short(value: Any) -> Any:
-    """Cuts long texts. An error may repeat names that others chose, and must stay small."""
-    return value if not isinstance(value, str) or len(value) <= SAID_CHARS else f"{value[:SAID_CHARS]}…"
+    """Cuts long texts. An error may repeat names of any length from the request, and must stay small."""
+    return value if not isinstance(value, str) or len(value) <= LONGEST_TEXT else f"{value[:LONGEST_TEXT]}…"
 
 
 def _fitted(error: dict[str, Any]) -> dict[str, Any]:
     """The error within every possible hard cap (law 1): its longest text is halved until the error fits."""
     document = {"error": error}
-    while claude.count(json.dumps(document, ensure_ascii=False, default=str)) > MOST_TOKENS:
+    while claude.count(json.dumps(document, ensure_ascii=False, default=str)) > MAX_TOKENS:
         texts = {"message": error["message"], **error["data"]}
         longest = max((name for name in texts if isinstance(texts[name], str)), key=lambda name: len(texts[name]))
         holder = error if longest == "message" else error["data"]
@@ -113,9 +130,19 @@ class InvalidArgument(CallError):
 class InvalidCursor(InvalidArgument):
     """`reason` is cursor_invalid, cursor_expired or cursor_mismatch (FR-008)."""
 
+    code = CONTEXT
+
 
 class InvalidHandle(InvalidArgument):
     """`reason` is handle_invalid or handle_expired."""
+
+    code = CONTEXT
+
+
+class OverBudget(InvalidArgument):
+    """No answer to the call would fit its budget."""
+
+    code = CONTEXT
 
 
 class NotFound(CallError):
@@ -155,12 +182,18 @@ class EmptyPages(CallError):
 class StoreUnavailable(CallError):
     """A store that the call needs is unreachable, frozen, locked or full. The same call may succeed a little later."""
 
-    code = UPSTREAM
+    code = STORE
     status = 503
 
 
 class InternalError(CallError):
     """A fault of the server. The log has the details under the request id; the answer has none."""
+
+
+class CondensingFailed(InternalError):
+    """The answer is there, but could not be made small enough."""
+
+    code = CONDENSING
 
 
 def invalid_cursor(reason: str, token: str, message: str) -> InvalidCursor:
@@ -169,7 +202,7 @@ def invalid_cursor(reason: str, token: str, message: str) -> InvalidCursor:
         reason=reason,
         parameter="cursor",
         value=token,
-        expected="the nextCursor of an answer to this same operation, with the same filters, order and key",
+        expected="the nextCursor of an answer of this operation, with the same filters, order and key",
         suggestion="Start again without cursor; use each nextCursor within 10 minutes.",
     )
 
@@ -178,7 +211,7 @@ def store_unavailable(seconds: float) -> StoreUnavailable:
     """`seconds`: how long to wait before the next attempt."""
     wait = max(1, math.ceil(seconds))
     return StoreUnavailable(
-        "What this call needs from a store of this server cannot be had just now; nothing is lost.",
+        "A store that this call needs is temporarily unavailable. No data was lost.",
         reason="store_unavailable",
         suggestion=f"Send the same call again in {wait} second{'s' if wait > 1 else ''}, with the same cursor or "
         "handle if it has one.",

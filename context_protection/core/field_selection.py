@@ -1,17 +1,21 @@
-"""The `fields` argument: `all`, names, dotted paths, `items.*.name`, or the name of a section (FR-017)."""
+"""The `fields` argument: `all`, `raw`, names, dotted paths, `items.*.name`, or the name of a section (FR-017)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from context_protection.core import projection
+from context_protection.core import canonical, projection
+from context_protection.core.cached_property import cached_property
+from context_protection.core.canonical import WholeRecord
 from context_protection.core.errors import InvalidArgument, nearest, shown
+from context_protection.core.names import meant
 from context_protection.core.redaction import is_secret
 from context_protection.core.shapes import Shape
 
 ALL = "all"
-LISTED_CHARS = 1800
+RAW = "raw"  # upstream's object as it came, without what is withheld
+LISTED_CHARS = 1800  # characters of valid names that an error lists at most
 LISTED_NAMES = 150  # valid names that an error lists at most
-MOST_NAMES, MOST_CHARS = 500, 20_000  # limits of one request: each name is looked up in every row
+MAX_NAMES, MAX_CHARS = 500, 20_000  # limits of one request: each name is looked up in every row
 
 
 def names_in(fields: str) -> list[str]:
@@ -19,16 +23,19 @@ def names_in(fields: str) -> list[str]:
 
 
 def split(fields: str) -> list[str]:
-    """The names in a `fields` argument, each once. Raises InvalidArgument if there are none or too many."""
-    names = names_in(fields) if len(fields) <= MOST_CHARS else []
-    if len(names) > MOST_NAMES or len(fields) > MOST_CHARS:
+    """The names in a `fields` argument, each once; `*` is `all`. Raises InvalidArgument if there are none or too
+    many."""
+    names = names_in(_listed(fields)) if len(fields) <= MAX_CHARS else []
+    if any(name.lower() in (ALL, "*") for name in names):
+        names = [ALL]
+    if len(names) > MAX_NAMES or len(fields) > MAX_CHARS:
         raise InvalidArgument(
             "fields is too long.",
             reason="invalid_fields",
             parameter="fields",
             value=fields,
-            expected=f"at most {MOST_NAMES} names, and {MOST_CHARS:,} characters",
-            suggestion="Set fields=all, or name sections.",
+            expected=f"at most {MAX_NAMES} names, and {MAX_CHARS:,} characters",
+            suggestion="Set fields to all, or use the names of sections.",
         )
     if not names:
         raise InvalidArgument(
@@ -37,68 +44,142 @@ def split(fields: str) -> list[str]:
             parameter="fields",
             value=fields,
             expected="names separated by commas, a section's name, or all",
-            suggestion="Leave fields out for the default answer, or set fields=all.",
+            suggestion="Leave fields out, or set it to all.",
         )
     return names
 
 
-def selected(record: Mapping[str, Any], names: Sequence[str], shape: Shape) -> dict[str, Any]:
-    """The requested part of `record`, in the requested order. A canonical name gives the preview's value, an upstream
-    name gives upstream's value, a section gives all its fields, and a path gives its value within the structure. Known
-    names that this record lacks are absent."""
+def _listed(fields: str) -> str:
+    """The names of a JSON list, which some clients send, separated by commas."""
+    return fields.strip()[1:-1].replace('"', "") if fields.strip()[:1] == "[" else fields
+
+
+def wants_raw(names: Sequence[str], shape: Shape) -> bool:
+    """A section may be called raw as well."""
+    return RAW in names and RAW not in shape.section_names
+
+
+def wants_everything(names: Sequence[str], shape: Shape) -> bool:
+    return ALL in names or wants_raw(names, shape)
+
+
+def selected(record: Mapping[str, Any], names: Sequence[str], shape: Shape) -> WholeRecord:
+    """The requested part of upstream's `record`, in the requested order. A canonical name gives the canonical value, an
+    upstream name gives upstream's value, a section gives all its fields, and a path gives its value within the
+    structure. Known names that this record lacks are absent."""
+    if wants_raw(names, shape):
+        return WholeRecord(dict(record))
     if ALL in names:
-        return dict(record)
-    sections = shape.in_sections(record)
-    canonical = {name: each for name, each in shape.canonical.items() if "." not in name}  # a path is its own name
-    paths = [name for name in names if not (name in canonical or name in record or name in sections)]
-    projected = projection.project(dict(record), projection.wanted(paths))
-    chosen: dict[str, Any] = {}
-    for name in names:
-        if name in canonical:
-            chosen[name] = canonical[name].read(record)
-        elif name in record:
-            chosen[name] = record[name]
-        elif name in sections:
-            chosen.update((field, record[field]) for field in sections[name])
-        elif (top := name.partition(".")[0]) in projected:
-            chosen.setdefault(top, projected[top])
-    return chosen
+        return canonical.whole(record, shape)
+    return _Selection(record, shape).of(names)
 
 
-def check(names: Sequence[str], records: Sequence[Mapping[str, Any]], shape: Shape) -> None:
-    """Raises InvalidArgument for the first name that neither the shape nor any of `records` has."""
+class _Selection:
+    """Finds names in a record."""
+
+    def __init__(self, record: Mapping[str, Any], shape: Shape) -> None:
+        self.record, self.shape = record, shape
+        self.fields = shape.selectable
+        self.chosen: dict[str, Any] = {}
+        self.empty = 0
+
+    def of(self, names: Sequence[str]) -> WholeRecord:
+        projected = projection.project(dict(self.record), projection.wanted(filter(self._is_path, names)))
+        for name in names:
+            if name in self.fields:
+                self._put(name, self.fields[name].read(self.record))
+            elif name in self.record:
+                self.chosen[name] = self.record[name]
+            elif self.shape.section_named(name) in self._sections:
+                self._put_section(self._sections[self.shape.section_named(name)])
+            elif (top := name.partition(".")[0]) in projected:
+                self.chosen.setdefault(top, projected[top])
+        return WholeRecord(self.chosen, self.empty)
+
+    def _is_path(self, name: str) -> bool:
+        return not (name in self.fields or name in self.record or self.shape.section_named(name) in self._sections)
+
+    def _put(self, name: str, value: Any) -> None:
+        """A dotted name that does not exist upstream returns its value within the structure."""
+        top, _, rest = name.partition(".")
+        self.chosen[top] = {rest: value} if rest else value
+
+    def _put_section(self, names: Sequence[str]) -> None:
+        section = {name: self._renamed[name] for name in names}
+        pruned = canonical.without_empty_fields(section) if self.shape.is_canonical else WholeRecord(section)
+        self.chosen.update(pruned.value)
+        self.empty += pruned.empty
+
+    @cached_property
+    def _renamed(self) -> dict[str, Any]:
+        return canonical.renamed(self.record, self.shape)
+
+    @cached_property
+    def _sections(self) -> dict[str, list[str]]:
+        return self.shape.in_sections(self._renamed)
+
+
+def resolved(names: Sequence[str], records: Sequence[Mapping[str, Any]], shape: Shape) -> list[str]:
+    """The names as the shape or the records have them, whatever their case. Raises InvalidArgument for the first name
+    that neither has."""
     if not records and not shape.names:
-        return  # the valid names are unknown
-    for name in names:
-        if not _known(name, records, shape):
-            raise _unknown(name, records, shape)
+        return list(names)  # the valid names are unknown
+    found = [_resolved(name, records, shape) for name in names]
+    if None in found:
+        raise _unknown(names, found, records, shape)
+    return [name for name in dict.fromkeys(found) if name is not None]
+
+
+def _resolved(name: str, records: Sequence[Mapping[str, Any]], shape: Shape) -> str | None:
+    if _known(name, records, shape):
+        return name
+    top, dot, below = name.partition(".")
+    offered = [*_offered(records, shape), *shape.selectable]
+    same = meant(name, offered) or meant(top, offered)
+    if same is None:
+        return None
+    whole = same if meant(name, [same]) else f"{same}{dot}{below}"
+    return whole if _known(whole, records, shape) else None
+
+
+def _offered(records: Sequence[Mapping[str, Any]], shape: Shape) -> list[str]:
+    """The names that a suggestion may have: canonical ones, sections, and those of the first record."""
+    upstream = (key for record in records[:1] for key in record)
+    offered = dict.fromkeys([*shape.fields, *shape.section_names, *sorted(upstream)])
+    return [each for each in offered if not is_secret(each)]
 
 
 def _known(name: str, records: Sequence[Mapping[str, Any]], shape: Shape) -> bool:
     return (
-        name == ALL
-        or name in shape.canonical
-        or name in shape.section_names
+        name in (ALL, RAW)
+        or name in shape.selectable
+        or shape.section_named(name) in shape.section_names
         or name in shape.known
         or any(
-            name in record or name in shape.in_sections(record) or projection.resolves(record, name)
+            name in record
+            or shape.section_named(name) in shape.in_sections(canonical.renamed(record, shape))
+            or projection.resolves(record, name)
             for record in records
         )
     )
 
 
-def _unknown(name: str, records: Sequence[Mapping[str, Any]], shape: Shape) -> InvalidArgument:
-    upstream = (key for record in records[:1] for key in record)
-    offered = dict.fromkeys([*shape.canonical, *shape.section_names, *sorted(upstream)])
-    valid = [each for each in offered if not is_secret(each)]
-    close = nearest(name, [*valid, *(each for each in shape.known if not is_secret(each))])
-    names = ", ".join(str(shown(each)) for each in valid[:LISTED_NAMES])
-    listed = names[:LISTED_CHARS] + (" …" if len(valid) > LISTED_NAMES or len(names) > LISTED_CHARS else "")
+def _unknown(
+    names: Sequence[str], found: Sequence[str | None], records: Sequence[Mapping[str, Any]], shape: Shape
+) -> InvalidArgument:
+    """`found`: the resolved names, None for those that do not exist."""
+    valid = _offered(records, shape)
+    known = [*valid, *(each for each in shape.known if not is_secret(each))]
+    name = next(name for name, same in zip(names, found, strict=True) if same is None)
+    corrected = [same or nearest(each, known) for each, same in zip(names, found, strict=True)]
+    instead = ",".join(dict.fromkeys(each for each in corrected if each))
+    every = ", ".join(str(shown(each)) for each in valid[:LISTED_NAMES])
+    listed = every[:LISTED_CHARS] + (" …" if len(valid) > LISTED_NAMES or len(every) > LISTED_CHARS else "")
     return InvalidArgument(
         f"fields names {name[:80]!r}, which does not exist here.",
         reason="unknown_field",
         parameter="fields",
         value=name,
-        expected=f"all, or any of: {listed}; below a name with dots, over a list with .*.",
-        suggestion=f"Did you mean fields={shown(close)}?" if close else "Set fields=all, or choose from those listed.",
+        expected=f"all, or any of: {listed}; a.b for a field within a, a.*.b for a field of every element of a.",
+        suggestion=f"Set fields to {instead}." if instead else "Set fields to all, or choose from those listed.",
     )

@@ -9,9 +9,9 @@ import orjson
 
 from context_protection.core.errors import InvalidArgument
 
-MOST_VALUES = 10_000  # members of objects and elements of lists in total
+MAX_VALUES = 10_000  # members of objects and elements of lists in total
 DEEPEST = 100  # levels of objects and lists; a list of plain values has 1
-MOST_QUOTES = 4 * MOST_VALUES + 2  # two for each name, and two for each string value
+MAX_QUOTES = 4 * MAX_VALUES + 2  # two for each name, and two for each string value
 
 _ALL_BUT_BRACKETS = bytes(each for each in range(256) if each not in b"[]{}")
 _WHITESPACE = b" \t\r\n"
@@ -26,16 +26,16 @@ def loads(data: bytes | str, parameter: str = "body") -> Any:
 
 
 def check(data: bytes | str, parameter: str = "body") -> None:
-    """Raises InvalidArgument for more than MOST_VALUES values or DEEPEST levels. It does not check that the data is
+    """Raises InvalidArgument for more than MAX_VALUES values or DEEPEST levels. It does not check that the data is
     JSON: a parser creates no more objects from invalid data than this function counts."""
     text = data.encode("utf-8", "replace") if isinstance(data, str) else data
     lists, objects = text.count(b"["), text.count(b"{")
     # Each value except the first of its list or object has a comma. Commas within strings count too, so this is an
     # upper bound.
-    if lists + objects <= DEEPEST and lists + objects + text.count(b",") <= MOST_VALUES:
+    if lists + objects <= DEEPEST and lists + objects + text.count(b",") <= MAX_VALUES:
         return
     bare = _without_texts(text, parameter)
-    if _values(bare) > MOST_VALUES:
+    if _values(bare) > MAX_VALUES:
         raise _too_many(parameter)
     if _is_deeper(bare, DEEPEST):
         raise _too_deep(parameter)
@@ -49,7 +49,7 @@ def is_deeper(text: bytes, levels: int) -> bool:
 def _without_texts(text: bytes, parameter: str) -> bytes:
     """The document with a quote in place of each string. Each step is a single loop in C over the bytes."""
     text = _without_escapes(text)
-    if text.count(b'"') > MOST_QUOTES:  # check before `split` creates a piece for each
+    if text.count(b'"') > MAX_QUOTES:  # check before `split` creates a piece for each
         raise _too_many(parameter)
     return _between_quotes(text)
 
@@ -82,10 +82,10 @@ def _is_deeper(bare: bytes, levels: int) -> bool:
 
 def _too_many(parameter: str) -> InvalidArgument:
     return InvalidArgument(
-        f"{parameter} holds more than {MOST_VALUES:,} values.",
+        f"{parameter} has more than {MAX_VALUES:,} values.",
         reason="too_many_values",
         parameter=parameter,
-        expected=f"at most {MOST_VALUES:,} members of objects and elements of lists, all together",
+        expected=f"at most {MAX_VALUES:,} members of objects and elements of lists in total",
         suggestion="Send less in one request.",
     )
 

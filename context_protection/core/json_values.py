@@ -1,4 +1,4 @@
-"""Conversion of values and bodies of any view to and from JSON without loss of meaning."""
+"""Converts the values and bodies of any view to and from JSON without loss of meaning."""
 
 import json
 import math
@@ -8,19 +8,19 @@ import orjson
 
 from context_protection.core.budget import dumps
 
-# Integers beyond 64 bits have at least 19 digits, and orjson would round them. To find such numbers, digits are
-# translated to 0 and searched for a run of 19: a regular expression takes longer than parsing.
+# orjson would round integers beyond 64 bits, which have at least 19 digits. To find them, all digits are translated to
+# 0 and a run of 19 zeros is searched for: a regular expression takes longer than parsing.
 _EACH_DIGIT_AS_0 = bytes(ord("0") if chr(each).isdigit() and each < 128 else each for each in range(256))
 _LONG_NUMBER = b"0" * 19
 
 
 def plain(value: Any) -> Any:
-    """`value` in JSON's own types. Raises TypeError or ValueError if JSON cannot express it."""
+    """Converts `value` to JSON types. Raises TypeError or ValueError if JSON cannot express it."""
     return orjson.loads(written(value))
 
 
 def written(value: Any) -> bytes:
-    """`value` as compact JSON, including large numbers and invalid Unicode. Raises the same errors as `plain`."""
+    """`value` as compact JSON. Accepts large numbers and invalid Unicode. Raises the same errors as `plain`."""
     try:
         return dumps(value)
     except TypeError:  # an integer beyond 64 bits, or a lone surrogate
@@ -42,7 +42,7 @@ def loads(data: bytes) -> Any:
 
 
 def is_within(value: Any, levels: int) -> bool:
-    """Whether objects and lists are nested at most `levels` deep; 0: `value` is neither. Does not recurse."""
+    """Whether objects and lists are nested at most `levels` deep (0: `value` is neither). Does not recurse."""
     level = [value] if isinstance(value, (dict, list)) else []
     for _ in range(levels):
         if not level:
@@ -57,7 +57,7 @@ def is_within(value: Any, levels: int) -> bool:
 
 
 def storable(value: Any) -> Any:
-    """JSON with U+FFFD in place of NUL, which Postgres cannot store. Data from outside may contain NUL anywhere."""
+    """Replaces NUL with U+FFFD, because Postgres cannot store NUL. External data may contain it anywhere."""
     match value:
         case str():
             return value.replace("\0", "\ufffd")

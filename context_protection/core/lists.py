@@ -1,43 +1,71 @@
-"""Answers a list with one page of a snapshot (`Walk`), in the richest form that the budget allows.
+"""Answers a list with one page of a snapshot.
 
-Steps: page → project → table → fewer rows → hard cap (ruling 14). Nothing is lost: `nextCursor` continues where a
-shortened page ends, and a condensed page names the call that returns whole rows.
+Steps: page → project → fewer rows → hard cap (rulings 14 and 39). Nothing is lost: `nextCursor` continues where a
+shortened page ends, and the first condensed page names the call that returns whole rows.
 """
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Any
 
 from context_protection.core import field_selection, records, summaries, tokens
-from context_protection.core.budget import Body, dumps, render
+from context_protection.core.budget import Body, dumps, render, render_plain
 from context_protection.core.cached_property import cached_property
-from context_protection.core.cursors import Snapshot, Walk, Walks
+from context_protection.core.cursors import NewSnapshot, Snapshot, Snapshots
 from context_protection.core.errors import InvalidArgument
-from context_protection.core.page_forms import FormRequest, LayoutNames, PageForm, as_items, as_table, candidates
-from context_protection.core.payloads import Ask, Envelope, Manner, Opening, Outcome, Page, Rows, noting_loss
-from context_protection.core.policy import Policy, Ruler
+from context_protection.core.page_forms import (
+    ITEMS,
+    TABLE,
+    FormRequest,
+    PageForm,
+    as_items,
+    as_table,
+    may_condense,
+    page_form,
+)
+from context_protection.core.payloads import (
+    AnswerRequest,
+    Envelope,
+    Manner,
+    Opening,
+    Outcome,
+    Page,
+    Record,
+    Rows,
+    with_loss_note,
+)
+from context_protection.core.policy import DEFAULTS, Policy, RulerName
 from context_protection.core.query import query
+from context_protection.core.shapes import Shape
 from context_protection.core.withheld import withheld_in_rows
 
-MOST_PAGES = 10  # in one answer
+MAX_PAGES = 10  # in one answer
 _SPAN = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", re.ASCII)
 SHARES = 64  # a share of the rows is rounded down to one of so many steps per power of two
 SHORT_BESIDE = 400  # bytes of JSON up to which upstream data beside the rows is sent inline
 UNPAGED_ROWS = 2000  # with paging switched off, a page has at most this many rows, as far as the hard cap allows
 
 
-def answer(rows: Rows, ask: Ask, policy: Policy, walks: Walks) -> Envelope:
+def answer(rows: Rows, request: AnswerRequest, policy: Policy, snapshots: Snapshots) -> Envelope:
     """Returns one page. Raises InvalidArgument (limit, pages, fields, where, aggregate), InvalidCursor."""
-    if ask.walk:
-        rows = query.taken_up(rows, ask.arguments)
-        place = _next_place(rows, ask, ask.walk, policy, walks)
+    if request.snapshot:
+        rows = query.resume(rows, request.arguments)
+        place = _next_place(rows, request, request.snapshot, policy, snapshots)
     else:
-        rows = query.answered(rows, ask.arguments)
-        place = _first_place(rows, ask, policy)
-    return _Pager(place, ask, policy, walks).richest(candidates(place.form_request, rows, ask, policy))
+        source, rows = rows, query.run(rows, request.arguments, request.search)
+        size = size_of_first(request, policy, fills=fills_pages(rows))  # a wrong limit reads no rows
+        opening = rows.open()
+        if opening.total == 0 and (notes := query.about_no_rows(source, request.arguments, request.search)):
+            opening = replace(opening, note={**opening.note, "notes": [*opening.note.get("notes", ()), *notes]})
+        if not policy.pagination and (complete := _unpaged(rows, opening, request, policy)):
+            return complete
+        place = _first_place(rows, opening, size, request, policy)
+    return _Pager(place, rows.shape, request, policy, snapshots).envelope()
 
 
 def page_size(limit: int | None, policy: Policy) -> int:
@@ -57,11 +85,24 @@ def page_size(limit: int | None, policy: Policy) -> int:
     )
 
 
-def size_of_next(ask: Ask, walk: Walk, policy: Policy) -> int:
+def size_of_first(request: AnswerRequest, policy: Policy, *, fills: bool) -> int:
+    """The page size of a new snapshot. `fills`: without a limit, a page has as many rows as the budget allows. Pages
+    that are counted, or whose size ops have set, have that size."""
+    is_open = fills and request.limit is None and not request.pages
+    is_set = policy.default_page_size != DEFAULTS.default_page_size
+    return policy.max_page_size if is_open and not is_set else page_size(request.limit, policy)
+
+
+def size_of_next(request: AnswerRequest, snapshot: Snapshot, policy: Policy, *, fills: bool) -> int:
     """The page size of a continued snapshot: the limit of this call, or else that of the first page."""
-    first = walk.plan["form"]["limit"]
+    first = snapshot.plan["form"]["limit"]
     # The maximum may have been lowered since the first page was sent with this limit.
-    return page_size(ask.limit if ask.limit is not None else first and min(first, policy.max_page_size), policy)
+    limit = request.limit if request.limit is not None else first and min(first, policy.max_page_size)
+    return size_of_first(replace(request, limit=limit), policy, fills=fills)
+
+
+def fills_pages(rows: Rows) -> bool:
+    return rows.shape.fills_pages and rows.manner.condensable
 
 
 def page_span(pages: str, *, with_cursor: bool = False) -> tuple[int, int]:
@@ -69,47 +110,94 @@ def page_span(pages: str, *, with_cursor: bool = False) -> tuple[int, int]:
     match = _SPAN.fullmatch(pages)
     if match and not with_cursor:
         first, last = (int(match[1]), int(match[2])) if match[2] else (1, int(match[1]))
-        if 1 <= first <= last < first + MOST_PAGES:
+        if 1 <= first <= last < first + MAX_PAGES:
             return first, last
     raise InvalidArgument(
         "pages and cursor exclude each other." if with_cursor else "pages is not a span of pages.",
         reason="invalid_pages",
         parameter="pages",
         value=pages,
-        expected=f"a span such as 1-3, of at most {MOST_PAGES} pages, without a cursor",
+        expected=f"a span such as 1-3, of at most {MAX_PAGES} pages, without a cursor",
         suggestion="Leave cursor out." if with_cursor else "Set pages to 1-3.",
     )
+
+
+# -- With paging switched off -----------------------------------------------------------------------
+
+
+def _unpaged(rows: Rows, opening: Opening, request: AnswerRequest, policy: Policy) -> Envelope | None:
+    """All rows as upstream sent them, without `meta`: what callers got before paging existed. None if the caller pages
+    or chose a format, or if the rows exceed the hard cap; the list then comes in pages."""
+    if request.limit is not None or request.pages or request.format or not rows.manner.condensable:
+        return None
+    page = rows.page(opening.plan, None, None, UNPAGED_ROWS)
+    if page.more:
+        return None
+    choice = FormRequest(page, policy.hard_cap, request.fields or field_selection.RAW, ITEMS, is_condensed=False)
+    form = page_form(choice, rows.shape, request, policy)
+    body = render_plain({rows.manner.key: form.rows}, policy)
+    if len(form.rows) < len(page.chars) or not body.fits(policy):
+        return None
+    return Envelope(
+        body=body.data,
+        outcome=Outcome.PLAIN,
+        estimated_tokens=body.estimated_tokens,
+        claude_tokens=body.claude_tokens,
+        original_tokens=_formula(page.chars),
+        items=len(form.rows),
+        withheld=withheld_in_rows(form.rows),
+    )
+
+
+def _formula(chars: Sequence[int]) -> int:
+    """The formula's tokens of rows of these lengths as upstream sends them, commas included."""
+    return tokens.formula_of_length(sum(chars) + len(chars))
 
 
 # -- Locating the page ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """A page and its snapshot. `walk` is None for a first page: a snapshot is stored only when a page follows."""
+class _PagePlace:
+    """A page and its snapshot. `snapshot` is None for a first page: a snapshot is stored only when a page follows."""
 
     page: Page
     size: int
     budget: int  # tokens that the page may take, by the threshold's ruler
     opening: Opening
     manner: Manner
-    walk: Walk | None
-    form: Mapping[str, Any]  # fields, format and limit of this call, or else of the first page
+    snapshot: Snapshot | None
+    form: Mapping[str, Any]  # fields, format and limit of this call, or else of the first page; condensed: of the list
+    before: int = 0  # the rows of the list that precede the page
 
     @property
     def form_request(self) -> FormRequest:
-        return FormRequest(self.page, self.budget, self.form["fields"], self.form["format"])
+        form, is_first = self.form, self.snapshot is None
+        return FormRequest(self.page, self.budget, form["fields"], form["format"], form["condensed"], is_first)
 
 
-def _first_place(rows: Rows, ask: Ask, policy: Policy) -> _Place:
-    size = page_size(ask.limit, policy) if policy.pagination else UNPAGED_ROWS
-    opening = rows.open()
-    budget, position, count = policy.token_budget_threshold, None, size
-    if ask.pages:
-        budget, count = policy.hard_cap, (ask.pages[1] - ask.pages[0] + 1) * size
-        position = _position_after(rows, opening, (ask.pages[0] - 1) * size, ask.pages)
+def _first_place(rows: Rows, opening: Opening, size: int, request: AnswerRequest, policy: Policy) -> _PagePlace:
+    budget, position, count, before = policy.token_budget_threshold, None, size, 0
+    if request.pages:
+        budget, count = policy.hard_cap, (request.pages[1] - request.pages[0] + 1) * size
+        before = (request.pages[0] - 1) * size
+        position = _position_after(rows, opening, before, request.pages)
     page = rows.page(opening.plan, None, position, count)
-    return _Place(page, size, budget, opening, rows.manner, None, _requested_form(ask))
+    form = {**_requested_form(request), "condensed": _is_condensed(rows, opening, request, policy)}
+    return _PagePlace(page, size, budget, opening, rows.manner, None, form, before)
+
+
+def _is_condensed(rows: Rows, opening: Opening, request: AnswerRequest, policy: Policy) -> bool:
+    """Whether the rows of all pages are condensed. Rows of a declared type always are; others if a page of the default
+    size, or of a larger `limit`, would exceed its budget."""
+    if not may_condense(rows, request, policy) or rows.shape.is_canonical:
+        return may_condense(rows, request, policy)
+    size = max(request.limit or 0, policy.default_page_size)
+    sample = rows.page(opening.plan, None, None, size)
+    chars, count = sum(sample.chars), len(sample.chars)
+    if sample.more and count:  # upstream may have sent fewer rows
+        chars = chars * size // count
+    return tokens.formula_of_length(chars) > policy.token_budget_threshold
 
 
 def _position_after(rows: Rows, opening: Opening, count: int, pages: tuple[int, int]) -> Any:
@@ -132,49 +220,55 @@ def _position_after(rows: Rows, opening: Opening, count: int, pages: tuple[int, 
     )
 
 
-def _next_place(rows: Rows, ask: Ask, walk: Walk, policy: Policy, walks: Walks) -> _Place:
-    now = {name: value for name, value in _requested_form(ask).items() if value is not None}
-    form, size = {**walk.plan["form"], **now}, size_of_next(ask, walk, policy)
-    page = rows.page(walk.plan["source"], lambda numbers: walks.blocks(walk, numbers), ask.position, size)
-    budget = policy.token_budget_threshold
-    return _Place(page, size, budget, Opening(walk.plan["total"]), rows.manner, walk, form)
+def _next_place(
+    rows: Rows, request: AnswerRequest, snapshot: Snapshot, policy: Policy, snapshots: Snapshots
+) -> _PagePlace:
+    now = {name: value for name, value in _requested_form(request).items() if value is not None}
+    form = {**snapshot.plan["form"], **now}
+    size = size_of_next(request, snapshot, policy, fills=fills_pages(rows))
+    position, before = list_position(request)
+    page = rows.page(snapshot.plan["source"], lambda numbers: snapshots.blocks(snapshot, numbers), position, size)
+    budget, opening = policy.token_budget_threshold, Opening(snapshot.plan["total"], note=page.note)
+    return _PagePlace(page, size, budget, opening, rows.manner, snapshot, form, before)
 
 
-def _requested_form(ask: Ask) -> Mapping[str, Any]:
-    return {"fields": ask.fields, "format": ask.format, "limit": ask.limit}
+def list_position(request: AnswerRequest) -> tuple[Any, int]:
+    """The position of a list's cursor: where its source continues, and how many rows precede the page."""
+    position, before = request.position
+    return position, before
+
+
+def _requested_form(request: AnswerRequest) -> Mapping[str, Any]:
+    return {"fields": request.fields, "format": request.format, "limit": request.limit}
 
 
 # -- Choosing the number of rows --------------------------------------------------------------------
 
 
 class _Pager:
-    """Renders a page in a given form, with a given number of its rows."""
+    """Renders a page, with as many of its rows as its budget allows."""
 
-    def __init__(self, place: _Place, ask: Ask, policy: Policy, walks: Walks) -> None:
-        self.place, self.ask, self.policy, self.walks = place, ask, policy, walks
+    def __init__(
+        self, place: _PagePlace, shape: Shape, request: AnswerRequest, policy: Policy, snapshots: Snapshots
+    ) -> None:
+        self.place, self.request, self.policy, self.snapshots = place, request, policy, snapshots
         self.page = place.page
+        self.form = page_form(place.form_request, shape, request, policy)
 
-    def richest(self, forms: Sequence[PageForm]) -> Envelope:
-        for form in forms:
-            body = self.body(form, len(form.rows))
-            if self.acceptable(body, form):
-                return self.envelope(
-                    form, len(form.rows), body, oversized=form is not forms[0] and form.layout is as_table
-                )
-        return self.shrunk(forms[-1], body)
-
-    def shrunk(self, form: PageForm, body: Body) -> Envelope:
+    def envelope(self) -> Envelope:
         """As many rows as fit. If a single row does not fit, it is sent as its preview, and at worst as its id."""
-        count = len(form.rows)
+        form, count = self.form, len(self.form.rows)
+        body = self.body(form, count)
+        fits = self.acceptable(body, form)
         while count > 1 and not self.acceptable(body, form):
-            count = max(1, min(count - 1, int(count * self.share(body, form))))
+            count = max(1, min(count - 1, _rows_within(form.rows[:count], self.share(body, form))))
             body = self.body(form, count)
         for smaller in (self.first_row_preview, self.first_row_named) if not body.fits(self.policy) else ():
             form = smaller(form)
             body = self.body(form, 1)
             if body.fits(self.policy):
                 break
-        return self.envelope(form, count, body, oversized=True)
+        return self.finished(form, count, body, oversized=not fits)
 
     def acceptable(self, body: Body, form: PageForm) -> bool:
         uses_threshold = form.budget <= self.policy.token_budget_threshold
@@ -185,20 +279,24 @@ class _Pager:
     def share(self, body: Body, form: PageForm) -> float:
         """The share of the rows that is likely to fit, a little below what the sizes suggest. It is rounded to coarse
         steps: hints differ by a few characters between transports, but pages must not (law 4)."""
-        measured = body.claude_tokens if self.policy.ruler is Ruler.CLAUDE else body.estimated_tokens
+        measured = body.claude_tokens if self.policy.ruler is RulerName.CLAUDE else body.estimated_tokens
         mantissa, exponent = math.frexp(0.98 / max(measured / form.budget, body.fill(self.policy)))
         return math.ldexp(int(mantissa * SHARES) / SHARES, exponent)
 
     def first_row_preview(self, form: PageForm) -> PageForm:
         """Only the first row, condensed, with the call that returns it whole."""
         row = dict(self.condensed_first)
-        key = row.get(self.ask.record_key[1]) if self.ask.record_operation else None
-        prefers_record = self.ask.record_is_row or not self.ask.result_operation
+        key = row.get(self.request.record_key[1]) if self.request.record_operation else None
+        prefers_record = self.request.record_is_row or not self.request.result_operation
         if key is not None and prefers_record and self.place.manner.condensable:  # groups are not records
-            row["detailsAvailable"] = self.ask.open_row(key)
-        elif self.ask.result_operation and self.walk.is_kept:
-            arguments = {"handle": self.walk.id, "rows": str(self.page.positions[0] - 1), "fields": field_selection.ALL}
-            row["detailsAvailable"] = self.ask.hints(self.ask.result_operation, arguments)
+            row["detailsAvailable"] = self.request.open_row(key)
+        elif self.request.result_operation and self.snapshot.is_stored:
+            arguments = {
+                "handle": self.snapshot.id,
+                "rows": str(self.place.before),
+                "fields": field_selection.ALL,
+            }
+            row["detailsAvailable"] = self.request.hints(self.request.result_operation, arguments)
         return replace(form, rows=[row], meta={**form.meta, "kind": "preview"}, layout=as_items, summarized=True)
 
     @cached_property
@@ -216,33 +314,31 @@ class _Pager:
         rows = form.rows[:count]
         more = count < len(self.page.positions) or self.page.more
         paging = self.paging_meta(count, more)
-        meta = {**paging, **form.meta, **self.place.opening.note, **self.beside}
-        if form.summarized:
+        notes = [*form.meta.get("notes", ()), *self.place.opening.note.get("notes", ())]
+        noted = {"notes": notes} if notes else {}
+        meta = {**paging, **form.meta, **self.place.opening.note, **noted, **self.beside}
+        if form.summarized and self.place.snapshot is None:
             meta["originalTokens"] = self.original_tokens(count)
-            if self.ask.once and not self.walk.is_kept:
+            if self.request.once and not self.snapshot.is_stored:
                 meta.pop("detailsAvailable", None)
-            elif self.ask.once and "detailsAvailable" in meta:
-                meta["detailsAvailable"] = self.ask.more(
-                    self.walk.id, **self.own_rows(count), fields=field_selection.ALL
-                )
+            elif self.request.once and "detailsAvailable" in meta:
+                meta["detailsAvailable"] = self.request.more(self.snapshot.id, fields=field_selection.ALL)
         elif not paging:
             del meta["kind"]  # a complete list for a caller who does not page: only the rows and the budget figures
-        gives_handle = self.ask.result_operation and self.place.walk is None and (more or form.summarized)
-        if gives_handle and self.walk.is_kept:
-            meta["resultHandle"] = self.walk.id
-        if more and not self.walk.is_kept:
-            meta = noting_loss(meta)
+        has_more = more or form.summarized or self.place.manner.always_handle
+        gives_handle = self.request.result_operation and self.place.snapshot is None and has_more
+        if gives_handle and self.snapshot.is_stored:
+            meta["resultHandle"] = self.snapshot.id
+        if self.request.pages and count < len(self.page.positions):
+            meta["notes"] = [*meta.get("notes", ()), _incomplete(count, len(self.page.positions))]
+        if more and not self.snapshot.is_stored:
+            meta = with_loss_note(meta)
         document: dict[str, Any] = {"meta": meta}
-        if more and self.walk.is_kept:
-            document["nextCursor"] = self.walks.cursor(self.walk, self.page.positions[count - 1])
-        document.update(form.layout(rows, meta, LayoutNames(self.place.manner.key, self.ask.record_key[1])))
+        if more and self.snapshot.is_stored:
+            position = (self.page.positions[count - 1], self.place.before + count)
+            document["nextCursor"] = self.snapshots.cursor(self.snapshot, position)
+        document.update(form.layout(rows, self.place.manner.key))
         return render(document, self.policy)
-
-    def own_rows(self, count: int) -> dict[str, Any]:
-        """The `rows` argument that limits a hint to this page. Empty for the first page: its hint returns all rows."""
-        if self.place.walk is None or not self.ask.result_operation or "rows" not in self.walk.plan["source"]:
-            return {}
-        return {"rows": f"{self.page.positions[0] - 1}-{self.page.positions[count - 1] - 1}"}
 
     @cached_property
     def beside(self) -> dict[str, Any]:
@@ -250,16 +346,21 @@ class _Pager:
         beside = self.place.opening.beside
         if not beside:
             return {}
-        if len(dumps(beside)) <= SHORT_BESIDE or not self.ask.result_operation:
+        if len(dumps(beside)) <= SHORT_BESIDE or not self.request.result_operation:
             return {"beside": beside}
-        walk = records.kept(dict(beside), self.ask, self.policy, self.walks)
-        if not walk.is_kept:
+        record = Record(dict(beside), follow_up=True)
+        snapshot = records.begin_snapshot(record, self.request, self.policy, self.snapshots)
+        if not snapshot.is_stored:
             return {}
-        return {"beside": self.ask.hints(self.ask.result_operation, {"handle": walk.id, "fields": field_selection.ALL})}
+        return {
+            "beside": self.request.hints(
+                self.request.result_operation, {"handle": snapshot.id, "fields": field_selection.ALL}
+            )
+        }
 
     def paging_meta(self, count: int, more: bool) -> dict[str, Any]:
         """Empty if the caller does not page and gets all rows (ruling 2)."""
-        pages = self.ask.limit or self.ask.walk or self.ask.pages
+        pages = self.request.limit or self.request.snapshot or self.request.pages
         if not (more or pages or self.policy.meta_on_small_lists):
             return {}
         shrunk = count < len(self.page.positions)
@@ -269,23 +370,23 @@ class _Pager:
             "pageSize": count if shrunk else self.place.size,
             "hasMore": more,
         }
-        return {**meta, "snapshotAt": _iso(self.walk.taken_at)} if more and self.walk.is_kept else meta
+        return {**meta, "snapshotAt": _iso(self.snapshot.taken_at)} if more and self.snapshot.is_stored else meta
 
     @cached_property
-    def walk(self) -> Walk:
+    def snapshot(self) -> Snapshot:
         """The snapshot. A new one is stored only when it is first used, so that a list of one page stores nothing."""
-        if self.place.walk is not None:
-            return self.place.walk
+        if self.place.snapshot is not None:
+            return self.place.snapshot
         opening = self.place.opening
-        plan = {"total": opening.total, "source": opening.plan, "form": self.place.form}
-        return self.walks.begin(Snapshot(self.ask.origin, plan, opening.blocks()))
+        form = {**self.place.form, "format": TABLE if self.form.layout is as_table else ITEMS}
+        plan = {"total": opening.total, "source": opening.plan, "form": form}
+        return self.snapshots.begin(NewSnapshot(self.request.origin, plan, opening.blocks()))
 
     def original_tokens(self, count: int) -> int:
-        """The formula's tokens of these rows as upstream sends them, commas included."""
-        return tokens.formula_of_length(sum(self.page.chars[:count]) + count)
+        return _formula(self.page.chars[:count])
 
-    def envelope(self, form: PageForm, count: int, body: Body, *, oversized: bool) -> Envelope:
-        paginated = self.ask.walk is not None or count < len(self.page.positions) or self.page.more
+    def finished(self, form: PageForm, count: int, body: Body, *, oversized: bool) -> Envelope:
+        paginated = self.request.snapshot is not None or count < len(self.page.positions) or self.page.more
         summarized = form.summarized
         return Envelope(
             body=body.data,
@@ -298,9 +399,24 @@ class _Pager:
             paginated=paginated,
             summarized=summarized,
             oversized=oversized,
-            is_complete="walk" not in self.__dict__ or self.walk.is_kept,
+            is_complete="snapshot" not in self.__dict__ or self.snapshot.is_stored,
             withheld=withheld_in_rows(form.rows[:count]),
         )
+
+
+def _rows_within(rows: Sequence[Mapping[str, Any]], share: float) -> int:
+    """How many of the first rows take at most this share of the characters of all. A row that is much larger than the
+    others does not shorten the pages before it."""
+    lengths = [len(dumps(row)) for row in rows]
+    taken = list(accumulate(lengths))
+    return bisect_right(taken, taken[-1] * share)
+
+
+def _incomplete(count: int, requested: int) -> str:
+    return (
+        f"Only {count} of the {requested} rows fit. nextCursor goes on after them; the next page number would skip "
+        "the others."
+    )
 
 
 def _iso(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""A text from upstream in memory. Its snapshot (`Walk`) stores it, so that it is not fetched again."""
+"""A text from upstream in memory. Its snapshot stores it, so that it is not fetched again."""
 
 import hashlib
 import threading
@@ -10,33 +10,34 @@ from itertools import accumulate
 from typing import Any, ClassVar
 
 from context_protection.core.cached_property import cached_property
-from context_protection.core.cursors import Walk, Walks
+from context_protection.core.cursors import Snapshot, Snapshots
 from context_protection.core.payloads import Piece
 from context_protection.core.splitting.chunks import ChunkPlan
 from context_protection.core.splitting.planner import plan_windows
 from context_protection.core.splitting.plans import Cutting
 
 BLOCK = 1 << 18  # characters of a text in one block of a snapshot
-PIECE = 1 << 20  # characters of a piece at most; a longer line is split
+PIECE = 1 << 20  # maximum characters of a piece; a longer line is split
 REMEMBERED = 64  # cached chunk plans; each takes a few hundred bytes per chunk
 
 _lock = threading.Lock()
 
 
-def kept_text(walk: Walk, walks: Walks) -> "KeptText | None":
-    """The text that the snapshot stores; None if it stores no text."""
-    return KeptText(walk, walks) if "text" in walk.plan else None
+def stored_text(snapshot: Snapshot, snapshots: Snapshots) -> "SnapshotText | None":
+    """The snapshot's stored text, or None."""
+    return SnapshotText(snapshot, snapshots) if "text" in snapshot.plan else None
 
 
 @dataclass(frozen=True)
 class MemoryText:
     """A text in memory. Its version is a hash of its content, so equal texts have equal versions. `note` goes to the
-    first answer's `meta`."""
+    first answer's `meta`, `beside` to the first answer itself, beside its content."""
 
     content: str
     name: str = ""
     media_type: str = ""
     note: Mapping[str, Any] = field(default_factory=dict)
+    beside: Mapping[str, Any] = field(default_factory=dict)
 
     encoding: ClassVar[str] = "utf-8"
     facts: ClassVar[Mapping[str, Any] | None] = None
@@ -57,7 +58,7 @@ class MemoryText:
         """The content as blocks of a snapshot."""
         return [self.content[start : start + BLOCK].encode() for start in range(0, len(self.content), BLOCK)]
 
-    def told(self, first: int) -> list[Any]:
+    def description(self, first: int) -> list[Any]:
         """The description of the text in the snapshot's plan. `first`: the number of its first block."""
         return [first, self.name, self.media_type, self.version, self.chars, self.lines]
 
@@ -94,24 +95,24 @@ class MemoryText:
         return hash(self.version)
 
 
-class KeptText:
-    """A text stored in a snapshot. A chunk needs only the one or two blocks that hold it, however long the text is.
+class SnapshotText:
+    """A text of any length, stored in a snapshot. Reading a chunk loads only the one or two blocks that contain it.
     Methods that read raise InvalidCursor if a block is gone."""
 
     encoding: ClassVar[str] = "utf-8"
     facts: ClassVar[Mapping[str, Any] | None] = None
 
-    def __init__(self, walk: Walk, walks: Walks) -> None:
-        self._walk, self._walks = walk, walks
-        self._first, self.name, self.media_type, self.version, self.chars, self.lines = walk.plan["text"]
+    def __init__(self, snapshot: Snapshot, snapshots: Snapshots) -> None:
+        self._walk, self._walks = snapshot, snapshots
+        self._first, self.name, self.media_type, self.version, self.chars, self.lines = snapshot.plan["text"]
 
     def blocks(self) -> list[bytes]:
         return self._blocks(range(-(-self.chars // BLOCK)))
 
-    def told(self, first: int) -> list[Any]:
+    def description(self, first: int) -> list[Any]:
         return [first, *self._walk.plan["text"][1:]]
 
-    def at(self, version: str) -> "KeptText | None":
+    def at(self, version: str) -> "SnapshotText | None":
         return self if version == self.version else None
 
     def read(self, version: str, start: int, end: int) -> str | None:
@@ -140,13 +141,13 @@ class KeptText:
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """A `KeptPlan` in memory: the blocks of a text's chunk plan."""
+    """A `StoredPlan` in memory: the blocks of a text's chunk plan."""
 
     blocks: Sequence[ChunkPlan]
 
     @cached_property
     def _firsts(self) -> list[int]:
-        """The number of each block's first chunk, and last the number of all chunks."""
+        """The index of each block's first chunk, then the total number of chunks."""
         return list(accumulate((block.chunks for block in self.blocks), initial=0))
 
     @property
@@ -165,8 +166,8 @@ class MemoryPlan:
 _plans: OrderedDict[tuple[str, Cutting], MemoryPlan] = OrderedDict()
 
 
-def _planned(text: MemoryText | KeptText, cutting: Cutting) -> MemoryPlan:
-    """The chunk plan, cached per process. The cache holds nothing of the text itself."""
+def _planned(text: MemoryText | SnapshotText, cutting: Cutting) -> MemoryPlan:
+    """The chunk plan, cached per process. The cache does not contain the text itself."""
     key = text.version, cutting
     plan = _plans.get(key)
     if plan is None:

@@ -1,56 +1,37 @@
-"""The forms that a page of a list can take: whole or condensed rows, as items or as a table.
+"""The form of a page of a list: whole or condensed rows, as items or as a table.
 
-`candidates` is the one place that chooses among them. A form without the whole rows names the call that returns them.
+`page_form` is the one place that chooses it. All pages of a snapshot have the same form, whatever would fit into a
+single one of them. The first condensed page names the call that returns whole rows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from context_protection.core import field_selection, tokens, withheld
+from context_protection.core import canonical, field_selection, withheld
 from context_protection.core.budget import dumps
 from context_protection.core.inference import proposals
-from context_protection.core.payloads import Ask, Page, Rows
-from context_protection.core.policy import Policy
+from context_protection.core.payloads import AnswerRequest, Page, Rows
+from context_protection.core.policy import ListFormat, Policy
 from context_protection.core.shapes import Shape
-from context_protection.core.tables import constants, table
+from context_protection.core.tables import table
 from context_protection.core.withheld import withheld_in_rows
 
 ITEMS, TABLE = "items", "table"
-FORMATS = (ITEMS, TABLE)  # a caller's choices
-HOISTED_ROWS = 3  # from this many rows on, values common to all rows move to meta.constants
+FORMATS = (ITEMS, TABLE)  # of the rows; a caller may choose one
 
 
 # -- Layouts ----------------------------------------------------------------------------------------
 
-
-@dataclass(frozen=True, slots=True)
-class LayoutNames:
-    """The names that a layout needs: the document's member for items, and the row's field that opens a row."""
-
-    items: str
-    record_key: str
+# Returns the document's members that contain the rows, from the rows and the name of the member for items.
+Layout = Callable[[Sequence[Mapping[str, Any]], str], dict[str, Any]]
 
 
-# Writes rows into members of the document, beside its `meta`, which it may extend.
-Layout = Callable[[Sequence[Mapping[str, Any]], dict[str, Any], LayoutNames], dict[str, Any]]
+def as_items(rows: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
+    return {name: rows}
 
 
-def as_items(rows: Sequence[Mapping[str, Any]], meta: dict[str, Any], names: LayoutNames) -> dict[str, Any]:
-    return {names.items: rows}
-
-
-def as_hoisted_items(rows: Sequence[Mapping[str, Any]], meta: dict[str, Any], names: LayoutNames) -> dict[str, Any]:
-    """Values common to all rows move to `meta.constants`. The key to open a row by stays in each row."""
-    same = constants(rows) if len(rows) >= HOISTED_ROWS else {}
-    same.pop(names.record_key, None)
-    if not same:
-        return {names.items: rows}
-    meta["constants"] = same
-    return {names.items: [{name: value for name, value in row.items() if name not in same} for row in rows]}
-
-
-def as_table(rows: Sequence[Mapping[str, Any]], meta: dict[str, Any], names: LayoutNames) -> dict[str, Any]:
+def as_table(rows: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
     return {TABLE: table(rows)}
 
 
@@ -59,7 +40,7 @@ def as_table(rows: Sequence[Mapping[str, Any]], meta: dict[str, Any], names: Lay
 
 @dataclass(frozen=True, slots=True)
 class PageForm:
-    """One candidate form of a page. `budget`: the most tokens that its body may take."""
+    """The rows of a page in their form. `budget`: the most tokens that its body may take."""
 
     rows: Sequence[Mapping[str, Any]]
     meta: Mapping[str, Any]
@@ -70,63 +51,76 @@ class PageForm:
 
 @dataclass(frozen=True, slots=True)
 class FormRequest:
-    """A page, the tokens that it may take by default, and the caller's choice of fields and format."""
+    """A page, the tokens that it may take by default, and the caller's choice of fields and format.
+
+    `is_condensed`: the rows are condensed unless the caller chose fields; decided once for all pages. `is_first`: the
+    page begins the list, so that its `meta` describes the form of all pages."""
 
     page: Page
     budget: int
     fields: str | None
     format: str | None
+    is_condensed: bool
+    is_first: bool = True
 
 
-def candidates(request: FormRequest, rows: Rows, ask: Ask, policy: Policy) -> list[PageForm]:
-    """The candidate forms of this page, richest first. If none fits, the last one is sent with fewer rows."""
-    shape = rows.shape
-    if request.fields is not None:
-        form = _projected(request, field_selection.split(request.fields), shape, policy)
-        return _in_format(form, request, policy)
-    if not policy.summarization or ask.cannot_be_detailed:
-        return _in_format(_projected(request, [field_selection.ALL], shape, policy), request, policy)
-    if not rows.manner.condensable:
-        return _in_format(_whole(request, shape, policy), request, policy)
-    table_policy = replace(policy, tables_when_smaller=policy.tables_when_smaller or shape.tabular)
-    condensed = _in_format(_condensed(request, shape, ask, policy), request, table_policy)
-    if tokens.formula_of_length(sum(request.page.chars)) > request.budget:
-        return condensed
-    return [*_in_format(_whole(request, shape, policy), request, policy)[:1], *condensed]
+def page_form(form_request: FormRequest, shape: Shape, request: AnswerRequest, policy: Policy) -> PageForm:
+    if form_request.fields is not None:
+        form = _projected(form_request, field_selection.split(form_request.fields), shape, policy)
+    elif form_request.is_condensed:
+        form = _condensed(form_request, request, policy)
+    else:
+        form = _whole(form_request, shape, request, policy)
+    prefers_table = form.summarized and shape.tabular
+    return replace(
+        form,
+        layout=_layout(form.rows, form_request.format or (ListFormat.AUTO if prefers_table else policy.list_format)),
+    )
 
 
-def _in_format(form: PageForm, request: FormRequest, policy: Policy) -> list[PageForm]:
-    """Items, then a table. Only one of them if the caller chose it; only a table if it is smaller and the policy
-    prefers smaller tables."""
-    chosen = request.format
-    in_table = replace(form, layout=as_table)
-    if chosen is None and policy.tables_when_smaller and len(dumps(table(form.rows))) < len(dumps(form.rows)):
-        chosen = TABLE
-    return [in_table] if chosen == TABLE else [form] if chosen == ITEMS else [form, in_table]
+def may_condense(rows: Rows, request: AnswerRequest, policy: Policy) -> bool:
+    """Whether this list may come with condensed rows, by default."""
+    return policy.summarization and not request.cannot_be_detailed and rows.manner.condensable
 
 
-def _whole(request: FormRequest, shape: Shape, policy: Policy) -> PageForm:
-    """Whole rows by default, not by request: they must fit the page's own budget, not just the hard cap."""
-    return replace(_projected(request, [field_selection.ALL], shape, policy), budget=request.budget)
+def _layout(rows: Sequence[Mapping[str, Any]], chosen: str) -> Layout:
+    if chosen == ListFormat.AUTO:
+        return as_table if len(dumps(table(rows))) < len(dumps(rows)) else as_items
+    return as_table if chosen == TABLE else as_items
 
 
-def _projected(request: FormRequest, names: Sequence[str], shape: Shape, policy: Policy) -> PageForm:
+def _whole(form_request: FormRequest, shape: Shape, request: AnswerRequest, policy: Policy) -> PageForm:
+    """Whole rows by default, not by request: if condensed ones were possible, they must fit the page's own budget, not
+    just the hard cap."""
+    form = _projected(form_request, [field_selection.ALL], shape, policy)
+    is_required = not policy.summarization or request.cannot_be_detailed
+    return form if is_required else replace(form, budget=form_request.budget)
+
+
+def _projected(form_request: FormRequest, names: Sequence[str], shape: Shape, policy: Policy) -> PageForm:
     """Whole rows or their requested fields, without the fields that the shape hides in lists."""
-    page, everything = request.page, field_selection.ALL in names
+    page, everything = form_request.page, field_selection.wants_everything(names, shape)
     count = _rows_to_read(page.chars, policy.hard_cap) if everything else len(page.chars)
     stripped = [shape.as_row(row) for row in page.whole(count)]
     records = [record for record, _ in stripped]
     omitted = list(dict.fromkeys(path for _, paths in stripped for path in paths))
-    shape = proposals.able_to_answer(shape, names, records)
-    field_selection.check([name for name in names if name not in omitted], records, shape)
-    rows = [field_selection.selected(record, names, shape) for record in records]
+    shape = proposals.with_requested_sections(shape, names, records)
+    shown = [name for name in names if name not in omitted]
+    names = [*field_selection.resolved(shown, records, shape), *(name for name in names if name in omitted)]
+    chosen = [field_selection.selected(record, names, shape) for record in records]
+    rows = [each.value for each in chosen]
     found = withheld_in_rows(rows)
-    named = [*(omitted if everything else shape.asked_of(omitted, names)), *withheld.paths(found)]
+    named = [*(omitted if everything else shape.requested_of(omitted, names)), *withheld.paths(found)]
     advice = withheld.advice(names, found)
     return PageForm(
         rows=rows,
-        meta={"kind": "full", **withheld.note(named), **({"notes": advice} if advice else {})},
-        budget=policy.hard_cap if everything else request.budget,
+        meta={
+            "kind": "full",
+            **canonical.note(sum(each.empty for each in chosen)),
+            **withheld.note(named),
+            **({"notes": advice} if advice else {}),
+        },
+        budget=policy.hard_cap if everything else form_request.budget,
     )
 
 
@@ -140,17 +134,18 @@ def _rows_to_read(chars: Sequence[int], most_tokens: int) -> int:
     return len(chars)
 
 
-def _condensed(request: FormRequest, shape: Shape, ask: Ask, policy: Policy) -> PageForm:
-    rows = request.page.condensed(policy)
-    details = ask.again(fields=field_selection.ALL)
+def _condensed(form_request: FormRequest, request: AnswerRequest, policy: Policy) -> PageForm:
+    rows = form_request.page.condensed(policy)
+    meta: dict[str, Any] = {"kind": "preview"}
+    if form_request.is_first:
+        meta |= _description(rows, form_request.page, request)
+    return PageForm(rows, meta, form_request.budget, summarized=True)
+
+
+def _description(rows: Sequence[Mapping[str, Any]], page: Page, request: AnswerRequest) -> dict[str, Any]:
+    """What `meta` says of condensed rows: their fields, and the call that returns whole ones."""
+    details = request.again(fields=field_selection.ALL)
     names = list(dict.fromkeys(name for row in rows for name in row))
-    if ask.record_operation and ask.record_key[1] in names:
-        details["each"] = ask.open_row(f"{{{ask.record_key[1]}}}")
-    meta = {
-        "kind": "preview",
-        "projectedFields": names,
-        "totalFields": request.page.field_count,
-        "detailsAvailable": details,
-    }
-    layout = as_hoisted_items if shape.hoists else as_items
-    return PageForm(rows, meta, request.budget, layout, summarized=True)
+    if request.record_operation and request.record_key[1] in names:
+        details["each"] = request.open_row(f"{{{request.record_key[1]}}}")
+    return {"projectedFields": names, "totalFields": page.field_count, "detailsAvailable": details}

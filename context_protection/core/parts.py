@@ -1,11 +1,11 @@
 """Splits a value that is too large for one answer into parts, which merge to the same value (law 2, ruling 15).
 
 Parts merge by structure: objects by key, arrays by appending, texts by joining. `continues` names the path of the value
-that a part continues. If that path ends in an index, the part's first element there continues the element with that
-index; otherwise it follows it.
+that a part continues. If the path ends in an index, the part's first element there continues the element with that
+index; otherwise the first element follows the last one of the previous part.
 
-A position is the path to the start of the next part: an index at each level (for an object, in its order of keys), and
-at the end an offset if it is within a text. Cursors therefore stay short, however long the keys are.
+A position is the path to the start of the next part: an index at each level (of an object: among its keys, in order),
+then an offset if the part starts within a text. Cursors therefore stay short, however long the keys are.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from context_protection.core.budget import dumps, length
 from context_protection.core.splitting import sentences
 
 Position = list[Any]
-SMALLEST_ROOM = 40  # characters; with this much room every part makes progress
+SMALLEST_ROOM = 40  # characters; the least room in which every part makes progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from context_protection.core.cursors import Origin, Walk
+from context_protection.core.cursors import Snapshot, SnapshotOrigin
+from context_protection.core.errors import CallError
 from context_protection.core.policy import Policy
 from context_protection.core.shapes import ANY, Shape
-from context_protection.core.splitting.plans import Cutting, KeptPlan, Making
+from context_protection.core.splitting.plans import Cutting, Making, StoredPlan
 from context_protection.core.withheld import NOTHING_WITHHELD, Counts
 
 
 class Page(Protocol):
-    """Some rows of a snapshot (`Walk`), in order. Whole rows are read only if they can fit or were requested."""
+    """Some rows of a snapshot, in order. Whole rows are read only if they can fit or were requested."""
 
     @property
     def positions(self) -> Sequence[Any]:
@@ -30,6 +31,10 @@ class Page(Protocol):
     def field_count(self) -> int:
         """The top-level fields of the widest row."""
 
+    @property
+    def note(self) -> Mapping[str, Any]:
+        """For the `meta` of an answer with this page, if it is not the first."""
+
     def condensed(self, policy: Policy) -> Sequence[Mapping[str, Any]]:
         """The rows with the fields of their preview."""
 
@@ -41,7 +46,8 @@ class Page(Protocol):
 class Opening:
     """A list at the start of its paging. `total` is its exact size (None: upstream does not say), `plan` what its
     source needs to find it again. `blocks` is called only if the snapshot is stored; a list of one page needs none.
-    `note` goes to the first page's `meta`, together with what upstream sent `beside` the rows, or a hint to it."""
+    `note` goes to the first page's `meta`. So do the fields that upstream sent `beside` the rows or, if they are too
+    large, a hint for reading them."""
 
     total: int | None
     plan: Mapping[str, Any] = field(default_factory=dict)
@@ -53,11 +59,13 @@ class Opening:
 @dataclass(frozen=True, slots=True)
 class Manner:
     """Rendering options of rows: their key, and whether they may be condensed to the fields of their shape.
-    `follow_up`: an earlier answer has already counted the baseline of these rows."""
+    `follow_up`: an earlier answer has already counted the baseline of these rows. `always_handle`: even a complete
+    answer names its stored result."""
 
     key: str = "items"
     condensable: bool = True
     follow_up: bool = False
+    always_handle: bool = False
 
 
 AS_ITEMS = Manner()
@@ -82,7 +90,7 @@ class Rows(Protocol):
 
 
 @runtime_checkable
-class Kept(Protocol):
+class SnapshotRows(Protocol):
     """Stored rows that a result handle can read again in full."""
 
     def everything(self, plan: Mapping[str, Any], block: "BlockReader") -> Iterator[dict[str, Any]]:
@@ -152,9 +160,9 @@ class Text(Protocol):
     def pieces(self, version: str, first_line: int = 1) -> Iterator[Piece]:
         """All pieces from that line on, with few in memory at a time. No pieces if the version is gone."""
 
-    def plan(self, version: str, cutting: Cutting) -> KeptPlan | Making:
+    def plan(self, version: str, cutting: Cutting) -> StoredPlan | Making:
         """The stored chunk plan of that version, shared by all processes. If there is none yet, it is made in the
-        background, and `Making` tells the progress. Raises TextGone."""
+        background, and `Making` reports the progress. Raises TextGone."""
 
 
 Payload = Rows | Record | Text
@@ -167,31 +175,32 @@ class Hints(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class AnswerRequest:
     """The request that protection sees. `arguments` are the operation's own (filters, order, id); a snapshot is bound
-    to them. `walk` and `position` come from the caller's cursor. The other fields choose the form and the size of the
-    answer."""
+    to them. `snapshot` and `position` come from the caller's cursor. The other fields choose the form and the size of
+    the answer."""
 
     operation: str
     caller: str
     hints: Hints
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    walk: Walk | None = None
+    snapshot: Snapshot | None = None
     position: Any = None
     limit: int | None = None
     fields: str | None = None
     format: str | None = None
+    search: str | None = None  # one of `arguments`: words that the rows, or the lines of a text, contain
     pages: tuple[int, int] | None = None  # the first and the last of several pages, counted from 1
-    result_operation: str | None = None  # reads a part of a stored result, if the transport has such an operation
+    result_operation: str | None = None  # the operation that reads a part of a stored result, if the transport has one
     record_operation: str | None = None  # the operation that returns one row of this list
     record_arguments: Mapping[str, Any] = field(default_factory=dict)  # its arguments besides the row's key
     record_key: tuple[str, str] = ("id", "id")  # its argument for the row's key, and the row's field with that key
     record_is_row: bool = True  # it returns the whole row
-    once: bool = False  # an action: it must not be called again to get more of its answer
+    once: bool = False  # True for an action, which must not be repeated to get more of its answer
 
     @property
-    def origin(self) -> Origin:
-        return Origin(self.operation, self.caller, self.arguments)
+    def origin(self) -> SnapshotOrigin:
+        return SnapshotOrigin(self.operation, self.caller, self.arguments)
 
     def again(self, **changes: Any) -> dict[str, Any]:
         """The hint for this call with `changes` to its arguments."""
@@ -210,18 +219,25 @@ class Ask:
 
     @property
     def cannot_be_detailed(self) -> bool:
+        """Whether a preview could not name a call for its details: the action must not be repeated, and the transport
+        does not read stored results."""
         return self.once and not self.result_operation
 
 
-REST_NOT_KEPT = (
-    "What comes after this could not be stored just now, so there is no nextCursor. "
-    "Send the same call again in a few seconds to page on."
+REMAINDER_NOT_STORED = (
+    "The rest of this answer could not be stored just now, so there is no nextCursor. "
+    "Send the same call again in a few seconds to get it."
 )
 
 
-def noting_loss(meta: Mapping[str, Any]) -> dict[str, Any]:
+def with_loss_note(meta: Mapping[str, Any]) -> dict[str, Any]:
     """Adds to `meta` the note that the rest of the answer is unavailable: the one exception to law 2."""
-    return {**meta, "notes": [*meta.get("notes", ()), REST_NOT_KEPT]}
+    return dict(with_note(meta, REMAINDER_NOT_STORED))
+
+
+def with_note(meta: Mapping[str, Any], text: str) -> Mapping[str, Any]:
+    """`meta` with a sentence for its reader, if there is one."""
+    return {**meta, "notes": [*meta.get("notes", ()), text]} if text else meta
 
 
 class Outcome:
@@ -229,6 +245,17 @@ class Outcome:
     PAGINATED = "paginated"
     SUMMARIZED = "summarized"
     CHUNKED = "chunked"
+
+
+@dataclass(frozen=True, slots=True)
+class NativeContent:
+    """MCP content blocks that leave over MCP instead of one text block with the body: opaque to protection, which has
+    counted them. `meta` goes to the result's `_meta`, which the model does not read. `picture_tokens`: those of the
+    pictures and sounds among them."""
+
+    blocks: tuple[Any, ...]
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    picture_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +281,8 @@ class Envelope:
     missing_fields: tuple[str, ...] = ()  # fields of the preview that upstream's record does not have
     is_complete: bool = True  # False: the rest could not be stored, and `meta.notes` says so
     withheld: Counts = field(default_factory=lambda: NOTHING_WITHHELD)  # redaction masks in the data of this answer
+    native: NativeContent | None = None
+    failure: CallError | None = None  # the answer is the text of an error that the upstream's tool reported
 
     @property
     def baseline(self) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from context_protection.core.setting import Group, Layer, Problem, Setting, setting, settings_of
+from context_protection.core.setting import Layer, Problem, Setting, SettingGroup, setting, settings_of
 
 
 class Kind(StrEnum):
@@ -21,33 +21,41 @@ class Kind(StrEnum):
     ACTION = "action"
 
 
-class Ruler(StrEnum):
+class RulerName(StrEnum):
     """The token count that thresholds use. The hard cap always uses Claude's."""
 
     FORMULA = "formula"
     CLAUDE = "claude"
 
 
+class ListFormat(StrEnum):
+    """The form of the rows of a list, unless the caller chooses one."""
+
+    ITEMS = "items"
+    TABLE = "table"
+    AUTO = "auto"
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """The settings of one call, and the one place where a setting is declared (docs/engineers.md has an example).
 
-    A minimum leaves room for an envelope's own text. The maximum of tokens is set by Claude's clients, which put
-    results of more than 50,000 characters aside.
+    A minimum leaves room for an envelope's own text. The maximum of tokens is set by Claude's clients, which
+    move results of more than 50,000 characters out of the context.
     """
 
     default_page_size: int = setting(
         50,
         unit="rows",
         range=(1, 1000),
-        group=Group.PAGES,
+        group=SettingGroup.PAGES,
         help="Rows of a page without a limit.",
     )
     max_page_size: int = setting(
         200,
         unit="rows",
         range=(1, 1000),
-        group=Group.PAGES,
+        group=SettingGroup.PAGES,
         help="The highest limit that a caller may set.",
     )
     # A record of more than 2,000 tokens becomes a preview (US2-1), a list of more than 4,000 tokens too (FR-010).
@@ -56,68 +64,69 @@ class Policy:
         by_kind={Kind.RECORD: 2000},
         unit="tokens",
         range=(100, 25_000),
-        group=Group.BUDGET,
-        help="Answers above so many estimated tokens come as a preview, a table or a smaller page.",
+        group=SettingGroup.BUDGET,
+        help="Answers above so many estimated tokens come as a preview or a smaller page.",
     )
     hard_cap: int = setting(
         12_000,
         unit="tokens",
         range=(1000, 25_000),
-        group=Group.BUDGET,
-        help="No answer exceeds so many tokens as Claude counts them, whatever is asked for.",
+        group=SettingGroup.BUDGET,
+        help="No answer exceeds so many tokens as Claude counts them, whatever the call requests.",
     )
     chunk_size: int = setting(
         200,
         unit="lines",
         range=(1, 10_000),
-        group=Group.TEXTS,
+        group=SettingGroup.TEXTS,
         help="Lines of a log in one chunk.",
     )
     chunk_tokens: int = setting(
         2000,
         unit="tokens",
         range=(100, 20_000),
-        group=Group.TEXTS,
+        group=SettingGroup.TEXTS,
         help="Estimated tokens of prose in one chunk.",
     )
-    ruler: Ruler = setting(
-        Ruler.FORMULA,
+    ruler: RulerName = setting(
+        RulerName.FORMULA,
         choices={"formula": "the formula: characters / 4 + 20 %", "claude": "as Claude counts"},
-        group=Group.BUDGET,
+        group=SettingGroup.BUDGET,
         help="What the threshold is measured with. The hard cap is always measured as Claude counts.",
     )
-    pagination: bool = setting(True, group=Group.SWITCHES, help="Lists come in pages.")
-    summarization: bool = setting(True, group=Group.SWITCHES, help="Large answers come as previews.")
-    chunking: bool = setting(True, group=Group.SWITCHES, help="Long texts come in chunks.")
+    pagination: bool = setting(True, group=SettingGroup.SWITCHES, help="Lists come in pages.")
+    summarization: bool = setting(True, group=SettingGroup.SWITCHES, help="Large answers come as previews.")
+    chunking: bool = setting(True, group=SettingGroup.SWITCHES, help="Long texts come in chunks.")
     meta_on_small_lists: bool = setting(
         False,
-        group=Group.SWITCHES,
+        group=SettingGroup.SWITCHES,
         help="Paging metadata even on a list that fits whole.",
     )
-    tables_when_smaller: bool = setting(
-        False,
-        group=Group.SWITCHES,
-        help="Lists come as tables wherever that is smaller, not only where items do not fit.",
+    list_format: ListFormat = setting(
+        ListFormat.ITEMS,
+        choices={"items": "items", "table": "a table", "auto": "a table wherever that is smaller"},
+        group=SettingGroup.PAGES,
+        help="The form of lists, unless the call requests a format.",
     )
     timeout_seconds: int = setting(
         60,
         unit="seconds",
         range=(1, 600),
-        group=Group.TIME,
+        group=SettingGroup.TIME,
         help="Seconds after which a call is given up, and what it waits for is stopped.",
     )
     cache_seconds: int = setting(
         60,
         unit="seconds",
         range=(0, 86_400),
-        group=Group.TIME,
-        help="An upstream API's answer is given again for so long, without asking it. 0: never.",
+        group=SettingGroup.TIME,
+        help="How long an upstream API's response is reused without another request. 0: never.",
     )
     summary_fields: str = setting(
         "",
         if_empty="declared by the type",
         layers=frozenset({Layer.ONE_OPERATION}),  # operations differ in their fields
-        group=Group.PREVIEWS,
+        group=SettingGroup.PREVIEWS,
         help="What previews and condensed rows hold, beside what identifies a record: names, dotted paths, "
         "items.*.name, separated by commas.",
     )

@@ -11,8 +11,8 @@ Wanted = bool | dict[str, "Wanted"]
 
 
 def wanted(paths: Iterable[str]) -> dict[str, Wanted]:
-    """Paths as one tree: ["a", "b.c", "b.d"] → {"a": True, "b": {"c": True, "d": True}}. A path covers all paths below
-    it."""
+    """Converts paths to a tree: ["a", "b.c", "b.d"] → {"a": True, "b": {"c": True, "d": True}}. A path includes all
+    paths below it."""
     root: dict[str, Wanted] = {}
     for path in paths:
         node = root
@@ -28,7 +28,7 @@ def wanted(paths: Iterable[str]) -> dict[str, Wanted]:
 
 
 def project(value: Any, tree: Wanted) -> Any:
-    """The wanted part of `value`, in the order of `value`. Names that it lacks are absent."""
+    """The wanted part of `value`, in the order of `value`. Missing names are omitted."""
     if tree is True:
         return value
     assert isinstance(tree, dict)
@@ -59,7 +59,7 @@ def resolves(value: Any, path: str) -> bool:
 
 
 def get(value: Any, path: str) -> Any:
-    """The value at `path`, or None. Below a `*` it is the list of the values of all elements."""
+    """The value at `path`, or None. A path with `*` returns a list with the value of each element."""
     if "." not in path and path != "*":  # the common case, on the hot path
         return value.get(path) if isinstance(value, dict) else None
     steps = path.split(".")

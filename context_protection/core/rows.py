@@ -1,4 +1,4 @@
-"""A list in memory, from upstream or computed. Its snapshot (`Walk`) stores the rows themselves."""
+"""A list in memory, from upstream or computed. Its snapshot stores the rows themselves."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,9 +13,11 @@ from context_protection.core.cached_property import cached_property
 from context_protection.core.payloads import AS_ITEMS, BlockReader, Manner, Opening
 from context_protection.core.policy import Policy
 from context_protection.core.query import aggregates
-from context_protection.core.query.aggregates import Aggregation, Groups
-from context_protection.core.query.columns import AskedColumns
+from context_protection.core.query.aggregation import Aggregation, Groups
+from context_protection.core.query.columns import QueryColumn, QueryColumns
 from context_protection.core.query.conditions import Conditions
+from context_protection.core.query.empty import GivenFilter
+from context_protection.core.query.words import SearchWords
 from context_protection.core.shapes import ANY, Shape
 
 BLOCK_ROWS = 200
@@ -24,16 +26,22 @@ SAMPLED = 100  # rows from which further columns for queries are inferred
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Rows, and their note for the first page's `meta`. `beside`: see Opening."""
+    """Rows, and their note for the first page's `meta`. `beside`: see Opening. `plan`: further entries of the
+    snapshot's plan. `total`: the number of all rows, if these are not all."""
 
     rows: Sequence[dict[str, Any]]
     note: Mapping[str, Any] = field(default_factory=dict)
     beside: Mapping[str, Any] = field(default_factory=dict)
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    total: int | None = None
 
 
 class MemoryRows:
-    """Rows in memory. If `rows` is a function, only a first page calls it. `reveal`: names of secret fields that may be
-    queried."""
+    """Rows in memory. A function as `rows` is called only for the first page. `reveal`: names of secret fields that may
+    be queried."""
+
+    compared: Sequence[QueryColumn] = ()
+    given: Sequence[GivenFilter] = ()
 
     def __init__(
         self,
@@ -49,7 +57,9 @@ class MemoryRows:
     def open(self) -> Opening:
         loaded = self._load()
         self.rows = loaded.rows
-        return Opening(len(self.rows), {"rows": len(self.rows)}, self._blocks, loaded.note, loaded.beside)
+        plan = {**loaded.plan, "rows": len(self.rows)}
+        total = len(self.rows) if loaded.total is None else loaded.total
+        return Opening(total, plan, self._blocks, loaded.note, loaded.beside)
 
     def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> "MemoryPage":
         start, total = position or 0, plan["rows"]
@@ -61,23 +71,39 @@ class MemoryRows:
         return self._load().note
 
     @property
-    def askable(self) -> AskedColumns:
+    def queryable(self) -> QueryColumns:
         sample = cache(lambda: self._load().rows[:SAMPLED])
-        return AskedColumns(shape=self.shape, sample=sample, reveal=self.reveal)
+        return QueryColumns(shape=self.shape, sample=sample, reveal=self.reveal)
 
     def filtered(self, wanted: Conditions) -> "MemoryRows":
+        return self._chosen(wanted.match)
+
+    def searched(self, words: SearchWords) -> "MemoryRows":
+        return self._chosen(lambda row: words.are_in(row, self.shape))
+
+    def _chosen(self, is_chosen: Callable[[dict[str, Any]], bool]) -> "MemoryRows":
         def load() -> Loaded:
             loaded = self._load()
-            return replace(loaded, rows=[row for row in loaded.rows if wanted.match(row)])
+            return replace(loaded, rows=[row for row in loaded.rows if is_chosen(row)])
 
         return MemoryRows(load, self.shape, self.manner, self.reveal)
 
+    @property
+    def unfiltered(self) -> "MemoryRows":
+        return self
+
+    def with_notes(self, notes: Sequence[str]) -> "MemoryRows":
+        def noted(loaded: Loaded) -> Loaded:
+            return replace(loaded, note={**loaded.note, "notes": [*loaded.note.get("notes", ()), *notes]})
+
+        return self.changed(noted, self.reveal)
+
     def changed(self, change: Callable[[Loaded], Loaded], reveal: frozenset[str]) -> "MemoryRows":
-        """The list with the rows that `change` returns. `change` is called once, at first use."""
+        """A list of the rows that `change` returns. `change` is called once, at first use."""
         return MemoryRows(cache(lambda: change(self._load())), self.shape, self.manner, reveal)
 
-    def grouped(self, asked: Aggregation) -> Groups:
-        return aggregates.aggregate(self._load().rows, asked)
+    def grouped(self, aggregation: Aggregation) -> Groups:
+        return aggregates.aggregate(self._load().rows, aggregation)
 
     def everything(self, plan: Mapping[str, Any], block: BlockReader) -> Iterator[dict[str, Any]]:
         for start in range(0, plan["rows"], BLOCK_ROWS):
@@ -101,6 +127,7 @@ class MemoryPage:
     shape: Shape
     positions: Sequence[Any]
     more: bool
+    note: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def chars(self) -> Sequence[int]:

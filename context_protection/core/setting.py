@@ -1,20 +1,19 @@
 """A setting of the policy, declared once.
 
-The policy's fields, the environment's variables, the columns and the form of a budget, its JSON Schema and the
-documentation all follow from these declarations.
+The policy's fields, the environment variables, the columns and the form of a budget, its JSON Schema and the
+documentation are all derived from these declarations.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum, StrEnum
-from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_type_hints
 
 Value = bool | int | str
 
 
-class Group(StrEnum):
-    """The headings of the admin's form and of the documentation, in their order."""
+class SettingGroup(StrEnum):
+    """The headings of the admin's form and of the documentation, in display order."""
 
     BUDGET = "Budget (tokens)"
     PREVIEWS = "Previews"
@@ -34,7 +33,7 @@ class Layer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An invalid setting: its name, and a sentence that says why."""
+    """An invalid setting: its name, and a sentence that explains the problem."""
 
     name: str
     sentence: str
@@ -42,18 +41,22 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One declaration. A whole number needs a `range`, an Enum needs `choices`: a label for each of its values."""
+    """A declaration. An integer needs a `range`; an Enum needs `choices`, a label for each of its values.
+
+    A setting always has a value: None in a layer means that the layer does not set it. "No limit" is therefore a value
+    of its own, such as 0.
+    """
 
     name: str
     value_type: type[Value]
-    default: Value | None  # None: no limit
+    default: Value
     help: str
-    group: Group
+    group: SettingGroup
     unit: str = ""
     range: tuple[int, int] | None = None
     choices: Mapping[str, str] = field(default_factory=dict)
-    by_kind: Mapping[str, Value] = field(default_factory=dict)  # other defaults, by the kind of the operation
-    if_empty: str = "–"  # shown where the value is None or the empty text
+    by_kind: Mapping[str, Value] = field(default_factory=dict)  # defaults that differ for a kind of operation
+    if_empty: str = "–"  # shown where the value is the empty text
     layers: frozenset[Layer] = frozenset(Layer)
 
     def __post_init__(self) -> None:
@@ -91,8 +94,6 @@ class Setting:
         return Problem(self.name, f"{self.canonical_name} is {_written(value)}; it must be {self._requirement(value)}.")
 
     def is_valid(self, value: Any) -> bool:
-        if value is None:
-            return self.default is None
         if self.range is not None:
             return type(value) is int and self.range[0] <= value <= self.range[1]
         if self.choices:
@@ -107,8 +108,8 @@ class Setting:
             return f"one of: {', '.join(self.choices)}"
         return "true or false" if self.value_type is bool else "a text"
 
-    def shown(self, value: Value | None) -> str:
-        """The value as people read it."""
+    def shown(self, value: Value) -> str:
+        """The value formatted for display."""
         if isinstance(value, bool):
             return "on" if value else "off"
         return f"{value:,}" if isinstance(value, int) else value or self.if_empty
@@ -127,20 +128,12 @@ def _written(value: Any) -> str:
     return f"{value:,}" if type(value) is int else repr(value)
 
 
-def setting(default: Value | None, **declared: Any) -> Any:
-    """A field of the policy. `declared`: the attributes of its Setting besides name, type and default."""
+def setting(default: Value, **declared: Any) -> Any:
+    """Declares a field of the policy. `declared`: the attributes of its Setting except name, type and default."""
     return field(default=default, metadata={"default": default, **declared})
 
 
 def settings_of(policy: type[Any]) -> Mapping[str, Setting]:
-    """The settings that a dataclass declares with `setting`, by name. Raises TypeError for an incomplete one."""
+    """The settings that a dataclass declares with `setting`, by name. Raises TypeError if one is incomplete."""
     types = get_type_hints(policy)
-    return {
-        each.name: Setting(name=each.name, value_type=_without_none(types[each.name]), **each.metadata)
-        for each in fields(policy)
-    }
-
-
-def _without_none(annotation: Any) -> Any:
-    """`int` for `int | None`."""
-    return next((each for each in get_args(annotation) if each is not NoneType), annotation)
+    return {each.name: Setting(name=each.name, value_type=types[each.name], **each.metadata) for each in fields(policy)}

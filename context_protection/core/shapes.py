@@ -20,11 +20,13 @@ _PLAIN = re.compile(r"[^*?\[]*")
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a preview: its canonical name, and its path in upstream's record."""
+    """A field of a preview: its canonical name, and its path in upstream's record. `is_kept`: previews show it whole,
+    however long it is, unless they would exceed the hard cap."""
 
     name: str
     path: str = ""
     convert: Callable[[Any], Any] | None = None
+    is_kept: bool = False
 
     @property
     def source(self) -> str:
@@ -57,24 +59,53 @@ class Shape:
     identity: str = "id"
     row: tuple[Field, ...] = ()  # the fields of a condensed row
     preview: tuple[Field, ...] = ()  # further fields of a record's preview
+    others: tuple[Field, ...] = ()  # further canonical fields of whole records
+    aliases: tuple[Field, ...] = ()  # other names that `fields` accepts, such as price.basePrice
+    section_aliases: Mapping[str, str] = field(default_factory=dict)  # the same for sections
     sections: tuple[Section, ...] = ()
     withheld_in_lists: tuple[str, ...] = ()  # names at any depth (`*` allowed) that lists omit and records show
+    unsearched: tuple[str, ...] = ()  # fields that `search` passes over, because people do not read them
     known: frozenset[str] = field(default=frozenset())  # documented names, valid even if a record lacks them
-    hoists: bool = False  # in a condensed list, values common to all rows move to meta.constants
-    tabular: bool = False  # condensed rows become a table if that is smaller, unless the caller chose a format
+    fills_pages: bool = False  # without a limit, a page has as many rows as the budget allows
+    tabular: bool = False  # condensed rows are a table if that is smaller, unless the caller chose a format
+    is_canonical: bool = False  # rows are always condensed; whole records have canonical names, and no empty fields
 
     @cached_property
     def canonical(self) -> dict[str, Field]:
+        """The fields of a preview."""
         return {each.name: each for each in (*self.row, *self.preview)}
+
+    @cached_property
+    def fields(self) -> dict[str, Field]:
+        """All canonical fields."""
+        return {**self.canonical, **{each.name: each for each in self.others}}
+
+    @cached_property
+    def selectable(self) -> dict[str, Field]:
+        """What `fields` accepts besides upstream's own names: canonical fields and aliases. A dotted canonical name is
+        looked up as a path."""
+        named = {name: each for name, each in self.fields.items() if "." not in name}
+        return {**{each.name: each for each in self.aliases}, **named}
+
+    def section_named(self, name: str) -> str:
+        return self.section_aliases.get(name, name)
+
+    @cached_property
+    def by_source(self) -> dict[str, tuple[Field, ...]]:
+        """The canonical fields of each of upstream's top-level fields."""
+        groups: dict[str, tuple[Field, ...]] = {}
+        for each in self.fields.values():
+            groups[each.source] = (*groups.get(each.source, ()), each)
+        return groups
 
     def source(self, name: str) -> str:
         """Upstream's path for a canonical name. Any other name is already upstream's own."""
-        return self.canonical[name].source if name in self.canonical else name
+        return self.fields[name].source if name in self.fields else name
 
     @cached_property
     def names(self) -> list[str]:
         """The names that are valid in `fields`, as far as they are known without a record."""
-        return sorted({*self.canonical, *self.known})
+        return sorted({*self.fields, *self.known})
 
     @cached_property
     def section_names(self) -> list[str]:
@@ -83,7 +114,8 @@ class Shape:
     def section_of(self, name: str) -> str:
         if not self.sections:
             return REST_OF_THE_RECORD
-        return self._sections.setdefault(name, _first_match(name, self.sections))
+        by_name = self.source(name) if self.is_canonical else name
+        return self._sections.setdefault(name, _first_match(by_name, self.sections))
 
     @cached_property
     def _sections(self) -> dict[str, str]:
@@ -108,7 +140,7 @@ class Shape:
         remaining: dict[str, Any] = _strip(record, self.withheld_in_lists, "", removed)
         return remaining, list(dict.fromkeys(removed))
 
-    def asked_of(self, withheld: Iterable[str], names: Sequence[str]) -> list[str]:
+    def requested_of(self, withheld: Iterable[str], names: Sequence[str]) -> list[str]:
         """The omitted paths that `names` request, by the path itself, a path above it, or its section."""
         return [path for path in withheld if any(self._covers(name, path) for name in names)]
 
@@ -167,4 +199,4 @@ def _strip(value: Any, patterns: tuple[str, ...], path: str, removed: list[str])
     return value
 
 
-ANY = Shape(hoists=True)
+ANY = Shape()

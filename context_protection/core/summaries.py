@@ -1,34 +1,37 @@
 """Previews of records and rows: the fields that identify them and the most important others (FR-015, FR-016, FR-018).
 
-A preview is made of the fields that ops chose (`summary_fields`), else of those that the shape declares. Each of its
-values goes through the one of REDUCTIONS for its type.
+A preview has the fields that ops chose (`summary_fields`), else those that the shape declares. Each value is shortened
+by the reduction for its type (see REDUCTIONS).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from context_protection.core import field_selection, projection
+from context_protection.core import extracts, field_selection, projection
 from context_protection.core.budget import dumps, length
 from context_protection.core.inference import proposals
 from context_protection.core.policy import Policy
 from context_protection.core.shapes import Field, Shape
-from context_protection.core.splitting import sentences
 
-TEXT_CHARS = 240  # characters of a text in a preview, cut at the end of a sentence
+TEXT_CHARS = 240  # characters of a text in a preview
 NESTED_CHARS = 1000  # characters of JSON; a longer object or array in a preview is replaced by its size
 
 
-def preview(record: Mapping[str, Any], shape: Shape, policy: Policy) -> dict[str, Any]:
-    """The record's preview, without empty values. A value that is shortened says how to get the rest."""
+def preview(record: Mapping[str, Any], shape: Shape, policy: Policy, *, keeps: bool = True) -> dict[str, Any]:
+    """The record's preview, without empty values. A shortened value includes how to get the rest. `keeps`: fields that
+    are declared to be kept are not shortened."""
     names = field_selection.names_in(policy.summary_fields)
     if names:
         identifying = [name for name in shape.canonical if _identifies(name)]
-        values = field_selection.selected(record, list(dict.fromkeys([*identifying, *names])), shape)
+        values = field_selection.selected(record, list(dict.fromkeys([*identifying, *names])), shape).value
     else:
         values = {name: each.read(record) for name, each in shape.canonical.items()}
+    kept = {name for name, each in shape.canonical.items() if each.is_kept} if keeps else ()
     return {
-        name: reduced(value, shape.source(name), policy) for name, value in values.items() if value not in (None, "")
+        name: value if name in kept else reduced(value, name, policy)
+        for name, value in values.items()
+        if value not in (None, "")
     }
 
 
@@ -40,14 +43,14 @@ def rows(records: Sequence[dict[str, Any]], shape: Shape, policy: Policy) -> lis
         shape = proposals.completed(shape, listed)
         return [preview(record, shape, policy) for record in listed]
     fields = proposals.with_rows(shape, listed).row
-    cells = [Cell(position, each.name, each.source) for position, each in enumerate(fields)]
+    cells = [Cell(position, each.name, each.name) for position, each in enumerate(fields)]
     columns = [_values(each, listed) for each in fields]
     return from_tuples([*zip(*columns, strict=True)], cells, policy) if fields else [{}] * len(listed)
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a condensed row: its position in the tuple of values, and the path that gives the whole value."""
+    """A cell of a condensed row: its position in the tuple of values, and the path for requesting the whole value."""
 
     position: int
     name: str
@@ -56,7 +59,7 @@ class Cell:
 
 
 def from_tuples(values: Iterable[tuple[Any, ...]], cells: Sequence[Cell], policy: Policy) -> list[dict[str, Any]]:
-    """Condensed rows. Each value is `reduced`, without a call for those that stay: a page has hundreds of cells."""
+    """Condensed rows of `reduced` values. A page has hundreds of cells, so unchanged values cost no function call."""
     by_type, fields = _BY_TYPE, [(each.position, each.name, each.path, each.convert) for each in cells]
     return [
         {
@@ -76,7 +79,7 @@ def _values(field: Field, records: Sequence[Mapping[str, Any]]) -> list[Any]:
 
 
 def missing(record: Mapping[str, Any], shape: Shape, policy: Policy) -> list[str]:
-    """The paths of preview fields, declared or chosen, that upstream's record lacks. Empty fields do exist."""
+    """The paths of preview fields, declared or chosen, that upstream's record lacks. Empty fields are not missing."""
     names = field_selection.names_in(policy.summary_fields)
     sources = [shape.source(name) for name in names if name not in shape.section_names]
     sources = sources or [each.source for each in (*shape.row, *shape.preview)]
@@ -92,34 +95,34 @@ def _identifies(name: str) -> bool:
 
 
 def reduced(value: Any, path: str, policy: Policy) -> Any:
-    """A value as previews show it: made smaller by the reduction for its type, or unchanged if there is none."""
+    """A value as shown in previews: shortened by the reduction for its type, or unchanged if there is none."""
     reduction = _BY_TYPE[type(value)]
     return value if reduction is None else reduction(value, path, policy)
 
 
 def clipped(text: str, path: str, policy: Policy) -> str:
-    """A text longer than TEXT_CHARS as its first sentences with a visible mark."""
+    """Replaces a text longer than TEXT_CHARS with an extract, and a mark that says how much is missing."""
     if len(text) <= TEXT_CHARS:
         return text
-    start = sentences.head(text, TEXT_CHARS)
-    return f"{start} …[+{len(text) - len(start):,} of {len(text):,} characters: fields={path}]"
+    shown = extracts.extract(text, TEXT_CHARS)
+    return f"{shown} …[+{extracts.missing(text, shown)}: fields={path}]"
 
 
 def sized(value: Mapping[str, Any] | Sequence[Any], path: str, policy: Policy) -> Any:
-    """A large object or array as its size."""
+    """Replaces a large object or array with its size."""
     size = length(dumps(value))
     if size <= NESTED_CHARS:
         return value
     return f"…[{len(value):,} {'entries' if isinstance(value, list) else 'fields'}, {size:,} characters: fields={path}]"
 
 
-# A smaller form of a value, which says how to get the whole value at this path.
+# Returns a smaller form of a value, which includes how to get the whole value at this path.
 Reduction = Callable[[Any, str, Policy], Any]
 REDUCTIONS: Mapping[type, Reduction] = {str: clipped, dict: sized, list: sized}
 
 
 class _ByType(dict[type, Reduction | None]):
-    """The reduction of each type of value, looked up once for a type; None: its values stay as they are."""
+    """The reduction for each type of value, looked up once per type. None: values of this type stay unchanged."""
 
     def __missing__(self, kind: type) -> Reduction | None:
         self[kind] = next((reduction for each, reduction in REDUCTIONS.items() if issubclass(kind, each)), None)

@@ -33,7 +33,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _is_constant(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
-    """Whether all rows have the name with values equal as JSON: 1, 1.0 and true differ."""
+    """Whether all rows have the name, with values that are equal in JSON: 1, 1.0 and true differ."""
     first = rows[0].get(name, _NOTHING)
     if first is _NOTHING:
         return False

@@ -33,7 +33,7 @@ class TextClass(StrEnum):
 
 
 LOOKED_AT = 20_000  # characters that are examined
-SENTENCE = 40  # characters from which on a string with blanks counts as readable text
+SENTENCE = 40  # minimum characters of a string with spaces that counts as readable text
 
 
 def classify(body: str) -> TextClass:
@@ -93,7 +93,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.,]+(Z|[+-][\d:]+)?)?")
 
 
 def _opaque(strings: list[str]) -> list[str]:
-    """Ids, hashes and base64: long strings with digits and without blanks, but not times or URLs."""
+    """Ids, hashes and base64: long strings with digits and without spaces, but not timestamps or URLs."""
     return [text for text in strings if _OPAQUE.fullmatch(text) and not _TIME.fullmatch(text) and "://" not in text]
 
 
@@ -109,7 +109,7 @@ _EMOJI = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]")
 
 
 def _script(text: str, least: float) -> TextClass | None:
-    """The script that more than `least` characters belong to. For emoji, which cost most, a quarter is enough."""
+    """The script of more than `least` characters. A quarter of that is enough for emoji, which cost most tokens."""
     for kind, pattern, minimum in (
         (TextClass.CJK, _CJK, least),
         (TextClass.ARABIC_INDIC_THAI, _ARABIC_INDIC_THAI, least),
@@ -170,7 +170,7 @@ def _of_lines(text: str, lines: list[str]) -> Iterator[TextClass]:
 
 
 def _is_csv(lines: list[str]) -> bool:
-    """Whether nearly all lines have as many separators as the first. A comma before a blank is prose."""
+    """Whether nearly all lines have as many separators as the first. A comma before a space is prose."""
     for separator in (r",(?! )", ";", "\t"):
         found = [len(re.findall(separator, line)) for line in lines]
         if len(lines) >= 3 and found[0] >= 2:

@@ -1,8 +1,7 @@
-"""A list that upstream serves in pages of its own. It is read only as far as callers page.
+"""Lists that an upstream pages itself. Only the pages that callers request are read.
 
-The snapshot (`Walk`) stores every page once, when it is read. The same cursor therefore returns the same rows again, in
-any process, without a call to upstream. If an insertion upstream moves a row onto the next page during paging, the row
-is not sent twice.
+The snapshot stores each page when it is read, so the same cursor returns the same rows in any process without an
+upstream call. A row that an insertion upstream moves onto the next page is not sent twice.
 """
 
 import math
@@ -13,30 +12,34 @@ from typing import Any, Protocol, TypeVar
 
 import orjson
 
-from context_protection.core import lists
-from context_protection.core.budget import dumps
+from context_protection.core import lists, summaries
+from context_protection.core.budget import CHARS_A_TOKEN, dumps, length
 from context_protection.core.cached_property import cached_property
-from context_protection.core.cursors import Walk, Walks
-from context_protection.core.errors import EmptyPages, InvalidArgument
-from context_protection.core.payloads import AS_ITEMS, Ask, BlockReader, Manner, Opening
+from context_protection.core.cursors import Snapshot, Snapshots
+from context_protection.core.errors import CallError, EmptyPages, InvalidArgument
+from context_protection.core.handles import HANDLE
+from context_protection.core.payloads import AS_ITEMS, AnswerRequest, BlockReader, Manner, Opening, with_note
 from context_protection.core.policy import Policy
-from context_protection.core.query.aggregates import Aggregation, Groups
-from context_protection.core.query.columns import AskedColumns
+from context_protection.core.query.aggregation import Aggregation, Groups
+from context_protection.core.query.columns import QueryColumn, QueryColumns
 from context_protection.core.query.conditions import Conditions
+from context_protection.core.query.empty import GivenFilter
+from context_protection.core.query.words import SearchWords
 from context_protection.core.rows import Loaded, MemoryPage, MemoryRows
 from context_protection.core.shapes import ANY, Shape
 
-MOST_ROWS = 10_000  # rows that are read for one query over all rows
-MOST_EMPTY = 20  # consecutive pages without rows, after which upstream is assumed to loop
+MAX_ROWS = 10_000  # rows that one query over all rows may read
+MAX_EMPTY = 20  # consecutive pages without rows, after which upstream is assumed to loop
+SAMPLE = 10  # rows by which it is estimated how many fit into a page
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class SourcePage:
-    """Rows as upstream sent them. `next` (JSON): the token of the next page; None on the last one. `certain`: a next
-    page, if any, has rows; else it may be empty. `total`: the number of all rows, if upstream gives it. `as_of`: when
-    the page was read, Unix seconds. `fresh_until`: the time.monotonic() until which the page is fresh. `note`:
-    goes to the first answer's `meta`. `beside`: see Opening."""
+    """Rows as upstream sent them. `next` (JSON): the token of the next page; None on the last one. `ending`: why it is
+    the last one although upstream says that more rows follow. `certain`: the next page, if any, is known to have rows.
+    `total`: the number of all rows, if upstream gives it. `as_of`: when the page was read, Unix seconds. `fresh_until`:
+    the time.monotonic() until which the page is fresh. `note`: for the first answer's `meta`. `beside`: see Opening."""
 
     rows: Sequence[dict[str, Any]]
     next: Any = None
@@ -46,20 +49,26 @@ class SourcePage:
     fresh_until: float = 0.0
     note: Mapping[str, Any] = field(default_factory=dict)
     beside: Mapping[str, Any] = field(default_factory=dict)
+    ending: str = ""
 
     def pack(self) -> bytes:
-        return dumps([self.rows, self.next, self.total, self.certain])
+        return dumps([self.rows, self.next, self.total, self.certain, self.ending])
 
     @classmethod
     def unpack(cls, data: bytes) -> "SourcePage":
-        rows, following, total, certain = orjson.loads(data)
-        return cls(rows, following, total, certain)
+        rows, following, total, certain, ending = orjson.loads(data)
+        return cls(rows, following, total, certain, ending=ending)
 
 
 class PageSource(Protocol):
     async def page(self, token: Any, size: int) -> SourcePage:
-        """The page at `token`, the `next` of another page; None: the first page. It has about `size` rows if upstream
-        lets the caller choose. Raises CallError."""
+        """The page at `token` (another page's `next`; None: the first page), with about `size` rows if upstream lets
+        the caller choose. Raises CallError."""
+
+
+class _NoSource:
+    async def page(self, token: Any, size: int) -> SourcePage:
+        raise AssertionError("stored pages are not continued")
 
 
 class OnThread(Protocol):
@@ -68,6 +77,9 @@ class OnThread(Protocol):
 
 class PagedRows:
     """Rows of an upstream's paged list. Call `gather` first: it reads the pages that the call needs."""
+
+    compared: Sequence[QueryColumn] = ()
+    given: Sequence[GivenFilter] = ()
 
     def __init__(
         self,
@@ -79,19 +91,28 @@ class PagedRows:
         self.source, self.shape, self.manner, self.reveal = source, shape, manner, reveal
         self._pages: list[SourcePage] = []
         self._first = 0  # the number of the first page in `_pages`
-        self._whole = MemoryRows((), shape, manner)  # the rows of a list that `open` found read to its end
+        self._whole = MemoryRows((), shape, manner)  # all rows, if `open` found that every page was read
+        self._failure: CallError | None = None  # why the page after those in `_pages` could not be read
 
     # -- Reading, on the event loop -----------------------------------------------------------------
 
-    async def gather(self, ask: Ask, policy: Policy, on_thread: OnThread, walks: Walks) -> None:
+    async def gather(self, request: AnswerRequest, policy: Policy, on_thread: OnThread, snapshots: Snapshots) -> None:
         """Reads the pages that a call needs: first the stored ones, then upstream's. Raises CallError."""
-        if ask.walk is None:
-            await self._open(ask, policy)
-        elif is_growing(ask.walk):
-            self._first, index = ask.position
-            size = index + lists.size_of_next(ask, ask.walk, policy)
-            self._pages = await on_thread(partial(self._stored, ask.walk, walks, size))
-            await self._read_on(size, partial(_added, ask.walk, walks), on_thread)
+        if request.snapshot is None:
+            await self._open(request, policy)
+        elif is_growing(request.snapshot):
+            (self._first, index), _ = lists.list_position(request)
+            size = lists.size_of_next(request, request.snapshot, policy, fills=lists.fills_pages(self))
+            self._pages = await on_thread(partial(self._stored, request.snapshot, snapshots, index + size))
+            wanted = index + self._rows_that_fit(size, request, policy)
+            await self._read_on(index, wanted, partial(_added, request.snapshot, snapshots), on_thread)
+
+    @classmethod
+    def of_stored(cls, pages: Sequence[SourcePage], shape: Shape) -> "PagedRows":
+        """The rows of pages that a snapshot stores, without those that upstream has beyond them."""
+        rows = cls(_NoSource(), shape)
+        rows._pages = list(pages)
+        return rows
 
     async def gather_rest(self, known: Sequence[SourcePage]) -> None:
         """Reads all pages after the known ones. Raises InvalidArgument if there are too many rows."""
@@ -101,22 +122,42 @@ class PagedRows:
             self._pages.append(await self._following())
             self._check_rows_come()
 
-    async def _open(self, ask: Ask, policy: Policy) -> None:
-        parameter = next((name for name in ("where", "aggregate") if name in ask.arguments), None)
-        size = lists.page_size(ask.limit, policy) if policy.pagination else lists.UNPAGED_ROWS
-        wanted = math.inf if parameter else size * (ask.pages[1] if ask.pages else 1)
+    async def _open(self, request: AnswerRequest, policy: Policy) -> None:
+        parameter = _of_all_rows(request)
+        fills = lists.fills_pages(self)
+        size = lists.size_of_first(request, policy, fills=fills) if policy.pagination else lists.UNPAGED_ROWS
         self._pages = [await self.source.page(None, size)]
+        several = size * request.pages[1] if request.pages else self._rows_that_fit(size, request, policy)
+        wanted = math.inf if parameter else several
         while self._lacks(wanted):
             if parameter:
-                self._check_bounded(parameter, ask.arguments[parameter])
-            self._pages.append(await self._following())
+                self._check_bounded(parameter, request.arguments.get(parameter, request.format))
+            page = await self._following() if parameter else await self._ahead(0)
+            if page is None:
+                return
+            self._pages.append(page)
             self._check_rows_come()
 
-    async def _read_on(self, wanted: int, added: Callable[[int, SourcePage], SourcePage], on_thread: OnThread) -> None:
+    async def _read_on(
+        self, sent: int, wanted: int, added: Callable[[int, SourcePage], SourcePage], on_thread: OnThread
+    ) -> None:
         while self._lacks(wanted):
-            number, page = self._first + len(self._pages), await self._following()
-            self._pages.append(await on_thread(partial(added, number, page)))
+            page = await self._ahead(sent)
+            if page is None:
+                return
+            self._pages.append(await on_thread(partial(added, self._first + len(self._pages), page)))
             self._check_rows_come()
+
+    async def _ahead(self, sent: int) -> SourcePage | None:
+        """The page after the last one. None if upstream fails although rows beyond the first `sent` are in hand: these
+        are answered, and the next call tries again."""
+        try:
+            return await self._following()
+        except CallError as error:
+            if self._known_rows <= sent:
+                raise
+            self._failure = error
+            return None
 
     async def _following(self) -> SourcePage:
         """The page after the last one. A page that repeats the last page's rows ends the list: upstream loops."""
@@ -126,30 +167,43 @@ class PagedRows:
             return SourcePage((), total=page.total)
         return replace(page, rows=_unseen(page.rows, last.rows, self.shape.identity))
 
+    def _rows_that_fit(self, size: int, request: AnswerRequest, policy: Policy) -> int:
+        """The rows to have for a page of `size` rows. Without a limit, no more than may fit are read from upstream."""
+        if request.limit is not None or size <= policy.default_page_size or size == lists.UNPAGED_ROWS:
+            return size
+        sample = [row for page in self._pages for row in page.rows][:SAMPLE]
+        shown = sample if request.fields else summaries.rows(sample, self.shape, policy)
+        chars = sum(length(dumps(row)) for row in shown) / max(len(sample), 1)
+        budget = policy.hard_cap if request.fields else policy.token_budget_threshold
+        return min(size, max(int(budget * CHARS_A_TOKEN / max(chars, 1)), policy.default_page_size))
+
     def _lacks(self, wanted: float) -> bool:
-        last = self._pages[-1]
-        known = sum(len(page.rows) for page in self._pages)
+        last, known = self._pages[-1], self._known_rows
         return last.next is not None and (known < wanted or (known == wanted and not last.certain))
 
+    @property
+    def _known_rows(self) -> int:
+        return sum(len(page.rows) for page in self._pages)
+
     def _check_rows_come(self) -> None:
-        latest = self._pages[-MOST_EMPTY:]
-        if len(latest) == MOST_EMPTY and not any(page.rows for page in latest):
+        latest = self._pages[-MAX_EMPTY:]
+        if len(latest) == MAX_EMPTY and not any(page.rows for page in latest):
             raise EmptyPages(
-                f"Upstream gave {MOST_EMPTY} pages in a row without a row, and says that more follow.",
+                f"Upstream gave {MAX_EMPTY} pages in a row without a row, and says that more follow.",
                 reason="upstream_empty_pages",
                 suggestion="Narrow the list with the operation's own filters. If it stays, tell the operator.",
             )
 
     def _check_bounded(self, parameter: str, value: Any) -> None:
-        known, total = sum(len(page.rows) for page in self._pages), self._pages[0].total or 0
-        if max(known, total) <= MOST_ROWS:
+        known, total = self._known_rows, self._pages[0].total or 0
+        if max(known, total) <= MAX_ROWS:
             return
         raise InvalidArgument(
             f"{parameter} looks at all rows, which are {'more than ' if not total else ''}{max(known, total):,} here.",
             reason="too_many_rows",
             parameter=parameter,
             value=value,
-            expected=f"a list of at most {MOST_ROWS:,} rows",
+            expected=f"a list of at most {MAX_ROWS:,} rows",
             suggestion="Narrow the list with the operation's own filters, or page through it with nextCursor.",
         )
 
@@ -157,15 +211,22 @@ class PagedRows:
 
     @property
     def fresh_until(self) -> float:
-        return min(page.fresh_until for page in self._pages)
+        return 0.0 if self._failure else min(page.fresh_until for page in self._pages)
 
     def open(self) -> Opening:
         first = self._pages[0]
         if self._pages[-1].next is None:
             self._whole = self._complete
             return self._whole.open()
-        plan = {"growing": True, "asOf": first.as_of}  # asOf: a list that was read again is another snapshot
-        return Opening(first.total, plan, lambda: [page.pack() for page in self._pages], first.note, first.beside)
+        plan = {"growing": True, "asOf": first.as_of}  # asOf: reading the list again makes a new snapshot
+        return Opening(first.total, plan, lambda: [page.pack() for page in self._pages], self._note(), first.beside)
+
+    def _note(self) -> Mapping[str, Any]:
+        note = with_note(self._pages[0].note, self._pages[-1].ending)
+        if self._failure is None:
+            return note
+        failed = f"Upstream failed while further rows were read: {self._failure.message} The next page tries again."
+        return with_note(note, failed)
 
     def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> MemoryPage:
         if not plan.get("growing"):
@@ -177,29 +238,39 @@ class PagedRows:
         positions = [(at, before + 1) for at, before in chosen]
         more = start + size < len(places) or self._pages[-1].next is not None
         rows = [self._pages[at - self._first].rows[before] for at, before in chosen]
-        return MemoryPage(rows, self.shape, positions, more=more)
+        return MemoryPage(rows, self.shape, positions, more, {} if more else with_note({}, self._pages[-1].ending))
 
     @cached_property
     def _complete(self) -> MemoryRows:
-        """All rows, of a list that was read to its end."""
+        """All rows. Every page must have been read."""
         rows = [row for page in self._pages for row in page.rows]
-        loaded = Loaded(rows, self._pages[0].note, self._pages[0].beside)
+        loaded = Loaded(rows, self._note(), self._pages[0].beside)
         return MemoryRows(lambda: loaded, self.shape, self.manner, self.reveal)
 
     # -- Queries ------------------------------------------------------------------------------------
 
     def note(self) -> Mapping[str, Any]:
-        return self._pages[0].note
+        return self._note()
 
     @property
-    def askable(self) -> AskedColumns:
-        return self._complete.askable
+    def queryable(self) -> QueryColumns:
+        return self._complete.queryable
 
     def filtered(self, wanted: Conditions) -> MemoryRows:
         return self._complete.filtered(wanted)
 
-    def grouped(self, asked: Aggregation) -> Groups:
-        return self._complete.grouped(asked)
+    @property
+    def unfiltered(self) -> MemoryRows:
+        return self._complete
+
+    def with_notes(self, notes: Sequence[str]) -> MemoryRows:
+        return self._complete.with_notes(notes)
+
+    def searched(self, words: SearchWords) -> MemoryRows:
+        return self._complete.searched(words)
+
+    def grouped(self, aggregation: Aggregation) -> Groups:
+        return self._complete.grouped(aggregation)
 
     def everything(self, plan: Mapping[str, Any], block: BlockReader) -> Iterator[dict[str, Any]]:
         """Needs `gather_rest` first, unless the snapshot stores all rows."""
@@ -209,20 +280,29 @@ class PagedRows:
 
     # -- Stored pages, on a thread ------------------------------------------------------------------
 
-    def _stored(self, walk: Walk, walks: Walks, size: float) -> list[SourcePage]:
-        return stored_pages(walk, walks, self._first, size)
+    def _stored(self, snapshot: Snapshot, snapshots: Snapshots, size: float) -> list[SourcePage]:
+        return stored_pages(snapshot, snapshots, self._first, size)
 
 
-def is_growing(walk: Walk) -> bool:
+def _of_all_rows(request: AnswerRequest) -> str | None:
+    """The argument for which all rows must be read, if there is one."""
+    if request.format == HANDLE:
+        return "format"
+    if request.search is not None:
+        return "search"
+    return next((name for name in ("where", "aggregate") if name in request.arguments), None)
+
+
+def is_growing(snapshot: Snapshot) -> bool:
     """Whether the snapshot stores only the pages that were read so far."""
-    return bool(walk.plan.get("source", {}).get("growing"))
+    return bool(snapshot.plan.get("source", {}).get("growing"))
 
 
-def stored_pages(walk: Walk, walks: Walks, first: int = 0, size: float = math.inf) -> list[SourcePage]:
+def stored_pages(snapshot: Snapshot, snapshots: Snapshots, first: int = 0, size: float = math.inf) -> list[SourcePage]:
     """The stored pages from number `first` on, until they have more than `size` rows. Raises InvalidCursor if page
     `first` is gone."""
     pages: list[SourcePage] = []
-    for block in walks.blocks_from(walk, first):
+    for block in snapshots.blocks_from(snapshot, first):
         pages.append(SourcePage.unpack(block))
         size -= len(pages[-1].rows)
         if size < 0:
@@ -230,15 +310,15 @@ def stored_pages(walk: Walk, walks: Walks, first: int = 0, size: float = math.in
     return pages
 
 
-def _added(walk: Walk, walks: Walks, number: int, page: SourcePage) -> SourcePage:
-    """Stores the page and returns the stored one, which is that of another call if it was faster."""
-    return SourcePage.unpack(walks.add_block(walk, number, page.pack()))
+def _added(snapshot: Snapshot, snapshots: Snapshots, number: int, page: SourcePage) -> SourcePage:
+    """Stores the page and returns the stored one: another call's, if that call stored it first."""
+    return SourcePage.unpack(snapshots.add_block(snapshot, number, page.pack()))
 
 
 def _unseen(
     rows: Sequence[dict[str, Any]], before: Sequence[dict[str, Any]], identity: str
 ) -> Sequence[dict[str, Any]]:
-    """Rows that the page before does not have. Returns all rows if identities are missing or repeated in a page."""
+    """Rows that are not in the previous page. Returns all rows if identities are missing or repeated in a page."""
     seen, own = _identities(before, identity), _identities(rows, identity)
     if len(seen) < len(before) or len(own) < len(rows):
         return rows

@@ -23,7 +23,7 @@ How = Literal["field", "pair", "text"]
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """A field whose value, or a part of whose text, was masked. `path` has `*` for the elements of a list."""
+    """A field that was masked, wholly or in part. `path` has `*` for the elements of a list."""
 
     path: str
     kind: str
@@ -35,7 +35,7 @@ NOTHING_WITHHELD: Counts = {}
 
 
 def withheld_in(value: Any) -> Counts:
-    """The masks in a JSON value, in order, with their number of occurrences."""
+    """The masks in a JSON value, in order, with their counts."""
     found: Counter[Withheld] = Counter()
     waiting: list[tuple[str, Any]] = [("", value)]
     while waiting:
@@ -75,7 +75,7 @@ def _how(text: str, path: str) -> How:
 
 
 def is_withheld(path: str, reveal: Collection[str]) -> bool:
-    """Whether a name or any step of a dotted path is a secret's and not revealed, by the rules of `redact`."""
+    """Whether a name, or any step of a dotted path, names a secret that is not revealed, by the rules of `redact`."""
     steps = path.split(".")
     secret = [number for number, kind in enumerate(kinds_of_path(path), start=1) if kind is not None]
     if not secret:
@@ -95,7 +95,7 @@ def _folded(reveal: frozenset[str]) -> frozenset[str]:
 
 
 def note(paths: Iterable[str]) -> dict[str, list[str]]:
-    """`meta.withheld`: the redacted paths. Long paths are cut, and beyond NAMED_PATHS only the number is given."""
+    """`meta.withheld`: the redacted paths. Long paths are truncated; paths beyond NAMED_PATHS are only counted."""
     every = list(dict.fromkeys(paths))
     if not every:
         return {}

@@ -12,8 +12,18 @@ from typing import Any
 
 from django.db.models import BooleanField, DateField, F, Field, Func, Value
 
-from context_protection.core.query.aggregates import Bucket, Metric, Reduction
-from context_protection.core.query.columns import MIDNIGHT, MOMENT_PATTERN, AskedColumn, Type, as_json, fold
+from context_protection.core.query.aggregation import GroupMetric, Reduction
+from context_protection.core.query.buckets import Bucket
+from context_protection.core.query.columns import (
+    ACCENTED,
+    MIDNIGHT,
+    MOMENT_PATTERN,
+    PLAIN,
+    QueryColumn,
+    Type,
+    as_json,
+    fold,
+)
 from context_protection.core.query.conditions import Condition, Op
 
 WHOLE = "data"  # the text column that holds the upstream object
@@ -21,8 +31,8 @@ WHOLE = "data"  # the text column that holds the upstream object
 Compiled = tuple[str, tuple[Any, ...]]
 
 
-def value(column: AskedColumn, as_type: Type) -> Func:
-    """The column's value, read as the type (columns.Type): exact numbers, dates and moments as text, ANY as JSON."""
+def value(column: QueryColumn, as_type: Type) -> Func:
+    """The column's value, read as the type (columns.Type): exact numbers, dates and timestamps as text, ANY as JSON."""
     if column.column:
         return _DatabaseColumn(column.column, column.type, as_type)
     if column.convert:
@@ -94,7 +104,7 @@ _READ = {
 
 
 class _UpstreamValue(_Unconverted):
-    """The value in the upstream object under a name or a dotted path."""
+    """The upstream object's value at a name or a dotted path."""
 
     def __init__(self, name: str, as_type: Type) -> None:
         super().__init__(F(WHOLE))
@@ -119,7 +129,7 @@ class _UpstreamValue(_Unconverted):
 
 
 class Bucketed(_Unconverted):
-    """The bucket (hour, day, week …) of a date or moment as `value` returns it."""
+    """The bucket (hour, day, week …) of a date or timestamp, in the form that `value` returns."""
 
     def __init__(self, moment: Func, bucket: Bucket) -> None:
         super().__init__(moment)
@@ -169,11 +179,16 @@ def comparison(condition: Condition) -> "_Comparison":
 
 
 _SIGNS = {Op.EQ: "=", Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<="}
+# The form of `fold`, in Postgres.
+_FOLDED = (
+    """translate(normalize(regexp_replace(normalize(upper(lower({0} COLLATE "und-x-icu")), NFD), """
+    f"""'[\\u0300-\\u036f]', '', 'g'), NFC), '{ACCENTED}', '{PLAIN}')"""
+)
 # Templates for SQLite and Postgres. The ICU collation changes case as Python does, whatever the database's collation.
 _TEMPLATES = {op: (f"{{0}} {sign} {{1}}",) * 2 for op, sign in _SIGNS.items()} | {
     Op.NE: ("{0} IS NOT {1}", "{0} IS DISTINCT FROM {1}"),
     Op.IN: ("{0} IN ({1})", "{0} IN ({1})"),
-    Op.CONTAINS: ("asked_contains({0}, {1})", 'strpos(upper(lower({0} COLLATE "und-x-icu")), {1}) > 0'),
+    Op.CONTAINS: ("asked_contains({0}, {1})", f"strpos({_FOLDED}, {{1}}) > 0"),
 }
 
 
@@ -192,7 +207,7 @@ class _Comparison(_Unconverted):
 
 
 class _Number(Value):
-    """An exact number. SQLite has no exact type, so it gets the nearest number that it can hold."""
+    """An exact number. SQLite has no exact type, so it receives the nearest number that it can store."""
 
     def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Compiled:
         return "%s", (as_json(self.value),)
@@ -200,7 +215,7 @@ class _Number(Value):
 
 def _left(condition: Condition) -> Any:
     column = condition.column
-    # The bare column where it can be compared directly, so that the database can use its index.
+    # A column that can be compared directly stays bare, so that the database can use its index.
     found = F(column.column) if column.column and column.type is not Type.MOMENT else value(column, condition.type)
     by_order = condition.op in (Op.GT, Op.GTE, Op.LT, Op.LTE)
     return InCodePoints(found) if by_order and condition.type is Type.TEXT else found
@@ -219,7 +234,7 @@ def _operand(condition: Condition, each: Any) -> Value:
 # -- Reducing ---------------------------------------------------------------------------------------
 
 
-def reduced(metric: Metric, values: Sequence[str], vendor: str) -> list[Compiled]:
+def reduced(metric: GroupMetric, values: Sequence[str], vendor: str) -> list[Compiled]:
     """The SQL aggregates of a metric. `values` names the columns that hold its values, one for each of its types."""
     if not values:
         return [("count(*)", ())]

@@ -19,51 +19,47 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Model, Q, QuerySet, Value
 
 from context_protection.core.errors import InvalidArgument, shown
-from context_protection.core.query.aggregates import (
+from context_protection.core.query.aggregates import aggregate, answer, average, rounded, with_units
+from context_protection.core.query.aggregation import (
     Aggregation,
+    CommonUnit,
     Group,
+    GroupKey,
+    GroupMetric,
     Groups,
-    Key,
-    Metric,
     Reduction,
-    Unit,
-    aggregate,
-    answer,
-    average,
-    rounded,
-    with_units,
 )
-from context_protection.core.query.columns import AskedColumn, AskedColumns, Scalar, Type, read_as
+from context_protection.core.query.columns import QueryColumn, QueryColumns, Scalar, Type, read_as
 from context_protection.core.query.conditions import Condition, Conditions, Op
+from context_protection.core.query.words import PARAMETER, SearchWords
 from context_protection.orm import sqlite
 from context_protection.orm.expressions import WHOLE, Bucketed, comparison, reduced, value
 
 SAMPLED = 25
-MOST_READ = 20_000  # rows
+MAX_READ = 20_000  # rows
 
 sqlite.teach_all()
 
 
-def known_from(model: type[Model], columns: AskedColumns) -> AskedColumns:
-    """The columns for one call; names that are not declared are looked up in the oldest and newest rows of the model.
+def known_from(model: type[Model], columns: QueryColumns) -> QueryColumns:
+    """The columns for one call; undeclared names are looked up in the oldest and newest rows of the model.
 
-    Objects of one kind have nearly the same names, apart from a few that depend on their age. Searching all rows for a
-    name would cost more than the query itself. The sample is read at most once, and only when a requested name is not
-    declared.
+    Objects of one kind share nearly all names; a few depend on the object's age. Searching all rows for a name would
+    cost more than the query itself. The sample is read at most once, and only when a requested name is not declared.
     """
     return replace(columns, sample=cache(lambda: _sample(model)))
 
 
 def filtered(queryset: QuerySet[Any], conditions: Conditions) -> QuerySet[Any]:
-    """The rows that match (conditions.Conditions.match), as a queryset that is not evaluated yet. Raises
-    InvalidArgument where the query would have to read the JSON of too many rows."""
+    """The matching rows (conditions.Conditions.match), as an unevaluated queryset. Raises InvalidArgument if the query
+    would read the JSON of too many rows."""
     by_columns = Conditions(tuple(each for each in conditions.every if each.column.column))
     check_reading(queryset.filter(_predicate(by_columns)), [each.column for each in conditions], "where")
     return queryset.filter(_predicate(conditions))
 
 
 def aggregated(queryset: QuerySet[Any], spec: Aggregation) -> Groups:
-    """The groups of the queryset's rows (aggregates.aggregate). Raises InvalidArgument when there are too many."""
+    """The groups of the queryset's rows (aggregates.aggregate). Raises InvalidArgument for too many groups or rows."""
     rows = queryset.order_by()
     check_reading(rows, spec.columns, "aggregate")
     try:
@@ -74,19 +70,30 @@ def aggregated(queryset: QuerySet[Any], spec: Aggregation) -> Groups:
         return aggregate([], spec)
 
 
-def check_reading(rows: QuerySet[Any], columns: Sequence[AskedColumn], parameter: str) -> None:
-    """Raises InvalidArgument if a query for `columns` would read the JSON of more than MOST_READ rows. A value without
-    a database column is read from the row's JSON, at about a tenth of a millisecond a row."""
+def check_reading(rows: QuerySet[Any], columns: Sequence[QueryColumn], parameter: str) -> None:
+    """Raises InvalidArgument if a query for `columns` would read the JSON of more than MAX_READ rows. A value without
+    a database column is read from the row's JSON, at about 0.1 ms per row."""
     in_json = [column.name for column in columns if not column.column]
-    if in_json and rows.order_by()[: MOST_READ + 1].count() > MOST_READ:
+    if in_json:
         names = ", ".join(str(shown(name)) for name in dict.fromkeys(in_json))
+        fields = "Add conditions to where, for example on a date or an id, or ask for canonical fields alone."
+        _check_count(rows, names, parameter, names, fields)
+
+
+def check_searching(rows: QuerySet[Any], words: SearchWords) -> None:
+    """Raises InvalidArgument if a search would read the JSON of more than MAX_READ rows."""
+    _check_count(rows, PARAMETER, PARAMETER, words.text, "Add filters or where, for example on a date, to the search.")
+
+
+def _check_count(rows: QuerySet[Any], what: str, parameter: str, value: str, suggestion: str) -> None:
+    if rows.order_by()[: MAX_READ + 1].count() > MAX_READ:
         raise InvalidArgument(
-            f"{names}: this would read the JSON of more than {MOST_READ:,} rows.",
+            f"{what}: this would read the JSON of more than {MAX_READ:,} rows.",
             reason="too_many_rows",
             parameter=parameter,
-            value=names,
-            expected=f"conditions on other fields that leave at most {MOST_READ:,} rows",
-            suggestion="Add conditions to where, for example on a date or an id, or ask for canonical fields alone.",
+            value=value,
+            expected=f"conditions on other fields that leave at most {MAX_READ:,} rows",
+            suggestion=suggestion,
         )
 
 
@@ -136,17 +143,17 @@ def _statement(
     columns = [*keys, *(sql for each in reductions for sql, _ in each)]
     grouped = f" GROUP BY {', '.join(keys)}" if keys else ""
     # The statement is built from our own strings only; callers' names and values are parameters.
-    sql = f"WITH asked AS MATERIALIZED ({inner}) SELECT {', '.join(columns)} FROM asked{grouped}"  # noqa: S608
+    sql = f"WITH queried AS MATERIALIZED ({inner}) SELECT {', '.join(columns)} FROM queried{grouped}"  # noqa: S608
     more = [parameter for each in reductions for _, of in each for parameter in of]
     return sql, [*parameters, *more], [len(each) for each in reductions]
 
 
-def _key(key: Key) -> Any:
+def _key(key: GroupKey) -> Any:
     found = value(key.column, key.type)
     return Bucketed(found, key.bucket) if key.bucket else found
 
 
-def _metric_value(metric: Metric, parts: Sequence[Any]) -> Scalar | None:
+def _metric_value(metric: GroupMetric, parts: Sequence[Any]) -> Scalar | None:
     match metric.reduction:
         case Reduction.MIN | Reduction.MAX:
             found = zip(parts, metric.types, strict=True)
@@ -178,8 +185,8 @@ def _decimal(number: Any) -> Decimal | None:
     return None if number is None else Decimal(str(number))
 
 
-def _units_of(rows: QuerySet[Any], unit: Unit) -> list[Scalar | None]:
-    """At most two of the units: callers only need to know whether there is more than one."""
+def _units_of(rows: QuerySet[Any], unit: CommonUnit) -> list[Scalar | None]:
+    """At most two distinct units, because callers only need to know whether there is more than one."""
     columns = [metric.column for metric in unit.metrics if metric.column]
     measured = (Q(comparison(Condition(column, Op.ISNULL, Type.NUMBER, False))) for column in columns)
     found = rows.filter(reduce(operator.or_, measured)).annotate(unit=value(unit.column, unit.column.type))

@@ -1,4 +1,4 @@
-"""Database lists as the rows of a snapshot (`Walk`).
+"""Database lists as the rows of a snapshot.
 
 A snapshot stores the rows' primary keys if the list has at most SNAPSHOT_ROWS rows, or if its order can change between
 pages. Each row is then returned once and in order, whatever is written later. A larger unfiltered list in creation
@@ -20,9 +20,11 @@ from context_protection.core import summaries
 from context_protection.core.cached_property import cached_property
 from context_protection.core.payloads import AS_ITEMS, BlockReader, Manner, Opening, Page
 from context_protection.core.policy import Policy
-from context_protection.core.query.aggregates import Aggregation, Groups
-from context_protection.core.query.columns import NOTHING_DECLARED, AskedColumn, AskedColumns
+from context_protection.core.query.aggregation import Aggregation, Groups
+from context_protection.core.query.columns import NOTHING_DECLARED, QueryColumn, QueryColumns
 from context_protection.core.query.conditions import Conditions
+from context_protection.core.query.empty import GivenFilter
+from context_protection.core.query.words import SearchWords
 from context_protection.core.rows import Loaded, MemoryRows
 from context_protection.core.shapes import Shape
 from context_protection.core.withheld import is_withheld
@@ -33,19 +35,24 @@ SNAPSHOT_ROWS = 2000  # keys in one block of a snapshot
 
 
 class QuerySetRows(ABC):
-    """`order`: column names, `-` for descending; the last one is unique. `created` names a column that never changes:
-    a large list in descending order of it is paged by key. None: never paged by key."""
+    """`order`: column names, `-` for descending; the last one is unique. `created`: a column that never changes; a
+    large list in descending order of it is paged by key. None: no list is paged by key."""
 
     created: str | None = None
     manner: Manner = AS_ITEMS
+    _notes: Sequence[str] = ()
 
     def __init__(self, queryset: QuerySet[Any], *, shape: Shape, order: Sequence[str]) -> None:
         self.queryset, self.shape, self.order = queryset, shape, tuple(order)
         self._opened = array("q")
 
     def note(self) -> Mapping[str, Any]:
-        """Entries for the `meta` of the first page that concern all rows."""
+        """Entries about all rows, for the `meta` of the first page."""
         return {}
+
+    def _whole_note(self) -> Mapping[str, Any]:
+        note = self.note()
+        return {**note, "notes": [*note.get("notes", ()), *self._notes]} if self._notes else note
 
     def open(self) -> Opening:
         keys = self.queryset.order_by(*self.order).values_list("pk", flat=True)
@@ -53,9 +60,9 @@ class QuerySetRows(ABC):
         every = array("q", (keys[: SNAPSHOT_ROWS + 1] if by_key else keys).iterator(chunk_size=SNAPSHOT_ROWS))
         if by_key and len(every) > SNAPSHOT_ROWS:
             found = self.queryset.order_by().aggregate(total=Count("pk"), last=Max("pk"))
-            return Opening(found["total"], {"watermark": found["last"]}, note=self.note())
+            return Opening(found["total"], {"watermark": found["last"]}, note=self._whole_note())
         self._opened = every
-        return Opening(len(every), {"keys": len(every)}, lambda: _blocks(every), self.note())
+        return Opening(len(every), {"keys": len(every)}, lambda: _blocks(every), self._whole_note())
 
     def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> Page:
         if "watermark" in plan:
@@ -85,7 +92,7 @@ class QuerySetRows(ABC):
         return self._page(positions, found[:size], len(found) > size)
 
     def _manager(self) -> Any:
-        """All rows of the model: the snapshot's filters were applied when it was taken."""
+        """All rows of the model, because filters were applied when the snapshot was taken."""
         return self.queryset.model._default_manager
 
     def _by_key(self, keys: Sequence[int]) -> Iterable[tuple[Any, ...]]:
@@ -98,7 +105,7 @@ class QuerySetRows(ABC):
 
     @abstractmethod
     def _page(self, positions: Sequence[Any], rows: Sequence[tuple[Any, ...]], more: bool) -> Page:
-        """A page made of rows as `_read` returns them."""
+        """Builds a page from rows in the form that `_read` returns."""
 
 
 # -- Rows with columns of their own -----------------------------------------------------------------
@@ -114,7 +121,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Columns:
-    """Where a model stores what a list needs. `row` maps a condensed row's canonical names to columns."""
+    """The model's columns that a list needs. `row` maps a condensed row's canonical names to columns."""
 
     row: Mapping[str, str]
     whole: Whole = Whole()
@@ -140,11 +147,14 @@ class ColumnRows(QuerySetRows):
         shape: Shape,
         columns: Columns,
         order: Sequence[str],
-        askable: AskedColumns = NOTHING_DECLARED,
+        queryable: QueryColumns = NOTHING_DECLARED,
+        compared: Sequence[QueryColumn] = (),
+        given: Sequence[GivenFilter] = (),
     ) -> None:
         super().__init__(queryset, shape=shape, order=order)
         self.columns = columns
-        self.askable = query.known_from(queryset.model, askable)
+        self.compared, self.given = compared, given
+        self.queryable = query.known_from(queryset.model, queryable)
 
     def filtered(self, wanted: Conditions) -> "ColumnRows | MemoryRows":
         if any(is_withheld(each.column.source, ()) for each in wanted):
@@ -153,19 +163,39 @@ class ColumnRows(QuerySetRows):
         chosen.queryset = query.filtered(self.queryset, wanted)
         return chosen
 
-    def grouped(self, asked: Aggregation) -> Groups:
-        columns = asked.columns
+    def searched(self, words: SearchWords) -> "ColumnRows":
+        """Reads all rows: in SQL, ignoring accents in whole rows takes longer than reading them."""
+        query.check_searching(self.queryset, words)
+        whole, chosen = self.columns.whole, copy(self)
+        rows = self.queryset.order_by().values_list("pk", *whole.columns).iterator(chunk_size=SNAPSHOT_ROWS)
+        keys = [key for key, *values in rows if words.are_in(whole.read(*values), self.shape)]
+        chosen.queryset = self.queryset.filter(pk__in=keys)
+        return chosen
+
+    @property
+    def unfiltered(self) -> "ColumnRows":
+        every = copy(self)
+        every.queryset, every.given, every.compared = self._manager().all(), (), ()
+        return every
+
+    def with_notes(self, notes: Sequence[str]) -> "ColumnRows":
+        noted = copy(self)
+        noted._notes = notes
+        return noted
+
+    def grouped(self, aggregation: Aggregation) -> Groups:
+        columns = aggregation.columns
         if any(is_withheld(each.source, ()) for each in columns):
-            return self._in_memory(columns, "aggregate").grouped(asked)
-        return query.aggregated(self.queryset, asked)
+            return self._in_memory(columns, "aggregate").grouped(aggregation)
+        return query.aggregated(self.queryset, aggregation)
 
     def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> Page:
         if "rows" in plan:
             return self._stored_rows.page(plan, block, position, size)
         return super().page(plan, block, position, size)
 
-    def _in_memory(self, columns: Sequence[AskedColumn], parameter: str) -> MemoryRows:
-        """The rows in memory, for secret fields: the database holds those sealed, and cannot compare them."""
+    def _in_memory(self, columns: Sequence[QueryColumn], parameter: str) -> MemoryRows:
+        """Loads the rows to query secret fields, which the database stores sealed and cannot compare."""
         query.check_reading(self.queryset, columns, parameter)
 
         def load() -> Loaded:
@@ -173,7 +203,7 @@ class ColumnRows(QuerySetRows):
             rows = self.queryset.order_by(*self.order).values_list(*whole.columns)
             return Loaded([whole.read(*values) for values in rows], self.note())
 
-        return MemoryRows(load, self.shape, self.manner, self.askable.reveal)
+        return MemoryRows(load, self.shape, self.manner, self.queryable.reveal)
 
     @property
     def _stored_rows(self) -> MemoryRows:
@@ -223,6 +253,10 @@ class ColumnPage:
     @cached_property
     def chars(self) -> Sequence[int]:
         return [row[1] for row in self.rows]
+
+    @property
+    def note(self) -> Mapping[str, Any]:
+        return {}
 
     @property
     def field_count(self) -> int:
@@ -284,7 +318,7 @@ def _blocks(keys: "array[int]") -> list[bytes]:
 
 
 def _keys(block: BlockReader, start: int, end: int) -> "array[int]":
-    """Keys `start` to `end` (not empty) of a snapshot."""
+    """Keys [`start`, `end`) of a snapshot; the range is not empty."""
     first, last = start // SNAPSHOT_ROWS, (end - 1) // SNAPSHOT_ROWS
     keys = array("q")
     for data in block(range(first, last + 1)):

@@ -11,15 +11,16 @@ from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
-from context_protection.core.query.aggregates import Bucket, bucketed, percentile, total
+from context_protection.core.query.aggregates import percentile, total
+from context_protection.core.query.buckets import Bucket, bucketed
 from context_protection.core.query.columns import Type, as_json, fold, read_as, upstream
 
-# A row's columns are read one after another, so a cache of one entry parses its JSON once.
+# A row's columns are read consecutively, so a one-entry cache parses its JSON only once.
 _parsed = lru_cache(maxsize=1)(orjson.loads)
 
 
 def _value(data: str, name: str, as_type: str) -> str | int | float | None:
-    """The value under `name` in a row's JSON, read as the type; ANY as JSON in which equal values are equal texts."""
+    """The value under `name` in a row's JSON, read as the type; ANY as JSON text that is equal for equal values."""
     value = read_as(upstream(_parsed(data), name), Type(as_type))
     if as_type == Type.ANY and value is not None:
         return orjson.dumps(as_json(value)).decode()

@@ -37,6 +37,6 @@ def statement(model: type[Model], columns: tuple[str, ...], count: int) -> State
     rows = model._default_manager.filter(pk__in=keys).order_by().values_list(*columns)
     compiler: Any = rows.query.get_compiler(rows.db)
     sql, parameters = compiler.as_sql()
-    assert tuple(parameters) == keys, "the keys are all that the statement is asked with"
+    assert tuple(parameters) == keys, "the keys are the only parameters of the statement"
     selected = [expression for expression, _, _ in compiler.select]
     return Statement(rows.db, sql, compiler.get_converters(selected))

@@ -20,8 +20,8 @@ _LOCKED, _READ_ONLY, _STOPPED_BY_US = "55P03", "25006", "57014"
 
 
 def is_away(error: BaseException) -> bool:
-    """Whether the same statement may succeed a little later: the database is down, locked, read-only or full. False for
-    a statement that is wrong or that was cancelled for taking too long."""
+    """Whether the same statement may succeed later: the database is down, locked, read-only or full. False for a
+    statement that is wrong or that was cancelled for taking too long."""
     cause = error.__cause__ or error
     code = getattr(cause, "sqlite_errorcode", None)
     if code is not None:

@@ -12,7 +12,7 @@ from context_protection.core.errors import StoreUnavailable, store_unavailable
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
-FIRST_REST, LONGEST_REST = 1.0, 5.0  # seconds
+FIRST_COOLDOWN, LONGEST_COOLDOWN = 1.0, 5.0  # seconds
 
 
 class Guard:
@@ -28,14 +28,14 @@ class Guard:
         probe: Callable[[], Any] | None = None,
     ) -> None:
         self._store, self._means_away, self._probe = store, is_away, probe
-        self._breaker = Breaker(clock, opens_after=1, first_rest=FIRST_REST, longest_rest=LONGEST_REST)
+        self._breaker = Breaker(clock, opens_after=1, first_cooldown=FIRST_COOLDOWN, longest_cooldown=LONGEST_COOLDOWN)
         self._is_away = False
 
     @property
     def works(self) -> bool:
         return not self._is_away
 
-    def ask(self, command: Callable[[], T], refusals: tuple[type[Exception], ...] = ()) -> T:
+    def attempt(self, command: Callable[[], T], refusals: tuple[type[Exception], ...] = ()) -> T:
         """Returns the result of `command`. Raises StoreUnavailable, at once while the store is known to be down.
         Exceptions of the types in `refusals` are raised as they are: they come from a store that works."""
         seconds = self._breaker.enter()
@@ -43,7 +43,7 @@ class Guard:
             raise store_unavailable(seconds)
         if self._is_away and self._probe is not None:
             threading.Thread(target=self._run_probe, args=(self._probe,), name="store probe", daemon=True).start()
-            raise store_unavailable(FIRST_REST)
+            raise store_unavailable(FIRST_COOLDOWN)
         return self._run(command, refusals)
 
     def _run_probe(self, probe: Callable[[], Any]) -> None:
@@ -69,7 +69,7 @@ class Guard:
         if not self._is_away:
             self._is_away = True
             logger.warning("a store is away", extra={"store": self._store, "error": type(error).__name__})
-        return store_unavailable(FIRST_REST)
+        return store_unavailable(FIRST_COOLDOWN)
 
     def _succeeded(self) -> None:
         if self._is_away:

@@ -1,4 +1,4 @@
-"""Stores for snapshots (`Walk`): Redis, or a table that Celery beat purges. All processes share either one."""
+"""Stores for snapshots: Redis, or a table that Celery beat purges. All processes share either one."""
 
 import threading
 import time
@@ -11,16 +11,15 @@ import redis
 from django.conf import settings
 from django.db import connection
 
-from context_protection.core.cursors import REMEMBERED, Origin, Sealer, Walk, Walks, WalkStore
+from context_protection.core.cursors import ORIGIN_LIFETIME, Sealer, Snapshot, SnapshotOrigin, Snapshots, SnapshotStore
 from context_protection.core.errors import StoreUnavailable, store_unavailable
 from context_protection.stores.database_errors import is_away
 from context_protection.stores.guard import Guard
 from context_protection.stores.redis_client import connect
 
 T = TypeVar("T")
-MOST_AT_ONCE = 4  # threads of this process that may use the table at a time
+MAX_AT_ONCE = 4  # threads of this process that may use the table at a time
 TURN_SECONDS = 0.25
-REDIS_SECONDS = 1.0  # timeout of one Redis reply
 READ = "SELECT id, data FROM context_protection_storedwalk WHERE id IN ({}) AND expires_at > %s"
 WRITE = (
     "INSERT INTO context_protection_storedwalk (id, data, expires_at) VALUES {} "
@@ -37,56 +36,58 @@ PREFIX = "walk:2:"  # of Redis keys; raise the number when the packed format cha
 Entry = tuple[str, bytes, float]  # key, value, expiry in Unix seconds
 
 
-def _entries(walk: Walk, blocks: Sequence[bytes]) -> list[Entry]:
+def _entries(snapshot: Snapshot, blocks: Sequence[bytes]) -> list[Entry]:
     """The entries that store a snapshot. The snapshot itself comes last: if it exists, all other entries do."""
-    stored = [(_block_key(walk.id, number), data, walk.expires_at) for number, data in enumerate(blocks, start=1)]
-    origin = (_origin_key(walk.id), walk.origin.pack(), walk.expires_at + REMEMBERED)
-    return [*stored, origin, (walk.id, walk.pack(), walk.expires_at)]
+    stored = [
+        (_block_key(snapshot.id, number), data, snapshot.expires_at) for number, data in enumerate(blocks, start=1)
+    ]
+    origin = (_origin_key(snapshot.id), snapshot.origin.pack(), snapshot.expires_at + ORIGIN_LIFETIME)
+    return [*stored, origin, (snapshot.id, snapshot.pack(), snapshot.expires_at)]
 
 
-class TableWalks:
+class TableSnapshots:
     """Snapshots in a database table."""
 
     def __init__(self) -> None:
         # SQLite has no table locks, and it already serializes its writers.
-        self._turns = threading.Semaphore(MOST_AT_ONCE) if connection.vendor == "postgresql" else None
-        self._reads = Guard("the table of walks", is_away)
-        self._writes = Guard("the table of walks, for writing", is_away)  # a full disk still allows reads
+        self._turns = threading.Semaphore(MAX_AT_ONCE) if connection.vendor == "postgresql" else None
+        self._reads = Guard("the table of snapshots", is_away)
+        self._writes = Guard("the table of snapshots, for writing", is_away)  # a full disk still allows reads
 
     @property
     def works(self) -> bool:
         """Whether the last read and the last write reached the table."""
         return self._reads.works and self._writes.works
 
-    def put(self, walk: Walk, blocks: Sequence[bytes] = ()) -> Walk:
-        entries = _entries(walk, blocks)
+    def put(self, snapshot: Snapshot, blocks: Sequence[bytes] = ()) -> Snapshot:
+        entries = _entries(snapshot, blocks)
         rows = ", ".join(["(%s, %s, %s)"] * len(entries))
         self._write(WRITE.format(rows), [value for entry in entries for value in entry])
-        return replace(walk, in_table=True)
+        return replace(snapshot, in_table=True)
 
-    def get(self, walk_id: str) -> Walk | None:
-        data = self._read(walk_id)
-        return replace(Walk.unpack(data), in_table=True) if data is not None else None
+    def get(self, snapshot_id: str) -> Snapshot | None:
+        data = self._read(snapshot_id)
+        return replace(Snapshot.unpack(data), in_table=True) if data is not None else None
 
-    def recall(self, walk_id: str) -> Walk | None:
-        return self.get(walk_id)
+    def recall(self, snapshot_id: str) -> Snapshot | None:
+        return self.get(snapshot_id)
 
-    def origin(self, walk_id: str) -> Origin | None:
-        data = self._read(_origin_key(walk_id))
-        return Origin.unpack(data) if data is not None else None
+    def origin(self, snapshot_id: str) -> SnapshotOrigin | None:
+        data = self._read(_origin_key(snapshot_id))
+        return SnapshotOrigin.unpack(data) if data is not None else None
 
-    def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
-        key = _block_key(walk.id, number)
-        self._write(ADD, [key, data, walk.expires_at, time.time()])
+    def add_block(self, snapshot: Snapshot, number: int, data: bytes) -> bytes:
+        key = _block_key(snapshot.id, number)
+        self._write(ADD, [key, data, snapshot.expires_at, time.time()])
         return self._read(key) or data
 
-    def blocks(self, walk: Walk, numbers: Sequence[int]) -> list[bytes | None]:
-        keys = _block_keys(walk, numbers)
+    def blocks(self, snapshot: Snapshot, numbers: Sequence[int]) -> list[bytes | None]:
+        keys = _block_keys(snapshot, numbers)
         found = self._read_all(keys)
         return [found.get(key) for key in keys]
 
-    def has_blocks(self, walk: Walk, count: int) -> bool:
-        keys = _block_keys(walk, range(1, count + 1))
+    def has_blocks(self, snapshot: Snapshot, count: int) -> bool:
+        keys = _block_keys(snapshot, range(1, count + 1))
         return self._run(COUNT.format(_placeholders(keys)), [*keys, time.time()]) == [(count,)]
 
     def try_room(self) -> None:
@@ -112,15 +113,15 @@ class TableWalks:
 
     def _write(self, statement: str, values: Sequence[Any]) -> None:
         """Does not try to write while reads fail. Raises StoreUnavailable."""
-        self._in_turn(lambda: self._reads.ask(lambda: self._writes.ask(lambda: _rows(statement, values))))
+        self._in_turn(lambda: self._reads.attempt(lambda: self._writes.attempt(lambda: _rows(statement, values))))
 
     def _run(self, statement: str, values: Sequence[Any]) -> list[Any]:
         """The rows that the statement returns. Raises StoreUnavailable."""
-        return self._in_turn(lambda: self._reads.ask(lambda: _rows(statement, values)))
+        return self._in_turn(lambda: self._reads.attempt(lambda: _rows(statement, values)))
 
     def _in_turn(self, command: Callable[[], list[Any]]) -> list[Any]:
         """Raises StoreUnavailable if no slot is free within TURN_SECONDS: a locked table then blocks at most
-        MOST_AT_ONCE of the threads that all calls share."""
+        MAX_AT_ONCE of the threads that all calls share."""
         if self._turns is None:
             return command()
         if not self._turns.acquire(timeout=TURN_SECONDS):
@@ -141,68 +142,68 @@ def _placeholders(keys: Sequence[str]) -> str:
     return ", ".join(["%s"] * len(keys))
 
 
-class RedisWalks:
+class RedisSnapshots:
     """Snapshots in Redis, which expires them itself. While Redis is down or full, new snapshots go to the table (law 5)
     and stay there. While it is down, the snapshots in it are reported as unavailable, not as expired. A page takes one
     round trip for the snapshot, and a second one if its rows are stored in blocks."""
 
-    def __init__(self, redis_url: str, table: WalkStore) -> None:
-        self.redis = connect(redis_url, REDIS_SECONDS)
+    def __init__(self, redis_url: str, table: SnapshotStore) -> None:
+        self.redis = connect(redis_url)
         self.table = table
         self._reach = Guard("Redis", lambda error: isinstance(error, redis.RedisError | OSError), probe=self.redis.ping)
         # When it is full, Redis rejects writes but still serves reads.
         self._room = Guard("Redis, for writing", lambda error: isinstance(error, redis.ResponseError))
 
-    def put(self, walk: Walk, blocks: Sequence[bytes] = ()) -> Walk:
-        if not walk.in_table:
+    def put(self, snapshot: Snapshot, blocks: Sequence[bytes] = ()) -> Snapshot:
+        if not snapshot.in_table:
             with suppress(StoreUnavailable):
-                self._write(lambda: self._put(_entries(walk, blocks)))
-                return walk
-        return self.table.put(walk, blocks)
+                self._write(lambda: self._put(_entries(snapshot, blocks)))
+                return snapshot
+        return self.table.put(snapshot, blocks)
 
-    def get(self, walk_id: str) -> Walk | None:
-        return self._lookup(walk_id, Walk.unpack, self.table.get)
+    def get(self, snapshot_id: str) -> Snapshot | None:
+        return self._lookup(snapshot_id, Snapshot.unpack, self.table.get)
 
-    def recall(self, walk_id: str) -> Walk | None:
-        return self._lookup(walk_id, Walk.unpack, lambda _: None)
+    def recall(self, snapshot_id: str) -> Snapshot | None:
+        return self._lookup(snapshot_id, Snapshot.unpack, lambda _: None)
 
-    def origin(self, walk_id: str) -> Origin | None:
-        return self._lookup(_origin_key(walk_id), Origin.unpack, lambda _: self.table.origin(walk_id))
+    def origin(self, snapshot_id: str) -> SnapshotOrigin | None:
+        return self._lookup(_origin_key(snapshot_id), SnapshotOrigin.unpack, lambda _: self.table.origin(snapshot_id))
 
-    def add_block(self, walk: Walk, number: int, data: bytes) -> bytes:
-        if walk.in_table:
-            return self.table.add_block(walk, number, data)
+    def add_block(self, snapshot: Snapshot, number: int, data: bytes) -> bytes:
+        if snapshot.in_table:
+            return self.table.add_block(snapshot, number, data)
         try:
-            return self._write(lambda: self._add(_block_key(walk.id, number), data, walk.expires_at))
+            return self._write(lambda: self._add(_block_key(snapshot.id, number), data, snapshot.expires_at))
         except StoreUnavailable:
-            return self.table.add_block(self._move_to_table(walk, number), number, data)
+            return self.table.add_block(self._move_to_table(snapshot, number), number, data)
 
-    def blocks(self, walk: Walk, numbers: Sequence[int]) -> list[bytes | None]:
-        if walk.in_table:
-            return self.table.blocks(walk, numbers)
-        return self._reach.ask(lambda: self._blocks(_block_keys(walk, numbers)))
+    def blocks(self, snapshot: Snapshot, numbers: Sequence[int]) -> list[bytes | None]:
+        if snapshot.in_table:
+            return self.table.blocks(snapshot, numbers)
+        return self._reach.attempt(lambda: self._blocks(_block_keys(snapshot, numbers)))
 
-    def has_blocks(self, walk: Walk, count: int) -> bool:
-        if walk.in_table:
-            return self.table.has_blocks(walk, count)
-        keys = _redis_keys(_block_keys(walk, range(1, count + 1)))
-        return self._reach.ask(lambda: self.redis.exists(*keys) == count)
+    def has_blocks(self, snapshot: Snapshot, count: int) -> bool:
+        if snapshot.in_table:
+            return self.table.has_blocks(snapshot, count)
+        keys = _redis_keys(_block_keys(snapshot, range(1, count + 1)))
+        return self._reach.attempt(lambda: self.redis.exists(*keys) == count)
 
-    def _move_to_table(self, walk: Walk, next_block: int) -> Walk:
+    def _move_to_table(self, snapshot: Snapshot, next_block: int) -> Snapshot:
         """Moves the whole snapshot to the table, because Redis has no room for its next block. Raises
         StoreUnavailable."""
         numbers = range(1, next_block)
-        blocks = [block for block in self.blocks(walk, numbers) if block is not None] if numbers else []
-        moved = self.table.put(walk, blocks)
-        keys = _redis_keys([walk.id, *_block_keys(walk, numbers)])
-        self._reach.ask(lambda: self.redis.delete(*keys))
+        blocks = [block for block in self.blocks(snapshot, numbers) if block is not None] if numbers else []
+        moved = self.table.put(snapshot, blocks)
+        keys = _redis_keys([snapshot.id, *_block_keys(snapshot, numbers)])
+        self._reach.attempt(lambda: self.redis.delete(*keys))
         return moved
 
     def _lookup(self, key: str, unpack: Callable[[bytes], T], in_table: Callable[[str], T | None]) -> T | None:
         """Reads Redis, then the table: the entry may have been stored there while Redis was down. Raises
         StoreUnavailable if Redis does not respond and the table has no such entry."""
         try:
-            data: Any = self._reach.ask(lambda: self.redis.get(PREFIX + key))
+            data: Any = self._reach.attempt(lambda: self.redis.get(PREFIX + key))
         except StoreUnavailable:
             found = in_table(key)
             if found is None:
@@ -230,7 +231,7 @@ class RedisWalks:
         return list(found)
 
     def _write(self, command: Callable[[], T]) -> T:
-        return self._room.ask(lambda: self._reach.ask(command, refusals=(redis.ResponseError,)))
+        return self._room.attempt(lambda: self._reach.attempt(command, refusals=(redis.ResponseError,)))
 
 
 def _redis_keys(keys: Sequence[str]) -> list[str]:
@@ -241,23 +242,23 @@ def _seconds_until(moment: float) -> int:
     return max(1, int(moment - time.time()))
 
 
-def _origin_key(walk_id: str) -> str:
-    return f"{walk_id}.origin"
+def _origin_key(snapshot_id: str) -> str:
+    return f"{snapshot_id}.origin"
 
 
-def _block_key(walk_id: str, number: int) -> str:
-    return f"{walk_id}.{number}"
+def _block_key(snapshot_id: str, number: int) -> str:
+    return f"{snapshot_id}.{number}"
 
 
-def _block_keys(walk: Walk, numbers: Sequence[int]) -> list[str]:
-    return [_block_key(walk.id, number) for number in numbers]
+def _block_keys(snapshot: Snapshot, numbers: Sequence[int]) -> list[str]:
+    return [_block_key(snapshot.id, number) for number in numbers]
 
 
-table = TableWalks()
+table = TableSnapshots()
 
 
-def _configured_store() -> WalkStore:
-    return RedisWalks(settings.REDIS_URL, table) if getattr(settings, "REDIS_URL", "") else table
+def _configured_store() -> SnapshotStore:
+    return RedisSnapshots(settings.REDIS_URL, table) if getattr(settings, "REDIS_URL", "") else table
 
 
-walks = Walks(store=_configured_store(), sealer=Sealer([settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]))
+snapshots = Snapshots(store=_configured_store(), sealer=Sealer([settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]))

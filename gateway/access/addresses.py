@@ -1,5 +1,5 @@
-"""The client's address. The server has already set it: that of the connection or, with BEHIND_PROXY, the one that the
-proxy names in X-Forwarded-For (gateway/process/web.py)."""
+"""The client's address, which the server has already set: the connection's or, with BEHIND_PROXY, the one in
+X-Forwarded-For (gateway/process/web.py)."""
 
 import ipaddress
 

@@ -1,4 +1,4 @@
-"""API keys in the admin: created here, their secret shown once, revoked but never edited."""
+"""API keys in the admin. The secret is shown once, at creation; keys are revoked, not deleted."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.forms import ModelForm
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 
 from context_protection.history import HistoryAdmin
-from gateway.access.forms import ApiKeyForm
+from gateway.access.forms import ApiKeyForm, ToolSetForm
 from gateway.access.keys import digest, new_key, prefix
-from gateway.access.models import ApiKey
+from gateway.access.models import ApiKey, ConnectorSwitch, ToolSet
 from gateway.access.promises import broken_by_hiding
 
 ABOUT_TOOLS = "What clients of this key are shown. A change is obeyed by the very next call."
 
 
+NO_SET_YET = "No tool set is there yet: every key sees all tools. Add a set, and choose it on the page of a key."
 ABOUT_SECRETS = "Door codes, passwords and the like are withheld from every key, but for what is named here."
 
 
@@ -31,7 +32,10 @@ class ApiKeyAdmin(HistoryAdmin):
     actions = ("revoke",)
     fieldsets = (
         (None, {"fields": ("name", "prefix", "created_at", "expires_at", "revoked_at")}),
-        ("Tools", {"fields": ("tool_listing", "pinned_tools", "hidden_tools"), "description": ABOUT_TOOLS}),
+        (
+            "Tools",
+            {"fields": ("tool_listing", "tool_sets", "pinned_tools", "hidden_tools"), "description": ABOUT_TOOLS},
+        ),
         ("Secrets", {"fields": ("reveal",), "description": ABOUT_SECRETS}),
     )
 
@@ -61,4 +65,37 @@ class ApiKeyAdmin(HistoryAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Keys are revoked, not deleted, so that telemetry can still show their names."""
+        return False
+
+
+@admin.register(ToolSet)
+class ToolSetAdmin(HistoryAdmin):
+    form = ToolSetForm
+    list_display = ("name", "size")
+    search_fields = ("name",)
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        page = {"title": "Tool sets", "when_empty": NO_SET_YET}
+        response: HttpResponse = super().changelist_view(request, {**page, **(extra_context or {})})
+        return response
+
+    @admin.display(description="Tools")
+    def size(self, each: ToolSet) -> int:
+        return len(each.tools)
+
+
+@admin.register(ConnectorSwitch)
+class ConnectorSwitchAdmin(HistoryAdmin):
+    list_display = ("connector", "is_on")
+    fields = ("connector", "is_on")
+    readonly_fields = ("connector",)
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        response: HttpResponse = super().changelist_view(request, {"title": "Connectors", **(extra_context or {})})
+        return response
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

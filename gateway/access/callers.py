@@ -15,18 +15,19 @@ from context_protection.stores.database_errors import is_away
 from gateway.access.keys import digest, hint
 from gateway.access.models import ApiKey
 from gateway.access.visits import Visit
-from gateway.catalog.caller import Caller, ToolChoice
+from gateway.catalog.caller import Caller, OutsideSets, ToolChoice
+from gateway.catalog.catalog import catalogue
 from gateway.threads.bridge import run_sync
 from telemetry import rejections
 from telemetry.rejections import Rejection
 
 CHALLENGE = 'Bearer realm="sluice"'  # WWW-Authenticate
 
-KEYS_SECONDS = 600.0  # that loaded keys stay valid while the database cannot be read
+KEYS_SECONDS = 600.0  # how long loaded keys stay valid while the database cannot be read
 
 
 def current() -> "Keys | None":
-    """All keys if they are in memory and current, else None. With them, nothing in this module blocks."""
+    """All keys if they are in memory and current, else None. Functions here that receive them do not block."""
     return _live.current() if are_recent() else None
 
 
@@ -64,8 +65,8 @@ def caller_of_key(key: str, keys: "Keys | None" = None) -> Caller:
 
 
 def confirm(caller: Caller, keys: "Keys | None" = None) -> Caller:
-    """The current caller of a connection that may have been open for long. Raises NotAuthenticated if its key is no
-    longer valid."""
+    """The up-to-date caller of a connection that may have been open for a long time. Raises NotAuthenticated if its key
+    is no longer valid."""
     now = (keys or loaded()).by_id.get(caller.id)
     if now is None:
         raise _not_authenticated("The API key was revoked.")
@@ -95,8 +96,8 @@ class Keys:
 
 
 def loaded() -> Keys:
-    """The current keys, or those that were loaded last. Raises StoreUnavailable if that was too long ago, because a key
-    may have been revoked since."""
+    """The current keys, or the last loaded ones. Raises StoreUnavailable if those were confirmed more than KEYS_SECONDS
+    ago, because a key may have been revoked since."""
     if not are_recent():
         raise store_unavailable(1)
     try:
@@ -108,12 +109,13 @@ def loaded() -> Keys:
 
 
 def are_recent() -> bool:
-    """Whether loaded keys may be used: without the database, for KEYS_SECONDS."""
+    """Whether loaded keys may be used: for KEYS_SECONDS after the database last confirmed the revision."""
     return time.monotonic() - revisions.confirmed_at < KEYS_SECONDS
 
 
 def _load() -> Keys:
-    return Keys({key.digest: _caller(key) for key in ApiKey.objects.filter(revoked_at=None)})
+    keys = ApiKey.objects.filter(revoked_at=None).prefetch_related("tool_sets")
+    return Keys({key.digest: _caller(key) for key in keys})
 
 
 def _caller(key: ApiKey) -> Caller:
@@ -121,9 +123,17 @@ def _caller(key: ApiKey) -> Caller:
         id=f"key:{key.pk}",
         name=key.name,
         expires_at=key.expires_at.timestamp() if key.expires_at else None,
-        tools=ToolChoice(key.tool_listing, frozenset(key.pinned_tools), frozenset(key.hidden_tools)),
+        tools=ToolChoice(key.tool_listing, frozenset(key.pinned_tools), _hidden(key)),
         reveal=frozenset(key.reveal),
     )
+
+
+def _hidden(key: ApiKey) -> frozenset[str] | OutsideSets:
+    hidden, sets = frozenset(key.hidden_tools), list(key.tool_sets.all())
+    if not sets:
+        return hidden
+    chosen = frozenset(name for each in sets for name in each.tools)
+    return OutsideSets(chosen.union(each.name for each in catalogue if each.in_every_set), hidden)
 
 
 _live = Live(_load)

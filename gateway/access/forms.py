@@ -8,7 +8,7 @@ from django import forms
 from django.contrib.admin.widgets import FilteredSelectMultiple
 
 from context_protection.core.redaction import path_kind
-from gateway.access.models import ApiKey
+from gateway.access.models import ApiKey, ToolSet
 from gateway.catalog.catalog import catalogue
 
 
@@ -18,7 +18,7 @@ def _tools(what: str, help_text: str) -> forms.MultipleChoiceField:
     )
 
 
-MOST_REVEALED = 100
+MAX_REVEALED = 100
 LONGEST_NAME = 200  # characters
 _SEPARATOR = re.compile(r"[,\n\r]")
 ABOUT_REVEALED = (
@@ -30,7 +30,7 @@ ABOUT_REVEALED = (
 
 class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
     pinned_tools = _tools("pinned tools", "Listed also where tools are searched for.")
-    hidden_tools = _tools("hidden tools", "For this key they do not exist, at any door.")
+    hidden_tools = _tools("hidden tools", "For this key they do not exist, over any transport.")
 
     reveal = forms.CharField(
         required=False,
@@ -41,7 +41,7 @@ class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
 
     class Meta:
         model = ApiKey
-        fields = ("name", "expires_at", "tool_listing", "pinned_tools", "hidden_tools", "reveal")
+        fields = ("name", "expires_at", "tool_listing", "tool_sets", "pinned_tools", "hidden_tools", "reveal")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -54,11 +54,17 @@ class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
                 part.attrs["aria-label"] = f"Expires at, {what}"
         self.initial["reveal"] = ", ".join(self.instance.reveal)
 
+    def clean_name(self) -> str:
+        """A revoked key gives its name away."""
+        name: str = self.cleaned_data["name"]
+        ApiKey.objects.release(name)
+        return name
+
     def clean_reveal(self) -> list[str]:
         given = (name.strip() for name in _SEPARATOR.split(self.cleaned_data["reveal"]))
         names = sorted({name for name in given if name})
-        if len(names) > MOST_REVEALED:
-            raise forms.ValidationError(f"{len(names)} names, and at most {MOST_REVEALED} are possible. Name fewer.")
+        if len(names) > MAX_REVEALED:
+            raise forms.ValidationError(f"{len(names)} names, and at most {MAX_REVEALED} are possible. Name fewer.")
         for name in names:
             if len(name) > LONGEST_NAME:
                 raise forms.ValidationError(f"“{name[:40]}…” is longer than {LONGEST_NAME} characters. Shorten it.")
@@ -75,6 +81,19 @@ class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
         if both:
             self.add_error("hidden_tools", f"Pinned and hidden at once: {', '.join(sorted(both))}. Choose one of them.")
         return cleaned
+
+
+class ToolSetForm(forms.ModelForm):  # type: ignore[type-arg]
+    tools = _tools("tools", "Tools that read results and search for tools belong to every set.")
+
+    class Meta:
+        model = ToolSet
+        fields = ("name", "tools")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "tools" in self.fields:
+            self.fields["tools"].choices = _choices(self.instance.tools)  # type: ignore[attr-defined]
 
 
 def _choices(chosen: Iterable[str]) -> list[tuple[str, str]]:

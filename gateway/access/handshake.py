@@ -49,8 +49,8 @@ class Handshake:
             )
 
     def _check_encryption(self) -> None:
-        """If cookies require https, so do keys. Rejected, not redirected: a redirect would make the client send the key
-        once more."""
+        """Requires https for keys if cookies require it. Rejects instead of redirecting: after a redirect the client
+        would send the key again."""
         if settings.SECURE_COOKIES and not self._is_encrypted():
             raise NotAllowed(
                 "The connection is not encrypted.",
@@ -61,13 +61,13 @@ class Handshake:
             )
 
     def _is_encrypted(self) -> bool:
-        """Decides as Django does for pages."""
+        """Applies Django's rule for pages."""
         forwarded = self.get("x-forwarded-proto").split(",")[0].strip() if settings.SECURE_PROXY_SSL_HEADER else ""
         return (forwarded or self.scheme) in {"https", "wss"}
 
     def check_origin(self) -> None:
-        """Browsers send an Origin, other clients do not. An Origin must be this server's own or a trusted one (DNS
-        rebinding). Raises NotAllowed."""
+        """Browsers send an Origin, other clients do not. To prevent DNS rebinding, an Origin must be this server's own
+        or a trusted one. Raises NotAllowed."""
         origin = self.get("origin")
         if not origin:
             return

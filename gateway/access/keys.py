@@ -1,4 +1,4 @@
-"""API keys as texts: how they are generated, and what is stored of them."""
+"""Generates API keys, and derives the hash and prefix that are stored."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""API keys: stored as hashes, shown once."""
+"""API keys (stored as hashes, shown once), and which tools they reach by which names."""
 
 from typing import Any
 
@@ -11,13 +11,66 @@ from gateway.access.keys import digest, new_key, prefix
 
 class ApiKeyManager(models.Manager["ApiKey"]):
     def issue(self, name: str, **fields: Any) -> tuple["ApiKey", str]:
-        """The new key and its secret, which is not available later."""
+        """Returns the new key and its secret, which cannot be retrieved later."""
         secret = new_key()
+        self.release(name)
         return self.create(name=name, digest=digest(secret), prefix=prefix(secret), **fields), secret
+
+    def release(self, name: str) -> None:
+        """Renames a revoked key of this name, so that a new key can have it."""
+        for key in self.filter(name=name).exclude(revoked_at=None):
+            key.name = f"{name[:60]} (revoked, key {key.pk})"
+            key.save(update_fields=["name"])
+
+
+class ToolSet(models.Model):
+    """Tools under a name, for the keys that are to see these only."""
+
+    name = models.CharField(max_length=100, unique=True, help_text="What the tools are for.")
+    tools = models.JSONField(blank=True, default=list)
+
+    history = HistoricalRecords()
+
+    class Meta:
+        ordering = ("name",)
+        verbose_name = "tool set"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ConnectorSwitch(models.Model):
+    """Whether a connector's tools exist. Every connector that can be switched has a row."""
+
+    connector = models.CharField(max_length=100, unique=True, editable=False)
+    is_on = models.BooleanField("on", default=True, help_text="Off: its tools do not exist, for any key.")
+
+    history = HistoricalRecords()
+
+    class Meta:
+        ordering = ("connector",)
+        verbose_name = "connector"
+
+    def __str__(self) -> str:
+        return self.connector
+
+
+class FormerToolName(models.Model):
+    """The old name of a tool whose upstream was renamed. Until `until` it reaches the tool that is now `current`."""
+
+    former = models.CharField(max_length=64, primary_key=True)
+    current = models.CharField(max_length=64)
+    until = models.DateTimeField()
+
+    class Meta:
+        ordering = ("former",)
+
+    def __str__(self) -> str:
+        return f"{self.former}: {self.current}"
 
 
 class ApiKey(models.Model):
-    class Listing(models.TextChoices):
+    class ToolListing(models.TextChoices):
         AUTOMATIC = "", "Automatic: all tools while they fit TOOL_LIST_BUDGET, else search"
         ALL = "all", "All tools"
         SEARCH = "search", "Search: search_tools, describe_tool, call_tool, and pinned tools"
@@ -29,7 +82,14 @@ class ApiKey(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True, help_text="Empty: never.")
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     tool_listing = models.CharField(
-        max_length=10, blank=True, default="", choices=Listing, help_text="What a client of this key is shown over MCP."
+        max_length=10,
+        blank=True,
+        default="",
+        choices=ToolListing,
+        help_text="What a client of this key is shown over MCP.",
+    )
+    tool_sets = models.ManyToManyField(
+        ToolSet, blank=True, help_text="The key sees the tools of these sets only. None: all tools."
     )
     pinned_tools = models.JSONField(blank=True, default=list)
     hidden_tools = models.JSONField(blank=True, default=list)

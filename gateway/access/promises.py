@@ -1,4 +1,4 @@
-"""Warnings about hiding a tool on which the answers of visible tools depend."""
+"""Warnings about hiding a tool that the answers of visible tools refer to."""
 
 from collections.abc import Collection
 

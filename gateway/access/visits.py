@@ -6,21 +6,20 @@ from typing import Any
 from django.http import HttpRequest
 
 from gateway.access.addresses import address_of
-
-PAGE = "page"  # the transport of pages outside the API
+from gateway.access.transports import Transport
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    transport: str
-    # The client's address. Behind a proxy the proxy's, unless BEHIND_PROXY is set: uvicorn then reads X-Forwarded-For.
+    transport: Transport
+    # The client's address. Behind a proxy, the proxy's unless BEHIND_PROXY is set: uvicorn then reads X-Forwarded-For.
     address: str
 
     @classmethod
-    def of(cls, scope: dict[str, Any], transport: str) -> "Visit":
+    def of(cls, scope: dict[str, Any], transport: Transport) -> "Visit":
         client = scope.get("client")
         return cls(transport, client[0] if client else "")
 
     @classmethod
-    def of_request(cls, request: HttpRequest, transport: str) -> "Visit":
+    def of_request(cls, request: HttpRequest, transport: Transport) -> "Visit":
         return cls(transport, address_of(request))

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -78,7 +79,7 @@ def no_such_address() -> UnknownOperation:
     )
 
 
-# -- What Django itself answers ---------------------------------------------------------------------
+# -- Django's own errors ----------------------------------------------------------------------------
 
 # No template, context processor or database: the page must work when those have failed.
 PAGE = """<!doctype html>
@@ -148,14 +149,15 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def not_permitted(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """handler403: staff without the permission."""
+    """handler403: staff without the permission. Their session and user were read, so the page can be a template."""
+    if _is_page(request):
+        return render(request, "403.html", status=NotAllowed.status)
     error = NotAllowed(
         "Your user lacks the permission for this.",
         reason="not_permitted",
         suggestion="Ask an administrator for the permission, or log in as a user who has it.",
     )
-    sentence = "Your user lacks the permission for it. Ask an administrator, who gives permissions under Users."
-    return answer_page(request, error, "You may not open this page", sentence)
+    return HttpResponse(dumps(error.document()), status=error.status, content_type="application/json")
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -187,9 +189,8 @@ def key_needed(request: HttpRequest, error: NotAuthenticated) -> HttpResponse:
 def answer_page(
     request: HttpRequest, error: CallError, title: str, sentence: str, *, is_page: bool = False
 ) -> HttpResponse:
-    """A short JSON error; or a page (below 2 KB) for clients that prefer HTML and do not call the API. `is_page`: the
-    address is a page even if it is below /api/."""
-    if _prefers_page(request) and (is_page or not request.path.startswith(("/api/", "/mcp"))):
+    """A short page (below 2 KB) where `_is_page`; else a JSON error."""
+    if _is_page(request, is_page=is_page):
         page = PAGE.format(title=title, sentence=sentence, static=settings.STATIC_URL)
         response = HttpResponse(page, status=error.status)
     else:
@@ -199,5 +200,9 @@ def answer_page(
     return response
 
 
-def _prefers_page(request: HttpRequest) -> bool:
+def _is_page(request: HttpRequest, *, is_page: bool = False) -> bool:
+    """Whether the client prefers HTML and does not call the API. `is_page`: treat the address as a page even below
+    /api/."""
+    if not is_page and request.path.startswith(("/api/", "/mcp")):
+        return False
     return request.get_preferred_type(["application/json", "text/html"]) == "text/html"

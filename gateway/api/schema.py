@@ -5,9 +5,11 @@ from typing import Any, cast
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 
+from context_protection.core.errors import CODES
 from context_protection.core.policy import DEFAULTS, Kind
+from gateway.api import error_examples, response_schemas
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation
 
@@ -15,10 +17,31 @@ VERSION = "/api/v1/"
 ANSWERS = {
     Kind.LIST: "A page: `items` (or `table`), `nextCursor` while there is more, `meta`.",
     Kind.RECORD: "The object with `meta`, or above its budget a preview: `summary` and `meta.detailsAvailable`.",
-    Kind.TEXT: "A chunk: `content`, `chunkIndex`, `totalChunks`, `nextCursor` while there is more, `metadata`, `meta`.",
+    Kind.TEXT: "A chunk: `content`, `chunkIndex`, `totalChunks`, `nextCursor` while there is more, `metadata`, `meta`. "
+    "With `search`, the matching lines.",
     Kind.ACTION: "What the operation answers, and `meta`.",
 }
-ERROR = OpenApiResponse(OpenApiTypes.OBJECT, "`error` with `code`, `reason`, `message` and `data`: what to do next.")
+ALWAYS = (400, 401, 500, 502, 503, 504)  # statuses of errors that every address has
+
+
+def with_components(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
+    """A hook of drf-spectacular: adds the schemas that the responses refer to."""
+    result["components"].setdefault("schemas", {}).update(response_schemas.COMPONENTS)
+    return result
+
+
+def _errors(*statuses: int) -> dict[int, OpenApiResponse]:
+    return {status: _error(status) for status in (*statuses, *ALWAYS)}
+
+
+def _error(status: int) -> OpenApiResponse:
+    examples = error_examples.BY_STATUS[status]
+    codes = dict.fromkeys(each.code for each in examples)
+    return OpenApiResponse(
+        response_schemas.ref("Error"),
+        "\n".join(f"{code}: {CODES[code]}" for code in codes),
+        [OpenApiExample(each.reason, value=each.document(), response_only=True) for each in examples],
+    )
 
 
 class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -57,9 +80,14 @@ class ResourceSchema(AutoSchema):
         schemas = operation.schema(DEFAULTS)["properties"]
         return [_parameter(operation, name, schema) for name, schema in schemas.items()]
 
+    def _is_list_view(self, serializer: Any = None) -> bool:
+        """drf-spectacular would put the schema of a list's page into a page of its own."""
+        return False
+
     def get_response_serializers(self) -> Any:
-        answer = OpenApiResponse(OpenApiTypes.OBJECT, ANSWERS[self.called.kind])
-        return {200: answer, 400: ERROR, 401: ERROR, **({404: ERROR} if "{id}" in self.called.endpoint else {})}
+        kind = self.called.kind
+        answer = OpenApiResponse(response_schemas.answer(kind), ANSWERS[kind])
+        return {200: answer, **_errors(*([404] if "{id}" in self.called.endpoint else []))}
 
 
 def _parameter(operation: Operation, name: str, schema: dict[str, Any]) -> OpenApiParameter:
@@ -76,7 +104,7 @@ def _parameter(operation: Operation, name: str, schema: dict[str, Any]) -> OpenA
 ANY_OPERATION: dict[str, Any] = {
     "tags": ["tools"],
     "parameters": [OpenApiParameter("name", str, OpenApiParameter.PATH, description="The operation's name.")],
-    "responses": {200: OpenApiResponse(OpenApiTypes.OBJECT, "The envelope."), 400: ERROR, 401: ERROR, 404: ERROR},
+    "responses": {200: OpenApiResponse(response_schemas.answer(), "The envelope."), **_errors(404, 413)},
 }
 any_operation = extend_schema(
     operation_id="call_operation",

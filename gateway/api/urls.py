@@ -1,4 +1,4 @@
-"""/api/v1/…, and the unversioned addresses that older clients use."""
+"""The routes below /api/v1/, and the unversioned paths of older clients."""
 
 from collections.abc import Iterable
 
@@ -33,8 +33,8 @@ def _routes(view_sets: dict[str, type[ResourceViewSet]]) -> list[URLPattern | UR
     return router.urls
 
 
-def of_connectors(operations: Iterable[Operation]) -> list[URLPattern]:
-    """A route for each operation that a connector published at a resource address: a list, or one record at …/{id}."""
+def connector_routes(operations: Iterable[Operation]) -> list[URLPattern]:
+    """A route for each operation that a connector publishes at a resource path: a list, or one record at …/{id}."""
     declared = {name for each in RESOURCES.values() for name in (each.list_operation, each.record_operation)}
     return [
         _route(each.endpoint.removeprefix(VERSION), each.name)
@@ -50,5 +50,5 @@ def _route(address: str, operation: str) -> URLPattern:
     return path(address, ResourceViewSet.as_view({"get": "list"}, list_operation=operation))
 
 
-v1 = [*_routes(RESOURCES), *of_connectors(catalogue), path("tools/<str:name>", ToolView.as_view())]
+v1 = [*_routes(RESOURCES), *connector_routes(catalogue), path("tools/<str:name>", ToolView.as_view())]
 urlpatterns = [path("v1/", include(v1)), path("", include(_routes(UNVERSIONED)))]

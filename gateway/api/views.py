@@ -1,4 +1,4 @@
-"""The REST API: viewsets around the dispatcher."""
+"""The REST API: viewsets that call the dispatcher."""
 
 from typing import Any, ClassVar, cast
 
@@ -9,6 +9,7 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
 from context_protection.core.errors import InvalidArgument
+from context_protection.core.payloads import Envelope
 from context_protection.core.policy import Kind
 from context_protection.renderers import ProtectedJSONRenderer
 from gateway.api.call import called
@@ -68,7 +69,7 @@ class ToolView(APIView):
         operation = catalogue.get(name, cast(Caller, request.user).tools.hidden)
         if operation.kind is Kind.ACTION:
             raise MethodNotAllowed("GET")
-        return Response(called(request, name, from_query(operation, request.query_params)))
+        return _response(called(request, name, from_query(operation, request.query_params)))
 
     @any_operation
     def post(self, request: Request, name: str) -> Response:
@@ -82,4 +83,8 @@ class ToolView(APIView):
                 expected="a JSON object of the operation's arguments",
                 suggestion="Send {} for an operation without arguments.",
             )
-        return Response(called(request, name, arguments))
+        return _response(called(request, name, arguments))
+
+
+def _response(envelope: Envelope) -> Response:
+    return Response(envelope, status=envelope.failure.status if envelope.failure else 200)

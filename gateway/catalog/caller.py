@@ -8,13 +8,24 @@ from functools import lru_cache
 
 
 @dataclass(frozen=True, slots=True)
+class OutsideSets:
+    """The names of all tools that a key with tool sets does not see."""
+
+    within: frozenset[str]
+    hidden: frozenset[str] = frozenset()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.hidden or name not in self.within
+
+
+@dataclass(frozen=True, slots=True)
 class ToolChoice:
     """The tool list that the admin has chosen for a key. `listing`: "all" tools, "search" for tools, or "" to choose by
     the list's size. Names of operations that no longer exist are ignored."""
 
     listing: str = ""
     pinned: frozenset[str] = frozenset()  # listed also in search mode
-    hidden: frozenset[str] = frozenset()  # as if they did not exist, over every transport
+    hidden: frozenset[str] | OutsideSets = frozenset()  # as if they did not exist, over every transport
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +41,8 @@ class Caller:
 
     @property
     def owner(self) -> str:
-        """The owner of snapshots, cursors and cached responses: the key together with the fields revealed to it, so
-        that none of them outlives a change of those."""
+        """The owner of snapshots, cursors and cached responses: the key and the fields revealed to it, so that changing
+        those fields invalidates all three."""
         return f"{self.id}/{_digest_of(self.reveal)}"
 
     @property

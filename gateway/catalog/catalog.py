@@ -5,7 +5,8 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from context_protection.configuration import budgets
 from context_protection.configuration.revisions import revisions
@@ -13,20 +14,23 @@ from context_protection.core.errors import UnknownOperation, nearest
 from gateway.catalog.operation import Operation
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
-MOST_NAMED = 40  # operations that an error message lists
+MAX_NAMED = 40  # operations that an error message lists
 AGAIN_SECONDS = 1.0  # wait before a failed source is read again
 LONGEST_NAME = 80  # characters of a name that are compared with other names
 
 
 Source = Callable[[], Sequence[Operation]]
+Switch = Callable[[], Collection[str]]  # returns the names of operations that are switched off
 
 
 class Operations:
-    """A frozen set of operations by name, in order."""
+    """An immutable, ordered collection of operations by name."""
 
     def __init__(self, by_name: Mapping[str, Operation]) -> None:
         self._by_name = by_name
+        self._former = {former: each for each in by_name.values() for former in each.former_names}
 
     def __iter__(self) -> Iterator[Operation]:
         return iter(self._by_name.values())
@@ -35,10 +39,12 @@ class Operations:
         return name in self._by_name
 
     def find(self, name: str, hidden: Container[str] = ()) -> Operation | None:
-        return None if name in hidden else self._by_name.get(name)
+        """The operation that has the name, or had it."""
+        operation = self._by_name.get(name) or self._former.get(name)
+        return None if operation is None or operation.name in hidden else operation
 
     def get(self, name: str, hidden: Container[str] = ()) -> Operation:
-        """Raises UnknownOperation, for a hidden operation as for one that does not exist."""
+        """Raises UnknownOperation if the operation is hidden or does not exist."""
         operation = self.find(name, hidden)
         if operation is None:
             visible = [each for each in self._by_name if each not in hidden]
@@ -49,7 +55,7 @@ class Operations:
                 parameter="name",
                 value=name,
                 expected=_expected(name, visible),
-                suggestion=f"Did you mean {close}?" if close else "List the tools, and call one of them.",
+                suggestion=f"Set name to {close}." if close else "List the tools, and call one of them.",
             )
         return operation
 
@@ -61,7 +67,9 @@ class Catalogue:
     def __init__(self) -> None:
         self._fixed: dict[str, Operation] = {}
         self._sources: list[Source] = []
-        self._sourced: list[Sequence[Operation]] = []  # what each source gave when it was read last
+        self._switches: list[Switch] = []
+        self._off: frozenset[str] = frozenset()  # fixed operations that are switched off
+        self._sourced: list[Sequence[Operation]] = []  # each source's operations when it was last read
         self.operations = Operations({})
         self._revision: int | None = None
         self._again_at = math.inf  # time.monotonic(); finite if a source has failed and must be read again
@@ -81,9 +89,15 @@ class Catalogue:
 
     def follow(self, source: Source) -> None:
         """Adds operations for as long as `source` returns them. It is called on a thread whenever the configuration has
-        changed. For unchanged operations it returns the same objects."""
+        changed, and must return the same object for an unchanged operation."""
         with self._lock:
             self._sources.append(source)
+            self._revision = None
+
+    def obey(self, switch: Switch) -> None:
+        """Leaves out the fixed operations that `switch` names. It is called like a source."""
+        with self._lock:
+            self._switches.append(switch)
             self._revision = None
 
     @property
@@ -92,7 +106,7 @@ class Catalogue:
         return revisions.current() == self._revision and time.monotonic() < self._again_at
 
     def refresh(self) -> None:
-        """Reads the sources again if the configuration has changed; that blocks."""
+        """Reads the sources again if the configuration has changed, which blocks."""
         if self.is_current:
             return
         with self._lock:
@@ -102,13 +116,16 @@ class Catalogue:
             before = [*self._sourced, *[None] * len(self._sources)]
             results = [_read(source) for source in self._sources]
             self._sourced = [last or () if now is None else now for now, last in zip(results, before, strict=False)]
+            switched = [_read(switch) for switch in self._switches]
+            if None not in switched:
+                self._off = frozenset(name for names in switched for name in names or ())
             self._merge()
             self._revision = revision
-            self._again_at = time.monotonic() + AGAIN_SECONDS if None in results else math.inf
+            self._again_at = time.monotonic() + AGAIN_SECONDS if None in (*results, *switched) else math.inf
 
     def _merge(self) -> None:
-        """Replaces `operations`. If nothing has changed, the object stays the same."""
-        merged = dict(self._fixed)
+        """Replaces `operations`, unless nothing has changed."""
+        merged = {name: each for name, each in self._fixed.items() if name not in self._off}
         for operation in (each for source_operations in self._sourced for each in source_operations):
             if merged.setdefault(operation.name, operation) is not operation:
                 logger.warning("the name of an operation is taken", extra={"operation": operation.name})
@@ -126,12 +143,12 @@ class Catalogue:
         return self.operations.find(name, hidden)
 
     def get(self, name: str, hidden: Container[str] = ()) -> Operation:
-        """Raises UnknownOperation, for a hidden operation as for one that does not exist."""
+        """Raises UnknownOperation if the operation is hidden or does not exist."""
         return self.operations.get(name, hidden)
 
 
-def _read(source: Source) -> Sequence[Operation] | None:
-    """The source's operations. None: it failed. Then its previous operations stay in use, and other sources are not
+def _read(source: Callable[[], T]) -> T | None:
+    """The source's operations. None if the source failed: its earlier operations stay in use, and other sources are not
     affected (law 5)."""
     try:
         return source()
@@ -141,8 +158,8 @@ def _read(source: Source) -> Sequence[Operation] | None:
 
 
 def _expected(name: str, visible: Sequence[str]) -> str:
-    """All names; if there are many, those that are likely meant."""
-    if len(visible) <= MOST_NAMED:
+    """All names, or only the closest ones if there are many."""
+    if len(visible) <= MAX_NAMED:
         return f"one of: {', '.join(visible)}"
     close = difflib.get_close_matches(name[:LONGEST_NAME], visible, n=5, cutoff=0.3)
     return f"one of {len(visible)} names, which search_tools finds" + (f": {', '.join(close)} …" if close else "")

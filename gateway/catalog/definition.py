@@ -1,15 +1,21 @@
-"""Tool definitions: what is published of an operation, and the JSON Schema of its arguments."""
+"""Tool definitions: the published part of an operation, and the JSON Schema of its arguments."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from context_protection.core.cached_property import cached_property
+from context_protection.core.handles import HANDLE
 from context_protection.core.page_forms import FORMATS
-from context_protection.core.policy import Kind, Policy
+from context_protection.core.policy import DEFAULTS, Kind, Policy
 from context_protection.core.redaction import is_secret
 
 DESCRIBE_TOOL = "describe_tool"  # the tool that returns another tool's full definition
+# Arguments of protection: those that connectors never see, and those of any kind of operation.
+FORM_NAMES = frozenset({"limit", "cursor", "pages", "fields", "format"})
+RESERVED = FORM_NAMES | {"where", "aggregate", "startLine", "endLine"}
+SEARCH = "search"  # the one argument of protection that gives way to an upstream's own argument of its name
+RENAMED = "api_"  # the prefix of an upstream's argument whose name is reserved
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,17 +31,35 @@ class ToolDefinition:
     _: KW_ONLY
     required: tuple[str, ...] = ()
     form: tuple[str, ...] | None = None  # which of its kind's protection arguments it takes; None: all
-    quiet: frozenset[str] = frozenset()  # arguments hidden from tool lists, because `where` can express them
+    quiet: frozenset[str] = frozenset()  # arguments hidden from tool lists: `where` can express them, or few need them
+    plain: frozenset[str] = frozenset()  # arguments whose names say enough: tool lists do not describe them
     shown: Mapping[str, Mapping[str, Any]] | None = None  # `parameters` as tool lists show them, if different
     field_names: tuple[str, ...] = field(default=(), repr=False)  # examples for `fields`
+    examples: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of `where` and `aggregate`, if declared
+    fills_pages: bool = False  # without a limit, a page of its list has as many rows as the budget allows
+    # Other names of its arguments, without case, - and _: {"listingmapid": ("propertyId",)}.
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    # Other names of the fields to sort by, in the same form: {"arrivaldate": "checkInDate"}.
+    order_names: Mapping[str, str] = field(default_factory=dict, repr=False)
+    # Where values of its arguments come from, as a suggestion: {"id": "Find the id with list_bookings."}
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
     destructive: bool | None = None  # for an action: whether it may undo or delete; None: unknown
     idempotent: bool | None = None  # for an action: whether a second equal call changes nothing; None: unknown
 
+    def __post_init__(self) -> None:
+        added = FORM_PARAMETERS[self.kind](self, DEFAULTS) if self.form is None else self.form
+        for name in self.parameters:
+            if name in FORM_NAMES or (name in added and name != SEARCH):
+                raise TypeError(
+                    f"The operation {self.name} declares the argument {name!r}, which protection adds. "
+                    f"Give it another name, such as {RENAMED + name!r}."
+                )
+
     @cached_property
     def asks_secrets(self) -> frozenset[str]:
-        """Optional arguments that would reveal a secret by whether rows are found. They are in no tool list, and are
-        rejected unless the caller's key reveals the name. Arguments of actions are not among them, because they are
-        inputs; nor are required ones, because the caller must know their values."""
+        """Optional arguments with a secret's name: whether they match rows would reveal the secret. Tool lists omit
+        them, and calls with them are rejected unless the caller's key reveals the name. Not included: arguments of
+        actions, which are inputs, and required arguments, whose values the caller must know."""
         if self.kind is Kind.ACTION:
             return frozenset()
         return frozenset(name for name in self.parameters if name not in self.required and is_secret(name))
@@ -44,84 +68,136 @@ class ToolDefinition:
     def defaults(self) -> dict[str, Any]:
         return {name: schema["default"] for name, schema in self.parameters.items() if "default" in schema}
 
-    def told(self, policy: Policy) -> str:
-        """The description as published, with what a model should know about previews and shortened arguments."""
+    @cached_property
+    def takes_search(self) -> bool:
+        """Whether `search` is answered by protection: it chooses rows of a list, or lines of a text."""
+        return SEARCH in self._protection(DEFAULTS)
+
+    def published_description(self, policy: Policy) -> str:
+        """The description as published, with notes on previews and shortened arguments."""
         sentences = [self.description]
         if self.kind is Kind.RECORD and policy.summarization:
-            threshold = f"{policy.token_budget_threshold:,}"
-            sentences.append(f"Above {threshold} tokens it comes as a preview with sections to open.")
+            sentences.append(f"Above {policy.token_budget_threshold:,} tokens a preview.")
         if self.shown is not None:
             sentences.append(f"Its arguments are shown in brief: {DESCRIBE_TOOL} has all of them.")
         return " ".join(sentences)
 
-    def schema(self, policy: Policy, *, brief: bool = False) -> dict[str, Any]:
-        """The JSON Schema of all arguments, as published. A brief schema leaves out what a model can do without."""
-        hidden = self.quiet | self.asks_secrets if brief else ()
-        parameters = self.shown if brief and self.shown is not None else self.parameters
-        own = {name: schema for name, schema in parameters.items() if name not in hidden}
+    def schema(self, policy: Policy) -> dict[str, Any]:
+        """The JSON Schema of all arguments."""
+        return {**self._object({**self.parameters, **self._protection(policy)}), "additionalProperties": False}
+
+    def described_schema(self, policy: Policy) -> dict[str, Any]:
+        """The JSON Schema that `describe_tool` shows: without arguments that ask for secrets."""
+        return self._object(self._open({**self.parameters, **self._protection(policy)}))
+
+    def listed_schema(self, policy: Policy) -> dict[str, Any]:
+        """The JSON Schema that tool lists show: without the words and limits that a model does not need."""
+        parameters = self.parameters if self.shown is None else self.shown
+        every = self._open({**parameters, **self._protection(policy)})
+        plain = self.plain | RESERVED | ({SEARCH} if self.takes_search else frozenset())
+        listed = {name: _lean(each) if name in plain else each for name, each in every.items()}
+        hidden = self.quiet | QUIET_FORM.get(self.kind, frozenset())
+        return self._object({name: each for name, each in listed.items() if name not in hidden})
+
+    def _protection(self, policy: Policy) -> dict[str, Any]:
         form = FORM_PARAMETERS[self.kind](self, policy)
-        taken = form if self.form is None else {name: form[name] for name in self.form}
-        return {
-            "type": "object",
-            "properties": {**own, **taken},
-            **({"required": required} if (required := [name for name in self.required if name in own]) else {}),
-            **({} if brief else {"additionalProperties": False}),
-        }
+        offered = form if self.form is None else self.form
+        return {name: form[name] for name in offered if name not in self.parameters}
+
+    def _open(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: each for name, each in arguments.items() if name not in self.asks_secrets}
+
+    def _object(self, properties: Mapping[str, Any]) -> dict[str, Any]:
+        required = [name for name in self.required if name in properties]
+        return {"type": "object", "properties": properties, **({"required": required} if required else {})}
+
+
+MOST_MEANT = 1000  # a higher maximum is a limit of storage, which no caller reaches
+_UNLISTED = frozenset({"default", "description", "minLength", "maxLength", "minimum", "pattern", "properties"})
+MOST_NAMES = 6  # of fields in the example of `fields`
+MOST_CHOICES, SOME_CHOICES = 6, 3  # of an enumeration in a tool list: those of a longer one are examples
+
+
+def _lean(schema: Mapping[str, Any]) -> dict[str, Any]:
+    lean = {keyword: value for keyword, value in schema.items() if keyword not in _UNLISTED}
+    if len(lean.get("enum", ())) > MOST_CHOICES:
+        lean["examples"] = list(lean.pop("enum"))[:SOME_CHOICES]
+    if lean.get("maximum", 0) > MOST_MEANT:
+        del lean["maximum"]
+    return lean
+
+
+# -- The arguments of protection, by kind -----------------------------------------------------------
 
 
 def _list_parameters(definition: ToolDefinition, policy: Policy) -> dict[str, Any]:
     return {
         "where": {
             "type": "object",
-            "description": 'Conditions: {"totalPrice":{"gte":500}}; eq ne gt gte lt lte in contains isnull.',
+            "description": "Conditions on fields: eq, ne, gt, gte, lt, lte, in, contains, isnull.",
+            **_example(definition, "where", lambda name: {name: {"isnull": False}}),
         },
+        SEARCH: {"type": "string", "description": "Words that a text of the row contains."},
         "aggregate": {
             "type": "object",
-            "description": 'Totals, not rows: {"groupBy":["status",{"field":"insertedOn","bucket":"month"}],'
-            '"metrics":[{"op":"count"}]}; sum avg min max p90 of a field.',
+            "description": "Totals instead of rows: count, sum, avg, min, max, median, p90.",
+            **_example(definition, "aggregate", lambda name: {"groupBy": [name], "metrics": [{"op": "count"}]}),
         },
         "limit": {
             "type": "integer",
             "minimum": 1,
             "maximum": policy.max_page_size,
-            "default": policy.default_page_size,
-            "description": "Rows per page.",
+            **({} if definition.fills_pages else {"default": policy.default_page_size}),
+            "description": f"Rows per page{'; unset: as many as fit' if definition.fills_pages else ''}.",
         },
         "cursor": _CURSOR,
-        "pages": {"type": "string", "description": "Several pages at once, e.g. 1-3."},
+        "pages": {"type": "string", "description": "Several pages, e.g. 1-3."},
         "fields": _fields(definition, "Fields of each row"),
         "format": {
             "type": "string",
-            "enum": list(FORMATS),
-            "description": "Unset: whichever fits.",
+            "enum": [*FORMATS, HANDLE],
+            "description": "handle: no rows, for SQL.",
         },
     }
 
 
 def _record_parameters(definition: ToolDefinition, policy: Policy) -> dict[str, Any]:
-    return {"fields": _fields(definition, "Fields or sections"), "cursor": _CURSOR}
+    return {"fields": _fields(definition, "Fields or sections"), "cursor": _CURSOR, "format": _HANDLE}
 
 
 def _text_parameters(definition: ToolDefinition, policy: Policy) -> dict[str, Any]:
     return {
+        SEARCH: {"type": "string", "description": "Only the lines that contain these words."},
         "startLine": {"type": "integer", "minimum": 1, "description": "First line of a range, from 1."},
         "endLine": {"type": "integer", "minimum": 1, "description": "Last line of it, inclusive."},
         "cursor": _CURSOR,
+        "format": _HANDLE,
     }
 
 
 def _fields(definition: ToolDefinition, what: str) -> dict[str, Any]:
-    examples = ",".join(definition.field_names[:3])
-    hint = f" (e.g. {examples})" if examples else ""
-    return {"type": "string", "description": f"{what}, by commas{hint}; dotted paths; or all."}
+    return {
+        "type": "string",
+        "description": f"{what}, separated by commas; dotted paths; or all.",
+        **({"examples": [",".join(definition.field_names[:MOST_NAMES])]} if definition.field_names else {}),
+    }
 
 
+def _example(definition: ToolDefinition, argument: str, of_field: Callable[[str], Any]) -> dict[str, Any]:
+    """The declared example, or one that is valid for a field of any type. Without a known field, none."""
+    if argument in definition.examples:
+        return {"examples": [definition.examples[argument]]}
+    return {"examples": [of_field(definition.field_names[0])]} if definition.field_names else {}
+
+
+_HANDLE = {"type": "string", "enum": [HANDLE], "description": "No data, only a handle for SQL."}
 _CURSOR = {"type": "string", "description": "nextCursor of the answer before."}
 
 FORM_PARAMETERS: Mapping[Kind, Callable[[ToolDefinition, Policy], dict[str, Any]]] = {
     Kind.LIST: _list_parameters,
     Kind.RECORD: _record_parameters,
     Kind.TEXT: _text_parameters,
-    Kind.ACTION: lambda definition, policy: {"cursor": _CURSOR},
+    Kind.ACTION: lambda definition, policy: {"cursor": _CURSOR, "format": _HANDLE},
 }
-FORM_NAMES = frozenset({"limit", "cursor", "pages", "fields", "format"})
+# Hidden from tool lists, because the server's instructions tell of it.
+QUIET_FORM = dict.fromkeys((Kind.RECORD, Kind.ACTION), frozenset({"format"}))

@@ -1,16 +1,24 @@
-"""Operations: what can be called, and how it is fetched."""
+"""Operations: their published definitions, and how their data is fetched."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from context_protection.core.cached_property import cached_property
-from context_protection.core.payloads import Payload
-from context_protection.core.policy import Kind
+from context_protection.core.payloads import AnswerRequest, Envelope, Payload
+from context_protection.core.policy import Kind, Policy
 from context_protection.core.shapes import ANY, Shape
 from gateway.catalog.caller import Caller
 from gateway.catalog.definition import ToolDefinition
+
+
+@runtime_checkable
+class NativeResult(Protocol):
+    """An upstream's answer in MCP's own form. It makes the call's answer itself."""
+
+    def answer(self, request: AnswerRequest, policy: Policy, protect: Callable[[Payload], Envelope]) -> Envelope:
+        """The answer. `protect` redacts and protects a payload for the same request. Blocks. Raises CallError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,26 +26,33 @@ class Fetched:
     """A payload that is fresh until `fresh_until` (time.monotonic()): until then an equal call gets the same answer.
     `version` is equal for equal payloads of equal calls; None: unknown."""
 
-    payload: Payload
+    payload: Payload | NativeResult
     fresh_until: float = 0.0
     version: Hashable = None
 
 
+@dataclass(frozen=True, slots=True)
+class NamedText:
+    """A text that a row of a list names by a handle: the arguments of the call that reads it, and its version."""
+
+    arguments: Mapping[str, Any]
+    version: str
+
+
 Fetch = Callable[[Mapping[str, Any], Caller], Payload]
-FetchAsync = Callable[[Mapping[str, Any], Caller], Awaitable[Payload | Fetched]]
+FetchAsync = Callable[[Mapping[str, Any], Caller], Awaitable[Payload | NativeResult | Fetched]]
 
 
 def as_fresh_as_its_answer() -> int:
-    """The `version` of an operation whose data only the upstream knows. Freshness comes from each response, not from a
+    """The `version` of an operation whose data only the upstream knows: freshness comes from each response, not from a
     revision."""
     return 0
 
 
 @dataclass(frozen=True, eq=False)
 class Operation(ToolDefinition):
-    """One callable thing: its published definition, and how its data is fetched. `fetch` gets the valid arguments with
-    defaults, and the caller. It either blocks, on a thread, or is a coroutine function, on the event loop, which is
-    cancelled together with the call."""
+    """A callable operation. `fetch` receives the valid arguments with defaults, and the caller. It is either a blocking
+    function, run on a thread, or a coroutine function, run on the event loop and cancelled with the call."""
 
     fetch: Fetch | FetchAsync
     endpoint: str
@@ -46,15 +61,21 @@ class Operation(ToolDefinition):
     form_of: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda given: {}
     record_operation: str | None = None  # the operation that returns one row as a record
     record_key: tuple[str, str] = ("id", "id")  # (argument of record_operation, field of the row)
-    record_shared: Mapping[str, str] = field(default_factory=dict)  # passed on to it: its argument → the one here
+    record_shared: Mapping[str, str] = field(default_factory=dict)  # arguments passed on: its name → the name here
     record_is_row: bool = True  # whether record_operation returns the whole row
     pinned: bool = False  # in every tool list, also in search mode
+    in_every_set: bool = False  # seen by every key, whatever its tool sets, unless it is hidden
     listed: bool = True  # False: found only by search, not in the list of all tools
-    tags: tuple[str, ...] = ()  # the upstream's words for it: tags and names
+    former_names: tuple[str, ...] = ()  # names that it had; they still reach it
+    tags: tuple[str, ...] = ()  # the upstream's tags and names for it
+    route: str = ""  # the upstream's method and path, if it is one request: "GET /users/{id}"
+    # The text behind a handle that nothing is stored for, because a list's row named it.
+    named_text: Callable[[str], NamedText | None] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)  # its policy's defaults; budgets override them
-    shape: Shape = field(default=ANY, repr=False)  # shape of the upstream's data; a snapshot goes on with it
+    shape: Shape = field(default=ANY, repr=False)  # shape of the upstream's data, also for later pages of a snapshot
     version: Callable[[], Hashable] | None = None  # version of the data behind answers; None: unknown, not cached
     is_redacted: bool = False  # the data was redacted when stored, or has no secrets
+    asks: bool = False  # its upstream can ask the client something before it answers
     called_once: bool = False  # fetched once per result, never again for later pages; always so for actions
 
     @property

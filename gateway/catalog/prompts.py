@@ -7,11 +7,12 @@ from typing import Any
 
 from context_protection.core.budget import dumps
 from context_protection.core.errors import InvalidArgument, nearest
+from gateway.catalog.catalog import catalogue
 
 # Takes the typed text and the arguments already given, and returns values that complete it: current values of the
-# account without personal data, in a stable order, at most MOST_COUNTED + 1. Blocks.
+# account without personal data, in a stable order, at most MAX_COUNTED + 1. Blocks.
 Complete = Callable[[str, Mapping[str, str]], Sequence[str]]
-MOST_COUNTED = 1000
+MAX_COUNTED = 1000
 LONGEST_ARGUMENT = 200  # characters
 
 
@@ -53,7 +54,7 @@ class PromptArgument:
 
     def _unreadable(self, text: str) -> InvalidArgument:
         return InvalidArgument(
-            f"{self.name} is too long, or holds what is no text.",
+            f"{self.name} is too long, or contains invalid characters.",
             reason="invalid_value",
             parameter=self.name,
             value=text,
@@ -64,17 +65,17 @@ class PromptArgument:
 
 @dataclass(frozen=True, eq=False)
 class Prompt:
-    """One task. `operations` are those that it calls, or whose contents its arguments name: if one of them is hidden
-    from a key, so is the prompt. `write` gets the argument values by name and returns the message."""
+    """One task. `operations`: those that it calls or whose contents its arguments name; if one of them is hidden from a
+    key, so is the prompt. `write` gets the argument values by name and returns the message."""
 
     name: str
     title: str
     description: str
     arguments: tuple[PromptArgument, ...]
     operations: tuple[str, ...]
-    write: Callable[..., str]
+    write: "Callable[..., Message]"
 
-    def message(self, given: Mapping[str, str]) -> str:
+    def message(self, given: Mapping[str, str]) -> "Message":
         """The message with these arguments. Blocks. Raises InvalidArgument for the first wrong argument."""
         for name in given:
             self.argument(name)
@@ -98,26 +99,56 @@ class Prompt:
 
 
 def is_storable(text: str) -> bool:
-    """Whether a database can compare with the text."""
+    """Whether a database can compare the text."""
     return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def call(operation: str, **arguments: Any) -> str:
-    """A call as a message quotes it: the operation's name and the arguments as JSON, always on one line."""
-    return f"{operation} {dumps(arguments).decode()}"
+@dataclass(frozen=True, slots=True)
+class QuotedCall:
+    """A call that a message asks for."""
+
+    operation: str
+    arguments: Mapping[str, Any]
 
 
-def written(task: str, calls: Sequence[str], *, check: str, report: str, of_handle: bool = False) -> str:
+# Writes a call as the client makes it: {"tool": "list_bookings", "arguments": {…}}.
+Quote = Callable[[QuotedCall], Mapping[str, Any]]
+
+
+def by_name(quoted: QuotedCall) -> Mapping[str, Any]:
+    return {"tool": quoted.operation, "arguments": quoted.arguments}
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
     """A message in the common form: the task, the numbered calls in order, what to check, how to report. `of_handle`:
-    the first call is made only for its handle, so that its pages cost nothing."""
-    numbered = "\n".join(f"{number}. {each}" for number, each in enumerate(calls, start=1))
-    pages = "the first for its handle: do not page on from it" if of_handle else "follow nextCursor where there is one"
-    calling = f"Call these tools with just these arguments; {pages}:\n{numbered}"
-    return f"{task}\n\n{calling}\n\nCheck: {check}\n\nReport: {report}"
+    the first call is made only for its handle, so its later pages are not read."""
+
+    task: str
+    calls: Sequence[QuotedCall]
+    check: str
+    report: str
+    of_handle: bool = False
+
+    def text(self, quote: Quote = by_name) -> str:
+        made = [quote(each) for each in self.calls]
+        lines = [f"{each['tool']} {dumps(each['arguments']).decode()}" for each in made]  # each always on one line
+        numbered = "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))
+        pages = (
+            "the first for its handle: do not page on from it"
+            if self.of_handle
+            else "follow nextCursor where there is one"
+        )
+        calling = f"Call these tools with just these arguments; {pages}:\n{numbered}"
+        return f"{self.task}\n\n{calling}\n\nCheck: {self.check}\n\nReport: {self.report}"
+
+
+def call(operation: str, **arguments: Any) -> QuotedCall:
+    return QuotedCall(operation, arguments)
 
 
 class Prompts:
-    """Prompts by name, in the order in which they were offered; and by operation, what completes its `id` argument."""
+    """Prompts by name, in the order in which they were offered, and the completion of each operation's `id`."""
 
     def __init__(self) -> None:
         self._prompts: dict[str, Prompt] = {}
@@ -131,11 +162,11 @@ class Prompts:
         return iter(self._prompts.values())
 
     def visible(self, hidden: Container[str]) -> dict[str, Prompt]:
-        """By name: the prompts that need no hidden operation."""
-        return {each.name: each for each in self if not any(name in hidden for name in each.operations)}
+        """The prompts whose operations all exist and are not hidden, by name."""
+        return {each.name: each for each in self if all(catalogue.find(name, hidden) for name in each.operations)}
 
     def get(self, name: str, hidden: Container[str] = ()) -> Prompt:
-        """Raises InvalidArgument, for a hidden prompt as for one that does not exist."""
+        """Raises InvalidArgument if the prompt is hidden or does not exist."""
         visible = self.visible(hidden)
         if name not in visible:
             close = nearest(name, visible, cutoff=0.4)

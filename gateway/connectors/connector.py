@@ -16,11 +16,13 @@ def _nothing() -> Sequence[Any]:
 
 @dataclass(frozen=True)
 class Connector:
-    """`operations` are fixed for the life of the process. `source` gives those that change with the configuration; it
-    is called on a thread after each change. `identifiers` complete record ids, by operation name. `schedule` holds
-    Celery's periodic tasks, by name. `start` and `stop` run on the event loop of every process that serves requests."""
+    """The operations of a `switchable` connector can be switched off in the admin. `operations` are fixed for the life
+    of the process. `source` returns those that change with the configuration, and runs on a thread after each change.
+    `identifiers` complete record ids, by operation name. `schedule` holds Celery's periodic tasks, by name. `start` and
+    `stop` run on the event loop of every process that serves requests."""
 
     name: str
+    switchable: bool = False
     operations: Callable[[], Sequence[Operation]] = _nothing
     source: Callable[[], Sequence[Operation]] | None = None
     prompts: Callable[[], Iterable[Prompt]] = _nothing

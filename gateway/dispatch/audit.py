@@ -1,10 +1,10 @@
 """Audits of token counts: some answers are counted in full, and both counts are stored (FR-014).
 
-    consider(…)  ─►  queue (100 bodies)  ─►  audit thread: full count, class  ─►  telemetry.audits.store()
+    consider(…)  ─►  queue (64 MB of bodies)  ─►  audit thread: full count, class  ─►  telemetry.audits.store()
 
-The hot path pays for a checksum and, for about one call in a hundred, for queueing the body, at most once in two
-seconds unless all answers are audited. If the queue is full, the sample is dropped and counted as dropped. Bodies leave
-this machine only when ANTHROPIC_API_KEY is set.
+The hot path computes a checksum and, for about one call in a hundred, queues the body: at most once in two seconds,
+unless all answers are audited. If the queue is full, the sample is dropped and counted as dropped. Bodies leave this
+machine only when ANTHROPIC_API_KEY is set.
 """
 
 import atexit
@@ -23,24 +23,25 @@ from django.conf import settings
 from context_protection.core import tokens
 from context_protection.core.payloads import Envelope
 from context_protection.core.text_classes import classify
+from context_protection.core.tokens.ctok_vocabulary import Ctok
 from telemetry import audits
+from telemetry.batch_writer import BatchWriter
 from telemetry.models import TokenAudit
-from telemetry.recorder import Recorder
-from telemetry.storage import Stored
+from telemetry.storage import StoreResult
 
 PAUSE_SECONDS = (
     2.0  # between two samples: a full count takes 0.1 s of processor time that answers need when the load is high
 )
-WAITING = 100  # bodies, of at most 49,000 characters each
+WAITING = 64_000_000  # bytes of bodies: about 6,000 answers, which take two minutes to count
 PROVIDER_SECONDS = 10.0
-LEFT_ALONE_SECONDS = 60.0  # after the provider has failed
+LEFT_ALONE_SECONDS = 60.0  # before the provider is called again after a failure
 SHUTDOWN = 1.0  # seconds
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class AuditSample:
     """A response to audit, as it was sent."""
 
     at: datetime
@@ -86,9 +87,9 @@ class Provider:
         response.raise_for_status()
         document = response.json()
         counted = document.get("input_tokens") if isinstance(document, dict) else None
-        if not isinstance(counted, int) or counted < tokens.Ctok.FRAME:
+        if not isinstance(counted, int) or counted < Ctok.FRAME:
             raise ValueError("no input_tokens")
-        return counted - tokens.Ctok.FRAME
+        return counted - Ctok.FRAME
 
 
 class Counter:
@@ -139,22 +140,22 @@ class Auditor:
         self._clock = clock
         self._next = -math.inf
         self._counter = counter
-        # One at a time and without retries: a sample that fails affects no other.
-        self._samples: Recorder[Sample] = Recorder(
-            self._audit, name="token-audit", threaded=threaded, capacity=waiting, batch=1, patience=0
+        # One at a time and without retries: a failed sample affects no other.
+        self._samples: BatchWriter[AuditSample] = BatchWriter(
+            self._audit, name="token-audit", threaded=threaded, capacity=waiting, weight=_bytes, batch=1, patience=0
         )
 
     def consider(self, request_id: str, operation: str, envelope: Envelope) -> None:
-        """Takes the answer as a sample, or not: a few microseconds, no I/O, no error."""
+        """Queues the answer if it is sampled: takes a few microseconds, does no I/O, never raises."""
         if zlib.crc32(request_id.encode("utf-8", "replace")) >= self._share * 2**32:
             return
         now = self._clock()
         if now < self._next:
             return
         self._next = now + self._pause
-        self._samples.record(
-            Sample(datetime.now(UTC), operation, envelope.body, envelope.estimated_tokens, envelope.claude_tokens)
-        )
+        pictures = envelope.native.picture_tokens if envelope.native else 0  # they are not in the body
+        formula, claude = envelope.estimated_tokens - pictures, envelope.claude_tokens - pictures
+        self._samples.put(AuditSample(datetime.now(UTC), operation, envelope.body, formula, claude))
 
     def flush(self, timeout: float = SHUTDOWN) -> bool:
         return self._samples.flush(timeout)
@@ -166,14 +167,18 @@ class Auditor:
         samples = self._samples.state()
         return AuditState(samples.queued, samples.stored, samples.dropped, self._counter.failures)
 
-    def _audit(self, samples: Sequence[Sample]) -> Stored:
+    def _audit(self, samples: Sequence[AuditSample]) -> StoreResult:
         for sample in samples:
             audits.store(audited(sample, self._counter))
-        return Stored(stored=len(samples))
+        return StoreResult(stored=len(samples))
 
 
-def audited(sample: Sample, counter: Counter) -> audits.Audit:
-    """The sample's counts next to the actual count. Raises what the counter raises."""
+def _bytes(sample: AuditSample) -> int:
+    return len(sample.body)
+
+
+def audited(sample: AuditSample, counter: Counter) -> audits.Audit:
+    """The sample's counts and the actual count. Raises the counter's errors."""
     text = sample.body.decode()
     actual = counter.count(text)
     return audits.Audit(
@@ -192,7 +197,7 @@ _auditor = Auditor(settings.AUDIT_SHARE, counter_from_settings())
 
 
 def consider(request_id: str, operation: str, envelope: Envelope) -> None:
-    """May take this answer as a sample: AUDIT_SHARE of all answers, but not many in a row. Does not block or raise."""
+    """Samples AUDIT_SHARE of all answers, with a pause between samples. Does not block or raise."""
     _auditor.consider(request_id, operation, envelope)
 
 
@@ -206,7 +211,7 @@ def stop() -> None:
 
 
 def _reset_after_fork() -> None:
-    """A forked process has neither the audit thread nor a use for its parent's samples."""
+    """Replaces the auditor: a forked process lacks the audit thread, and its parent audits the queued samples."""
     global _auditor
     _auditor = Auditor(settings.AUDIT_SHARE, counter_from_settings())
 

@@ -7,6 +7,7 @@ from random import getrandbits
 from typing import Any
 
 from context_protection.core.cached_property import cached_property
+from gateway.access.transports import Transport
 from gateway.catalog.caller import Caller
 from gateway.dispatch.hints import Hints
 from gateway.dispatch.response_cache import Key, canonical
@@ -14,12 +15,12 @@ from gateway.dispatch.response_cache import Key, canonical
 
 @dataclass(frozen=True)
 class Call:
-    """One call as a transport hands it in. `arguments` are the caller's, not yet validated."""
+    """One call. `arguments` are the caller's, not yet validated."""
 
     operation: str
     arguments: Mapping[str, Any]
     caller: Caller
-    transport: str
+    transport: Transport
     hints: Hints
     session: Hashable = None  # identifies a connection of many calls; None: the connection carries one request
     id: str = field(default_factory=lambda: f"{getrandbits(128):032x}")  # an identifier, not a secret
@@ -27,8 +28,7 @@ class Call:
 
     @cached_property
     def key(self) -> Key | None:
-        """The cache key. None: the response is not cached. Pages after the first are each read once, so they are not
-        cached."""
+        """The cache key, or None if the response is not cached. Later pages are not cached: each is read once."""
         if "cursor" in self.arguments:
             return None
         try:
@@ -38,7 +38,7 @@ class Call:
 
     @property
     def limit_key(self) -> Hashable:
-        """Calls with equal keys share a concurrency limit: those of a session, or of a caller without one."""
+        """Calls with equal keys share a concurrency limit: those of a session or, without a session, of a caller."""
         return self.session or self.caller.id
 
     def of_caller(self, caller: Caller) -> "Call":

@@ -35,7 +35,7 @@ _last: Configuration | None = None
 
 
 def in_memory() -> Configuration | None:
-    """The configuration if nothing of it must be loaded. Does not block."""
+    """The configuration, or None if a part of it must be loaded. Does not block."""
     last = _last
     if last is None or not last.is_current or last.operations is not catalogue.operations:
         return None
@@ -44,7 +44,7 @@ def in_memory() -> Configuration | None:
 
 
 def current() -> Configuration:
-    """The configuration, loaded if it has changed; that blocks. Raises StoreUnavailable."""
+    """The configuration. Blocks to load it if it has changed. Raises StoreUnavailable."""
     global _last
     configuration = in_memory()
     if configuration is None:

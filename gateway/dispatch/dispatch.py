@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
 from asgiref.sync import async_to_sync
@@ -16,26 +17,28 @@ from asgiref.sync import async_to_sync
 from context_protection.configuration.policies import last_policy_for
 from context_protection.core.errors import invalid_cursor
 from context_protection.core.payloads import Envelope, Payload
-from context_protection.core.protect import kept_payload, needs_no_fetch, protect
+from context_protection.core.protect import needs_no_fetch, protect, stored_payload
 from context_protection.core.upstream_pages import PagedRows
-from context_protection.stores.snapshots import walks
+from context_protection.stores.snapshots import snapshots
 from gateway.catalog.catalog import catalogue
-from gateway.catalog.operation import Fetch, FetchAsync, Fetched
+from gateway.catalog.operation import Fetch, FetchAsync, Fetched, NativeResult
 from gateway.dispatch import audit, configuration, errors, measurements
 from gateway.dispatch.call import Call
+from gateway.dispatch.client import time_limit
 from gateway.dispatch.configuration import Configuration
 from gateway.dispatch.redaction import redacted
 from gateway.dispatch.request import PreparedCall, prepare
-from gateway.dispatch.response_cache import KEPT_SECONDS, Kept, answers
+from gateway.dispatch.response_cache import CACHE_SECONDS, CachedResponse, response_cache
 from gateway.threads.bridge import check_wanted
 from gateway.threads.limits import on_thread
+from gateway.upstreams import waits
 
 LONG_ARGUMENTS = 10_000  # characters
 
 
 async def serve(call: Call) -> Envelope:
-    """Answers a call on the event loop. The connection may have been open for long, so the caller's key is checked
-    again. Cancelling this coroutine also stops the fetch or query that it waits for. Raises only CallError."""
+    """Answers a call on the event loop. The connection may be long-lived, so the caller's key is checked again.
+    Cancelling this coroutine also stops the fetch or query that it waits for. Raises only CallError."""
     cached = _cached_answer(call)
     if cached is not None:
         return cached
@@ -61,8 +64,8 @@ def serve_blocking(call: Call) -> Envelope:
 
 
 def _starts_on_the_loop(call: Call, current: Configuration) -> bool:
-    """Whether the upstream is the first thing to wait for. Long arguments are validated on a thread, because that would
-    hold up the loop."""
+    """Whether nothing blocks before the upstream is called. Long arguments are validated on a thread, because
+    validating them would block the loop."""
     operation = current.operations.find(call.operation, call.caller.tools.hidden)
     if operation is None or not operation.is_async:
         return False
@@ -71,10 +74,11 @@ def _starts_on_the_loop(call: Call, current: Configuration) -> bool:
 
 @asynccontextmanager
 async def _time_limit(call: Call, seconds: int) -> AsyncIterator[None]:
-    """Stops the call after so many seconds."""
+    """Stops the call after `seconds`."""
     try:
-        async with asyncio.timeout(seconds):
-            with errors.as_call_errors(call):
+        async with asyncio.timeout(seconds) as limit:
+            time_limit.set(limit)
+            with errors.as_call_errors(call), waits.one_call():
                 yield
     except TimeoutError:
         error = errors.too_slow(seconds)
@@ -94,62 +98,75 @@ def _start(call: Call, current: Configuration) -> PreparedCall:
     """Prepares a call on a thread, and answers it there unless an upstream must be called, which happens on the event
     loop."""
     prepared = prepare(call, current)
-    operation, ask = prepared.operation, prepared.ask
+    operation, request = prepared.operation, prepared.request
     answer = _answer_from_snapshot(prepared)
     if answer is None and not operation.is_async:
-        answer = _finish(prepared, cast(Fetch, operation.fetch)(ask.arguments, call.caller))
+        answer = _finish(prepared, cast(Fetch, operation.fetch)(request.arguments, call.caller))
     return replace(prepared, answer=answer)
 
 
 def _answer_from_snapshot(prepared: PreparedCall) -> Envelope | None:
-    """A later page, if the snapshot that the cursor points into has all of its data."""
-    operation, ask = prepared.operation, prepared.ask
-    if needs_no_fetch(ask.walk):
+    """A later page, if the cursor's snapshot stores all of its data; else None."""
+    operation, request = prepared.operation, prepared.request
+    if needs_no_fetch(request.snapshot):
         return _finish(prepared, None)
-    if operation.is_async or ask.once:
-        stored = kept_payload(ask.walk, operation.shape, walks)
+    if operation.is_async or request.once:
+        stored = stored_payload(request.snapshot, operation.shape, snapshots)
         if stored is not None:
             return _finish(prepared, stored)
-    if ask.once and ask.walk is not None:
-        raise invalid_cursor(
-            "cursor_expired", prepared.call.arguments["cursor"], "What the cursor points into is gone."
-        )
+    if request.once and request.snapshot is not None:
+        raise invalid_cursor("cursor_expired", prepared.cursor, "What the cursor points into is gone.")
     return None
 
 
 async def _fetch_and_finish(prepared: PreparedCall) -> Envelope:
-    """Fetches from the upstream as much as this call needs, and protects it."""
+    """Fetches the data that this call needs from the upstream, and protects it."""
     limit_key = prepared.call.limit_key
-    result = await cast(FetchAsync, prepared.operation.fetch)(prepared.ask.arguments, prepared.call.caller)
+    result = await cast(FetchAsync, prepared.operation.fetch)(prepared.request.arguments, prepared.call.caller)
     fetched = result if isinstance(result, Fetched) else Fetched(result)
     if (cached := _answer_if_unchanged(prepared, fetched)) is not None:
         return cached
     payload, fresh_until = fetched.payload, fetched.fresh_until
     if isinstance(payload, PagedRows):
         payload = cast(PagedRows, redacted(payload, prepared.call.caller.reveal))
-        await payload.gather(prepared.ask, prepared.policy, lambda work: on_thread(limit_key, work), walks)
-        fresh_until = payload.fresh_until if prepared.ask.walk is None else 0.0
+        await payload.gather(prepared.request, prepared.policy, lambda work: on_thread(limit_key, work), snapshots)
+        fresh_until = payload.fresh_until if prepared.request.snapshot is None else 0.0
     return await on_thread(limit_key, _finish, prepared, payload, fresh_until, fetched.version)
 
 
 def _finish(
-    prepared: PreparedCall, payload: Payload | None, fresh_until: float = math.inf, version: Hashable = None
+    prepared: PreparedCall,
+    payload: Payload | NativeResult | None,
+    fresh_until: float = math.inf,
+    version: Hashable = None,
 ) -> Envelope:
     """Protects, caches, records and audits."""
     check_wanted()
     call = prepared.call
-    if payload is not None and not prepared.operation.is_redacted:
-        payload = redacted(payload, call.caller.reveal)
-    envelope = protect(payload, prepared.ask, prepared.policy, walks)
+    if isinstance(payload, NativeResult):
+        envelope = payload.answer(prepared.request, prepared.policy, partial(_protected, prepared))
+    else:
+        envelope = _protected(prepared, payload)
     check_wanted()
-    until = time.monotonic() + min(KEPT_SECONDS, call.caller.seconds_left)
-    response = Kept(envelope, prepared.policy.token_budget_threshold, prepared.state, until, fresh_until, version)
+    until = time.monotonic() + min(CACHE_SECONDS, call.caller.seconds_left)
+    response = CachedResponse(
+        envelope, prepared.policy.token_budget_threshold, prepared.state, until, fresh_until, version
+    )
     is_fresh = version is not None or fresh_until > time.monotonic()
     if call.key is not None and prepared.state is not None and is_fresh and envelope.is_complete:
-        answers.keep(call.key, response)
+        response_cache.store(call.key, response)
     measurements.record(call, prepared.operation, response)
     audit.consider(call.id, prepared.operation.name, envelope)
     return envelope
+
+
+def _protected(prepared: PreparedCall, payload: Payload | None) -> Envelope:
+    if payload is not None and not prepared.operation.is_redacted:
+        payload = redacted(payload, prepared.call.caller.reveal)
+    try:
+        return protect(payload, prepared.request, prepared.policy, snapshots)
+    except Exception as error:
+        raise errors.condensing_failure(prepared.call, error) from None
 
 
 def _cached_answer(call: Call) -> Envelope | None:
@@ -157,7 +174,7 @@ def _cached_answer(call: Call) -> Envelope | None:
     operation = catalogue.find(call.operation)
     if operation is None or call.key is None or call.caller.has_expired:
         return None
-    cached = answers.find(call.key, operation)
+    cached = response_cache.find(call.key, operation)
     if cached is None:
         return None
     measurements.record(call, operation, cached)
@@ -169,7 +186,7 @@ def _answer_if_unchanged(prepared: PreparedCall, fetched: Fetched) -> Envelope |
     call = prepared.call
     if call.key is None or prepared.state is None:
         return None
-    cached = answers.unchanged(call.key, prepared.state, fetched.version, fetched.fresh_until)
+    cached = response_cache.unchanged(call.key, prepared.state, fetched.version, fetched.fresh_until)
     if cached is None:
         return None
     measurements.record(call, prepared.operation, cached)

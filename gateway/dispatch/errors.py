@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from context_protection.core.errors import (
     CallError,
+    CondensingFailed,
     InternalError,
     InvalidCursor,
     InvalidHandle,
@@ -19,7 +20,7 @@ from context_protection.stores.database_errors import is_away
 from gateway.catalog.catalog import catalogue
 from gateway.dispatch.call import Call
 from gateway.dispatch.measurements import record_error
-from gateway.dispatch.response_cache import answers
+from gateway.dispatch.response_cache import response_cache
 
 LOST = ("cursor_expired", "handle_expired")
 logger = logging.getLogger(__name__)
@@ -32,13 +33,18 @@ def as_call_errors(call: Call) -> Iterator[None]:
         yield
     except CallError as error:
         record_error(call, error)
-        if error.reason in LOST:  # otherwise, starting again would give the same dead cursor from the cache
-            answers.forget(call.caller.owner)
+        if error.reason in LOST:  # otherwise a new first call would get the same lost cursor from the cache
+            response_cache.forget(call.caller.owner)
         raise _with_advice_for_actions(call, error) from None
     except Exception as error:
         failure = _failure(call, error)
         record_error(call, failure)
         raise failure from None
+
+
+def condensing_failure(call: Call, error: Exception) -> CallError:
+    """The error for an unexpected failure of protection."""
+    return error if isinstance(error, CallError) else _failure(call, error, CondensingFailed)
 
 
 def too_slow(seconds: int) -> TooSlow:
@@ -52,7 +58,7 @@ def too_slow(seconds: int) -> TooSlow:
 
 
 def _with_advice_for_actions(call: Call, error: CallError) -> CallError:
-    """The error with other advice for actions. Never suggest calling an action again to get the rest of its answer."""
+    """Replaces the advice for actions, which must not be called again just to get the rest of an answer."""
     if isinstance(error, InvalidCursor) and _is_action(call.operation):
         return replace(error, suggestion="Without cursor it is done once more: call it so only where that is meant.")
     if isinstance(error, InvalidHandle) and _is_action(error.made_by):
@@ -66,7 +72,7 @@ def _is_action(name: str) -> bool:
     return operation is not None and operation.kind is Kind.ACTION
 
 
-def _failure(call: Call, error: Exception) -> CallError:
+def _failure(call: Call, error: Exception, kind: type[InternalError] = InternalError) -> CallError:
     if is_away(error):
         logger.warning("database away", extra={"request_id": call.id, "error": type(error).__name__})
         return _store_error_for(call, store_unavailable(1))
@@ -75,7 +81,7 @@ def _failure(call: Call, error: Exception) -> CallError:
         said, advice = "it may have been done all the same", "Look whether it was done"
     else:
         said, advice = "nothing was changed", "Try again"
-    return InternalError(
+    return kind(
         f"Something failed on our side; {said}.",
         reason="internal_error",
         suggestion=f"{advice}. If it stays, tell the operator the request id {call.id}.",
@@ -83,7 +89,7 @@ def _failure(call: Call, error: Exception) -> CallError:
 
 
 def _store_error_for(call: Call, error: StoreUnavailable) -> StoreUnavailable:
-    """An action may have been done before the database went away, and the error says so."""
+    """For an action, the error says that it may have been done before the database became unavailable."""
     if not _is_action(call.operation):
         return error
     said = "A store of this server went away during the call; what was called may have been done all the same."

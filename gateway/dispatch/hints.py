@@ -12,7 +12,8 @@ Hints = Callable[[Operation, Mapping[str, Any]], dict[str, Any]]
 SCHEME = "sluice"
 _REST = "/api/v1/"
 
-CALL_TOOL = "call_tool"  # the tool that calls tools which the caller's list leaves out
+# The tools that call tools that are not in the caller's list: those that only read, and those that act.
+CALL_TOOL, CALL_ACTION = "call_tool", "call_action"
 
 
 def rest(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,7 +27,7 @@ def rest(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _in_query(value: Any) -> Any:
-    """The value as a query string has it: an object or a list as JSON."""
+    """The value for a query string: an object or a list as JSON."""
     return dumps(value).decode() if isinstance(value, (dict, list)) else value
 
 
@@ -47,10 +48,18 @@ def resource(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, An
 
 
 def resource_address(operation: Operation) -> str:
-    """The address of a read-only operation that returns one thing: sluice://bookings/{id}. Empty for all other
+    """The address of a read-only operation that returns one record or text: sluice://bookings/{id}. Empty for all other
     operations."""
     is_one = operation.kind in {Kind.RECORD, Kind.TEXT} and "{id}" in operation.endpoint
     return f"{SCHEME}://{operation.endpoint.removeprefix(_REST)}" if is_one else ""
+
+
+FILES = f"{SCHEME}://files/"
+
+
+def file_address(handle: str) -> str:
+    """The URI of a stored file: sluice://files/q3Zk0vYx1TnWb8Rd"""
+    return f"{FILES}{handle}"
 
 
 def _expanded(name: str, value: Any) -> str:
@@ -61,12 +70,13 @@ def _expanded(name: str, value: Any) -> str:
 
 
 def by_call_tool(listed: Container[str]) -> Hints:
-    """Hints like `mcp`, but a tool that is not listed is called through `call_tool`: {"tool": "call_tool", "arguments":
-    {"name": "get_booking", "arguments": {"id": 7, "fields": "all"}}}"""
+    """Hints like `mcp`, but a tool that is not listed is called through `call_tool` or `call_action`:
+    {"tool": "call_tool", "arguments": {"name": "get_booking", "arguments": {"id": 7, "fields": "all"}}}"""
 
     def hint(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if operation.name in listed:
             return mcp(operation, arguments)
-        return {"tool": CALL_TOOL, "arguments": {"name": operation.name, "arguments": dict(arguments)}}
+        calling = CALL_ACTION if operation.kind is Kind.ACTION else CALL_TOOL
+        return {"tool": calling, "arguments": {"name": operation.name, "arguments": dict(arguments)}}
 
     return hint

@@ -6,5 +6,5 @@ from contextvars import ContextVar
 Heard = Callable[[float, float | None, str | None], None]
 """Takes the progress, the total (None: unknown) and a message. Called on the call's event loop; must not block."""
 
-# For the current call; None: the client did not ask for progress.
+# For the current call; None: the client did not request progress.
 listener: ContextVar[Heard | None] = ContextVar("listener", default=None)

@@ -1,4 +1,4 @@
-"""The one place where secrets are removed from what connectors fetch, before it is paged, stored, queried or counted.
+"""The only module that removes secrets from fetched data, before it is paged, stored, queried or counted.
 
 Data in our own database was redacted when it was written; such operations have `is_redacted` set.
 """

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from context_protection.core.lists import page_span
-from context_protection.core.payloads import Ask, Envelope
+from context_protection.core.payloads import AnswerRequest, Envelope
 from context_protection.core.policy import Kind, Policy
-from context_protection.stores.snapshots import walks
+from context_protection.stores.snapshots import snapshots
 from gateway.catalog.arguments import validated
-from gateway.catalog.definition import FORM_NAMES
+from gateway.catalog.definition import FORM_NAMES, SEARCH
 from gateway.catalog.operation import Operation
 from gateway.dispatch.call import Call
 from gateway.dispatch.configuration import Configuration
@@ -20,50 +20,52 @@ from gateway.dispatch.secret_arguments import check_revealed
 @dataclass(frozen=True, slots=True)
 class PreparedCall:
     """A valid call. `state` identifies the data that the answer will be made from; None: the answer is not cached.
-    `answer`: the answer, if it could be made without calling an upstream."""
+    `cursor`: empty for a first page. `answer`: the answer, if it could be made without calling an upstream."""
 
     call: Call
     operation: Operation
     policy: Policy
-    ask: Ask
+    request: AnswerRequest
     state: Hashable
+    cursor: str = ""
     answer: Envelope | None = None
 
 
 def prepare(call: Call, configuration: Configuration) -> PreparedCall:
-    """Blocks only for a call with a cursor, whose snapshot is read. Raises CallError."""
+    """Blocks only to read the snapshot of a cursor. Raises CallError."""
     operation = configuration.operations.get(call.operation, call.caller.tools.hidden)
     # The version is taken before any data is read, so that a later change makes the answer outdated.
     state = state_of(operation, configuration.revision) if configuration.is_current else None
     given = validated(operation, call.arguments)
     check_revealed(operation, given, call.caller.reveal)
     own = {name: value for name, value in given.items() if name not in FORM_NAMES}
-    ask = _request(call, configuration, operation, {**operation.form_of(own), **given}, own)
-    return PreparedCall(call, operation, configuration.policy(operation.name), ask, state)
+    form = {name: value for name, value in operation.form_of(own).items() if name != "pages" or "cursor" not in given}
+    request = _request(call, configuration, operation, {**form, **given}, own)
+    return PreparedCall(call, operation, configuration.policy(operation.name), request, state, given.get("cursor", ""))
 
 
 def _request(
     call: Call, configuration: Configuration, operation: Operation, given: Mapping[str, Any], own: Mapping[str, Any]
-) -> Ask:
-    """The request for protection. With a cursor, the snapshot (`Walk`) that it points into and the arguments of the
-    first page."""
-    walk, position, arguments = None, None, {**operation.defaults, **own}
+) -> AnswerRequest:
+    """The request for protection. With a cursor, it has the cursor's snapshot and the arguments of the first page."""
+    snapshot, position, arguments = None, None, {**operation.defaults, **own}
     if "cursor" in given:
-        walk, position = walks.resume(given["cursor"], operation.name, call.caller.owner, own)
-        arguments = dict(walk.arguments)
+        snapshot, position = snapshots.resume(given["cursor"], operation.name, call.caller.owner, own)
+        arguments = dict(snapshot.arguments)
     operations, hidden = configuration.operations, call.caller.tools.hidden
     record_operation = operations.find(operation.record_operation, hidden) if operation.record_operation else None
-    return Ask(
+    return AnswerRequest(
         operation=operation.name,
         caller=call.caller.owner,
         hints=lambda name, more: _hint(call, operations.get(name), more),
         arguments=arguments,
-        walk=walk,
+        snapshot=snapshot,
         position=position,
         limit=given.get("limit"),
         fields=given.get("fields"),
         format=given.get("format"),
-        pages=page_span(given["pages"], with_cursor=walk is not None) if "pages" in given else None,
+        search=arguments.get(SEARCH) if operation.takes_search else None,
+        pages=page_span(given["pages"], with_cursor=snapshot is not None) if "pages" in given else None,
         result_operation="result_get" if "result_get" not in hidden else None,
         record_operation=record_operation.name if record_operation else None,
         record_arguments=_record_arguments(operation, record_operation, arguments) if record_operation else {},
@@ -74,19 +76,19 @@ def _request(
 
 
 def _record_arguments(operation: Operation, target: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments, beside the row's key, of the call that fetches one row of this list."""
+    """Arguments, in addition to the row's key, of the call that fetches one row of this list."""
     shared = {target_name: arguments[own] for target_name, own in operation.record_shared.items() if own in arguments}
     return {**shared, **({"fields": "all"} if target.kind is Kind.RECORD else {})}
 
 
 def _hint(call: Call, operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """How the caller's transport says "call this". Arguments that equal their defaults are left out."""
+    """The hint in the form of the caller's transport. Arguments that equal their defaults are omitted."""
     defaults = operation.defaults
     converted = {name: _as_taken(value, operation.parameters.get(name, {})) for name, value in arguments.items()}
     return call.hints(operation, {name: value for name, value in converted.items() if defaults.get(name) != value})
 
 
 def _as_taken(value: Any, schema: Mapping[str, Any]) -> Any:
-    """The value in the type that the target operation takes: a row's key may be a number where a string is expected."""
+    """The value in the target operation's type: a row's key may be a number where a string is expected."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return str(value) if is_number and schema.get("type") == "string" else value

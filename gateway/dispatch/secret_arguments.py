@@ -1,4 +1,4 @@
-"""Rejects arguments that would make an upstream reveal a secret: `?doorCode=4711` finds a row or none, which tells
+"""Rejects arguments that would make an upstream reveal a secret: `?doorCode=4711` finds a row or none, which shows
 whether the code is right."""
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ Reveal = frozenset[str]
 
 def check_revealed(operation: Operation, given: Mapping[str, Any], reveal: Reveal) -> None:
     """Rejects optional arguments of a read-only operation that have a secret's name, also nested ones, unless the name
-    is revealed to the caller. Queries on stored data name fields, which are checked where they are resolved. Raises
+    is revealed to the caller. Fields in queries on stored data are checked where they are resolved. Raises
     InvalidArgument."""
     if operation.kind is Kind.ACTION or operation.is_redacted:
         return

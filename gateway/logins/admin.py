@@ -1,4 +1,4 @@
-"""The audit trail in the admin, which is read-only; and second factors, which a superuser resets by deleting them."""
+"""Admin pages: the read-only audit trail, and second factors, which a superuser resets by deleting them."""
 
 from typing import Any
 
@@ -60,7 +60,7 @@ class SecondFactorAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def delete_model(self, request: HttpRequest, obj: SecondFactor) -> None:
         user = obj.user
         super().delete_model(request, obj)
-        events.note(events.Kind.SECOND_FACTOR_RESET, user, request, by=request.user.get_username())
+        events.note(events.EventKind.SECOND_FACTOR_RESET, user, request, by=request.user.get_username())
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[SecondFactor]) -> None:
         for factor in queryset:

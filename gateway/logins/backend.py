@@ -9,7 +9,7 @@ from gateway.logins import throttle
 
 
 class ThrottledBackend(ModelBackend):
-    """Counts attempts of every call of `django.contrib.auth.authenticate` that passes a request. Raises LockedOut."""
+    """Throttles every call of `django.contrib.auth.authenticate` that passes a request. Raises LockedOut."""
 
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **more: Any

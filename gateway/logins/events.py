@@ -10,16 +10,16 @@ from django.utils import timezone
 from gateway.access.addresses import address_of
 from gateway.logins.models import SecurityEvent
 
-Kind = SecurityEvent.Kind
-KEPT = timedelta(days=365)
-MOST_FAILED = 100_000  # failed logins that are stored: an attack makes three per second, other events are rare
-ALARMING = {Kind.LOGIN_FAILED, Kind.LOCKED_OUT}
+EventKind = SecurityEvent.EventKind
+RETENTION = timedelta(days=365)
+MAX_FAILED = 100_000  # stored failed logins: an attack makes three per second; other events are rare
+ALARMING = {EventKind.LOGIN_FAILED, EventKind.LOCKED_OUT}
 
 logger = logging.getLogger(__name__)
 
 
-def note(kind: SecurityEvent.Kind, user: Any, request: HttpRequest | None = None, by: str = "") -> None:
-    """`user` is None if no user has the typed name. That name is not stored, because it may be a password."""
+def note(kind: SecurityEvent.EventKind, user: Any, request: HttpRequest | None = None, by: str = "") -> None:
+    """`user` is None if no user has the typed name, which is then not stored, because it may be a password."""
     name = user.get_username() if user is not None else ""
     address = address_of(request) if request is not None else ""
     SecurityEvent.objects.create(kind=kind, user=user, name=name, address=address, by=by)
@@ -28,8 +28,8 @@ def note(kind: SecurityEvent.Kind, user: Any, request: HttpRequest | None = None
 
 
 def purge() -> None:
-    SecurityEvent.objects.filter(at__lt=timezone.now() - KEPT).delete()
-    failed = SecurityEvent.objects.filter(kind=Kind.LOGIN_FAILED)
-    beyond = failed.order_by("-pk").values_list("pk", flat=True)[MOST_FAILED : MOST_FAILED + 1].first()
+    SecurityEvent.objects.filter(at__lt=timezone.now() - RETENTION).delete()
+    failed = SecurityEvent.objects.filter(kind=EventKind.LOGIN_FAILED)
+    beyond = failed.order_by("-pk").values_list("pk", flat=True)[MAX_FAILED : MAX_FAILED + 1].first()
     if beyond is not None:
         failed.filter(pk__lte=beyond).delete()

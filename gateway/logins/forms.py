@@ -29,12 +29,12 @@ class OwnPasswordForm(AdminPasswordChangeForm):
 
     def save(self, commit: bool = True) -> Any:
         user = super().save(commit)
-        events.note(events.Kind.PASSWORD_CHANGED, user, self.request)
+        events.note(events.EventKind.PASSWORD_CHANGED, user, self.request)
         return user
 
 
 class CodeForm(forms.Form):
-    """A code of an app or a recovery code. Either is accepted; `is_recovery` chooses the label and the phone's
+    """A code from an app, or a recovery code. Either is accepted; `is_recovery` chooses the label and the phone's
     keyboard."""
 
     code = forms.CharField(max_length=40, strip=True)

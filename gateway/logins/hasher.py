@@ -1,4 +1,4 @@
-"""Password hashes, computed on a single thread of low priority."""
+"""Hashes passwords on a single low-priority thread."""
 
 import os
 import sys
@@ -8,11 +8,11 @@ from typing import Any
 
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
-NICENESS = 5  # under load, a third of the processor time of a thread that answers calls
+NICENESS = 5  # under load, gives the thread a third of the CPU time of one that answers calls
 
 
 class YieldingHasher(PBKDF2PasswordHasher):
-    """Django's hasher with the same hashes, on another thread."""
+    """Django's hasher, run on another thread; the hashes are the same."""
 
     def encode(self, *args: Any, **kwargs: Any) -> str:
         return _thread().submit(partial(super().encode, *args, **kwargs)).result()
@@ -24,5 +24,5 @@ def _thread() -> ThreadPoolExecutor:
 
 
 def _give_way() -> None:
-    if sys.platform == "linux":  # only Linux has priorities per thread
+    if sys.platform == "linux":  # only Linux has per-thread priorities
         os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0) + NICENESS)

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 
 class LoginFailures(models.Model):
-    """Failures of one name at one address. Only a digest of the name is stored, because people often type their
-    password there."""
+    """Failed logins with one name from one address. Only a digest of the name is stored, because people often type
+    their password into the name field."""
 
     name_digest = models.CharField(max_length=64, editable=False)
     address = models.CharField(max_length=64, editable=False, help_text="Of IPv6, the /64 network.")
@@ -30,7 +30,7 @@ class SecondFactor(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="second_factor", editable=False
     )
     sealed_secret = models.TextField(editable=False)
-    last_step = models.BigIntegerField(default=0, editable=False)  # of the last code used: no code works twice
+    last_step = models.BigIntegerField(default=0, editable=False)  # step of the last code used: no code works twice
     created_at = models.DateTimeField("on since", auto_now_add=True)
 
     class Meta:
@@ -41,7 +41,7 @@ class SecondFactor(models.Model):
 
     @property
     def name(self) -> str:
-        """The name in the error for a secret that no key can decrypt."""
+        """The name in the error that is raised if no key can decrypt the secret."""
         return f"the second factor of {self.user.get_username()}"
 
 
@@ -59,9 +59,9 @@ class RecoveryCode(models.Model):
 
 
 class SecurityEvent(models.Model):
-    """One entry of the audit trail. It contains no password, no code, and no name that is not a user's."""
+    """One entry of the audit trail. It contains no passwords or codes, and only the names of known users."""
 
-    class Kind(models.TextChoices):
+    class EventKind(models.TextChoices):
         LOGIN = "login", "Logged in"
         LOGIN_FAILED = "login_failed", "Login failed"
         LOCKED_OUT = "locked_out", "Locked out"
@@ -76,7 +76,7 @@ class SecurityEvent(models.Model):
         RECOVERY_CODES_RENEWED = "recovery_codes_renewed", "Made new recovery codes"
 
     at = models.DateTimeField("time", default=timezone.now, db_index=True)
-    kind = models.CharField(max_length=30, choices=Kind)
+    kind = models.CharField(max_length=30, choices=EventKind)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     name = models.CharField("user name", max_length=150, blank=True, help_text="Empty: nobody here has the name.")
     address = models.CharField(max_length=64, blank=True, help_text="Empty: done by a command.")
@@ -90,7 +90,7 @@ class SecurityEvent(models.Model):
 
 
 def known_user(name: str) -> Any:
-    """The user of that name, or None."""
+    """The user with this name, or None."""
     from django.contrib.auth import get_user_model
 
     return get_user_model()._default_manager.filter(username=name).first()

@@ -1,4 +1,4 @@
-"""Pages of the login and of the second factor. site.py decides who may open them."""
+"""Login and second-factor pages. site.py decides who may open them."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from gateway.logins import events, second_factor, second_step, setup, throttle
 from gateway.logins.forms import CodeForm
 from gateway.logins.models import SecondFactor
 from gateway.logins.second_factor import Proof
-from gateway.upstreams.secrets import CredentialLost
+from gateway.upstreams.auth.vault import CredentialLost
 
 WRONG_CODE = "This code is wrong, has expired, or was used already. Wait until the app shows the next one."
 WRONG_RECOVERY_CODE = "This is none of your recovery codes, or it was used already."
@@ -27,7 +27,7 @@ class LoginPage(LoginView):
     next_page = "admin:index"
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """The password is right. A user with a second factor is not logged in before that is proved."""
+        """Called when the password is right. A user with a second factor is logged in only after proving it."""
         if second_factor.of(form.get_user()) is None:
             return super().form_valid(form)
         second_step.begin(self.request, form.get_user(), self.get_success_url())
@@ -55,7 +55,7 @@ def code_page(request: HttpRequest) -> HttpResponse:
 
 
 def _proved(request: HttpRequest, user: Any, factor: SecondFactor, form: CodeForm) -> Proof | None:
-    """The proof; None after an error was added to the form. Raises LockedOut."""
+    """The proof; None if the code was rejected, which adds an error to the form. Raises LockedOut."""
     attempt = throttle.begin(user.get_username(), request)
     try:
         proof = second_factor.prove(factor, form.cleaned_data["code"])
@@ -63,12 +63,12 @@ def _proved(request: HttpRequest, user: Any, factor: SecondFactor, form: CodeFor
         form.add_error("code", LOST)
         return None
     if proof is None:
-        attempt.failed(events.Kind.SECOND_FACTOR_FAILED)
+        attempt.failed(events.EventKind.SECOND_FACTOR_FAILED)
         form.add_error("code", WRONG_RECOVERY_CODE if form.is_recovery else WRONG_CODE)
         return None
     attempt.succeeded()
     if proof is Proof.RECOVERY_CODE:
-        events.note(events.Kind.RECOVERY_CODE_USED, user, request)
+        events.note(events.EventKind.RECOVERY_CODE_USED, user, request)
     return proof
 
 
@@ -107,7 +107,7 @@ def _setup_page(request: HttpRequest) -> HttpResponse:
         switched = second_factor.switch_on(user, secret, "".join(form.cleaned_data["code"].split()))
         if switched is not None:
             factor, codes = switched
-            events.note(events.Kind.SECOND_FACTOR_ON, user, request)
+            events.note(events.EventKind.SECOND_FACTOR_ON, user, request)
             request.session.cycle_key()
             second_factor.remember(request, factor)
             return _codes_page(request, codes)
@@ -118,13 +118,13 @@ def _setup_page(request: HttpRequest) -> HttpResponse:
 
 def _renewed(request: HttpRequest, factor: SecondFactor) -> HttpResponse:
     codes = second_factor.renew_codes(factor)
-    events.note(events.Kind.RECOVERY_CODES_RENEWED, request.user, request)
+    events.note(events.EventKind.RECOVERY_CODES_RENEWED, request.user, request)
     return _codes_page(request, codes)
 
 
 def _switched_off(request: HttpRequest, factor: SecondFactor) -> HttpResponse:
     factor.delete()
-    events.note(events.Kind.SECOND_FACTOR_OFF, request.user, request)
+    events.note(events.EventKind.SECOND_FACTOR_OFF, request.user, request)
     messages.success(request, "The second factor is switched off.")
     return HttpResponseRedirect(reverse("admin:second_factor"))
 
@@ -139,7 +139,7 @@ def _page(request: HttpRequest, name: str, **context: Any) -> HttpResponse:
 
 
 def _next(request: HttpRequest) -> str:
-    """Where the page leads afterwards: an address of this host, or the index."""
+    """The next page: the requested URL if it is on this host, else the admin index."""
     wanted = request.POST.get("next") or request.GET.get("next") or ""
     is_ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
     return wanted if is_ours else reverse("admin:index")

@@ -1,6 +1,7 @@
 """The second factor of a login: a code from an authenticator app, or one of ten recovery codes.
 
-It is on for users who have a `SecondFactor`. Each code is valid once: if two requests send the same code, one succeeds.
+It is required of users who have a `SecondFactor`. Each code is valid once: of two requests with the same code, only one
+succeeds.
 """
 
 import base64
@@ -16,7 +17,7 @@ from django.http import HttpRequest
 
 from gateway.logins import totp
 from gateway.logins.models import RecoveryCode, SecondFactor
-from gateway.upstreams.secrets import vault
+from gateway.upstreams.auth.vault import vault
 
 PROVED = "second_factor"  # session key: the primary key of the proved second factor
 RECOVERY_CODES = 10
@@ -34,8 +35,7 @@ def of(user: Any) -> SecondFactor | None:
 
 
 def is_satisfied(request: HttpRequest) -> bool:
-    """Whether the session of a logged-in user has proved everything that is required. Queries the database once per
-    request."""
+    """Whether a logged-in user's session has the required second factor. Queries the database once per request."""
     known: bool | None = getattr(request, "_second_factor_is_satisfied", None)
     if known is None:
         user: Any = request.user
@@ -53,7 +53,7 @@ def remember(request: HttpRequest, factor: SecondFactor) -> None:
 
 @transaction.atomic
 def switch_on(user: Any, secret: str, code: str) -> tuple[SecondFactor, list[str]] | None:
-    """The factor and its recovery codes; None if the code does not match the secret."""
+    """The new factor and its recovery codes; None if the code does not match the secret."""
     step = totp.step_of(secret, code, time.time())
     if step is None:
         return None
@@ -63,7 +63,7 @@ def switch_on(user: Any, secret: str, code: str) -> tuple[SecondFactor, list[str
 
 @transaction.atomic
 def renew_codes(factor: SecondFactor) -> list[str]:
-    """New recovery codes; the former ones become invalid."""
+    """Returns new recovery codes, and invalidates the old ones."""
     codes = [_new_code() for _ in range(RECOVERY_CODES)]
     factor.recovery_codes.all().delete()
     RecoveryCode.objects.bulk_create(RecoveryCode(factor=factor, digest=_digest(code)) for code in codes)
@@ -71,8 +71,8 @@ def renew_codes(factor: SecondFactor) -> list[str]:
 
 
 def prove(factor: SecondFactor, typed: str) -> Proof | None:
-    """How the typed code proves the factor, or None; a valid code is used up. Raises CredentialLost if no key can
-    decrypt the app's secret any more."""
+    """The kind of proof that the code is, or None if it is invalid. Consumes a valid code. Raises CredentialLost if no
+    key can decrypt the app's secret."""
     code = "".join(typed.split()).replace("-", "").upper()
     if len(code) == totp.DIGITS:
         step = totp.step_of(vault().open(factor.sealed_secret, upstream=factor.name), code, time.time())

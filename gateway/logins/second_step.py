@@ -1,4 +1,4 @@
-"""The state between password and second factor: nobody is logged in yet, and the session stores who will be."""
+"""The login state between password and second factor: the session stores the user, who is not logged in yet."""
 
 import time
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ PATIENCE_SECONDS = 10 * 60
 class Waiting:
     user: Any
     factor: SecondFactor
-    next: str  # an address on this host to which the login leads
+    next: str  # URL on this host to redirect to after the login
 
 
 def begin(request: HttpRequest, user: Any, next_address: str) -> None:
-    """Starts a new session, so that nothing from before the password is carried over."""
+    """Starts a new session, so that no data from before the password check carries over."""
     request.session.flush()
     request.session[WAITING] = {
         "user": str(user.pk),

@@ -1,11 +1,11 @@
-"""The new secret between the page that shows it and the code that confirms it. It is not stored before that."""
+"""Setup of a second factor: the page carries the new secret, encrypted, until a code confirms it and it is stored."""
 
 import segno
 from django.core import signing
 from django.utils.safestring import SafeString, mark_safe
 
 from gateway.logins import totp
-from gateway.upstreams.secrets import vault
+from gateway.upstreams.auth.vault import vault
 
 SALT = "gateway.logins.setup"
 LIVES_SECONDS = 3600
@@ -30,7 +30,7 @@ def qr_code(secret: str, account: str) -> SafeString:
     """An SVG element."""
     code = segno.make(totp.address(secret, account), error="m")
     svg: str = code.svg_inline(border=4, dark="#000", light="#fff", omitsize=True, title="QR code for the app")
-    return mark_safe(svg)  # noqa: S308 (segno's drawing; it contains the URI only as squares)
+    return mark_safe(svg)  # noqa: S308 (segno's SVG contains the URI only as squares)
 
 
 def in_groups(secret: str) -> str:

@@ -1,5 +1,5 @@
-"""The admin site: Django's own with Sluice's name and style (templates/admin/base_site.html), throttled logins, second
-factors, and sessions that end after inactivity."""
+"""Django's admin site with Sluice's name and style (templates/admin/base_site.html), throttled logins, second factors,
+and sessions that expire after inactivity."""
 
 from collections.abc import Callable
 from functools import partial, wraps
@@ -43,11 +43,11 @@ class SluiceAdminSite(AdminSite):
     index_title = "Operations"
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Staff who have proved their second factor, if they have one or must have one."""
+        """Whether the user is staff and has proved the second factor, if one exists or is required."""
         return super().has_permission(request) and second_factor.is_satisfied(request)
 
     def is_to_set_up(self, request: HttpRequest) -> bool:
-        """Staff without a second factor where every account must have one."""
+        """Whether REQUIRE_SECOND_FACTOR is set and the user is staff without a second factor."""
         is_staff = AdminSite.has_permission(self, request)
         return is_staff and settings.REQUIRE_SECOND_FACTOR and second_factor.of(request.user) is None
 

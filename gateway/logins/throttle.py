@@ -1,8 +1,8 @@
-"""Login attempts are counted by name and address. After five failures within 15 minutes, further attempts are rejected
-without a check.
+"""Counts login attempts by name and address. After five failures within 15 minutes, further attempts are rejected
+unchecked.
 
-An attempt counts as failed before the password is hashed; success takes that back. So parallel attempts, in any number
-of processes, cannot exceed five either. A name that is locked at one address is not locked at others.
+An attempt is recorded as a failure before the password is hashed, and the record is removed on success. So parallel
+attempts, in any number of processes, cannot exceed five either. A name locked at one address is not locked at others.
 """
 
 import math
@@ -22,7 +22,7 @@ from gateway.access.addresses import address_of, network_of
 from gateway.logins import events
 from gateway.logins.models import LoginFailures, known_user
 
-MOST_FAILURES = 5
+MAX_FAILURES = 5
 WINDOW_SECONDS = 15 * 60
 SALT = "gateway.logins.throttle"
 
@@ -41,14 +41,14 @@ class Attempt:
     at: float
     is_last: bool  # its failure locks the name at this address
 
-    def failed(self, kind: events.Kind = events.Kind.LOGIN_FAILED) -> None:
+    def failed(self, kind: events.EventKind = events.EventKind.LOGIN_FAILED) -> None:
         user = known_user(self.name)
         events.note(kind, user, self.request)
         if self.is_last:
-            events.note(events.Kind.LOCKED_OUT, user, self.request)
+            events.note(events.EventKind.LOCKED_OUT, user, self.request)
 
     def succeeded(self) -> None:
-        """Takes back this attempt. Earlier failures stay until `forget`."""
+        """Removes the record of this attempt. Earlier failures remain until `forget`."""
         with transaction.atomic():
             row = _rows(self.name, self.request).select_for_update().first()
             if row is not None and self.at in row.times:
@@ -57,11 +57,11 @@ class Attempt:
 
 
 def begin(name: str, request: HttpRequest, clock: Callable[[], float] = time.time) -> Attempt:
-    """Raises LockedOut. The caller ends the attempt with `failed` or `succeeded`; without either it counts as
-    failed."""
+    """Records an attempt, which the caller ends with `failed` or `succeeded`; without either it counts as failed.
+    Raises LockedOut."""
     now = clock()
     seen = _rows(name, request).values_list("times", flat=True).first()
-    _reject_if_locked(_recent(seen or [], now), now)  # without a lock or a write: most attempts of an attack end here
+    _reject_if_locked(_recent(seen or [], now), now)  # no lock, no write: most attempts of an attack end here
     with transaction.atomic():
         row, _ = LoginFailures.objects.select_for_update().get_or_create(
             name_digest=digest(name), address=network_of(address_of(request))
@@ -70,16 +70,16 @@ def begin(name: str, request: HttpRequest, clock: Callable[[], float] = time.tim
         _reject_if_locked(times, now)
         row.times, row.last_at = [*times, now], timezone.now()
         row.save(update_fields=["times", "last_at"])
-    return Attempt(name, request, now, is_last=len(times) + 1 == MOST_FAILURES)
+    return Attempt(name, request, now, is_last=len(times) + 1 == MAX_FAILURES)
 
 
 def forget(name: str, request: HttpRequest) -> None:
-    """After a complete login: clears the failures of the name at this address."""
+    """Clears the failures of the name at this address, after a complete login."""
     _rows(name, request).delete()
 
 
 def unlock(name: str, address: str = "") -> int:
-    """Clears the failures of a name, at one address or at all. Returns the number of addresses that had failures."""
+    """Clears the failures of a name, at one address or at all addresses. Returns how many addresses had failures."""
     rows = LoginFailures.objects.filter(name_digest=digest(name))
     if address:
         rows = rows.filter(address=network_of(address))
@@ -92,7 +92,7 @@ def purge() -> None:
 
 
 def digest(name: str) -> str:
-    """Keyed, so that the database alone does not suffice to reverse it."""
+    """A keyed hash, so that the database alone does not suffice to reverse it."""
     return salted_hmac(SALT, name, algorithm="sha256").hexdigest()
 
 
@@ -105,8 +105,8 @@ def _recent(times: list[float], now: float) -> list[float]:
 
 
 def _reject_if_locked(times: list[float], now: float) -> None:
-    if len(times) >= MOST_FAILURES:
-        raise locked_out(math.ceil(times[-MOST_FAILURES] + WINDOW_SECONDS - now))
+    if len(times) >= MAX_FAILURES:
+        raise locked_out(math.ceil(times[-MAX_FAILURES] + WINDOW_SECONDS - now))
 
 
 def locked_out(seconds: int) -> LockedOut:
@@ -114,7 +114,7 @@ def locked_out(seconds: int) -> LockedOut:
     return LockedOut(
         "Too many logins with this name have failed from this address.",
         reason="locked_out",
-        expected=f"at most {MOST_FAILURES} failed logins within {WINDOW_SECONDS // 60} minutes",
+        expected=f"at most {MAX_FAILURES} failed logins within {WINDOW_SECONDS // 60} minutes",
         suggestion=f"Try again in {minutes} {'minute' if minutes == 1 else 'minutes'}, or ask an operator to unlock "
         "the name.",
         retry_after=max(1, seconds),

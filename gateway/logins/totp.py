@@ -10,12 +10,12 @@ from cryptography.hazmat.primitives.twofactor.totp import TOTP
 SECRET_BYTES = 20
 DIGITS = 6
 STEP_SECONDS = 30
-CLOCKS_DIFFER = 1  # steps that a phone's clock may be fast or slow
+CLOCKS_DIFFER = 1  # steps by which a phone's clock may be fast or slow
 ISSUER = "Sluice"
 
 
 def new_secret() -> str:
-    """In base32, for typing into an app that cannot scan."""
+    """A secret in base32, which can be typed into an app that cannot scan."""
     return base64.b32encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
@@ -25,8 +25,7 @@ def address(secret: str, account: str) -> str:
 
 
 def step_of(secret: str, code: str, now: float) -> int | None:
-    """The time step (30-second steps since 1970) to which the code belongs; None if it belongs to no step around
-    `now`."""
+    """The time step (30-second steps since 1970) of the code; None if the code matches no step around `now`."""
     if len(code) != DIGITS or not (code.isascii() and code.isdigit()):
         return None
     totp, current = _totp(secret), int(now) // STEP_SECONDS
@@ -40,5 +39,5 @@ def step_of(secret: str, code: str, now: float) -> int | None:
 
 
 def _totp(secret: str) -> TOTP:
-    # SHA-1 is what all apps support. It is used as a keyed hash, so its collisions do not matter.
+    # All apps support SHA-1. It is used as a keyed hash, so its collisions do not matter.
     return TOTP(base64.b32decode(secret), DIGITS, SHA1(), STEP_SECONDS)  # noqa: S303

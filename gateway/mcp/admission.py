@@ -12,12 +12,13 @@ from mcp.types import JSONRPCError
 
 from context_protection.core.errors import CallError
 from gateway.access.handshake import Handshake, send_error
+from gateway.access.transports import Transport
 from gateway.access.visits import Visit
 from gateway.catalog.caller import Caller
 from gateway.mcp.message_limits import error_for_oversized
 from gateway.mcp.peers import SCOPE_KEY, Peer
 from gateway.mcp.sessions import Ending, Sessions
-from gateway.process.bodies import ClientGone, Share, known, read_body, replaying
+from gateway.process.bodies import ClientGone, MemoryShare, caller_memory, read_body, replaying
 
 Endpoint = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 
@@ -25,18 +26,18 @@ Endpoint = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 async def admit(
     endpoint: Endpoint,
     sessions: Sessions,
-    transport: str,
+    transport: Transport,
     scope: dict[str, Any],
     receive: Any,
     send: Any,
     *,
     in_flight: Sized | None = None,
 ) -> None:
-    """Authenticates a request and serves it with `endpoint`. While the server drains before a restart, no request is
-    started: a keep-alive connection could go on sending them. `in_flight`: the session's pending requests; without a
-    session, the request itself."""
-    response = _Response(send)
-    with Share(known) as share:
+    """Authenticates a request and serves it with `endpoint`. While the server drains before a restart, new requests are
+    rejected, because a keep-alive connection could keep sending them. `in_flight`: the session's pending requests;
+    without a session, the request itself."""
+    response = _TrackedResponse(send)
+    with MemoryShare(caller_memory) as share:
         try:
             caller, receive = await _authenticated_request(scope, receive, share, transport)
         except ClientGone:
@@ -51,7 +52,7 @@ async def admit(
             await response.finish()
             return
         scope, peer = _with_peer(scope, caller, transport)
-        if in_flight is None:  # a restart does not wait for a stream of notifications: no answer is due on it
+        if in_flight is None:  # a restart does not wait for notification streams, which owe no answer
             headers = Handshake.of(scope)
             is_stream = scope["method"] == "GET" or headers.get("mcp-method") == "subscriptions/listen"
             in_flight = () if is_stream else (scope,)
@@ -62,9 +63,9 @@ async def admit(
 
 
 async def _authenticated_request(
-    scope: dict[str, Any], receive: Any, share: Share, transport: str
+    scope: dict[str, Any], receive: Any, share: MemoryShare, transport: Transport
 ) -> tuple[Caller, Any]:
-    """The caller, and a `receive` whose first message is the whole body. The key is checked before the body is read.
+    """Returns the caller and a `receive` whose first message is the whole body. Checks the key before reading the body.
     Raises CallError, ClientGone, or _MessageRejected."""
     caller = await Handshake.of(scope).caller(Visit.of(scope, transport))
     if scope["method"] == "GET":
@@ -91,9 +92,10 @@ async def _send_rejection(send: Any, rejection: JSONRPCError) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-def _with_peer(scope: dict[str, Any], caller: Caller, transport: str) -> tuple[dict[str, Any], Peer]:
-    """The scope with the user that the SDK binds a session to."""
-    peer = Peer(caller, transport)
+def _with_peer(scope: dict[str, Any], caller: Caller, transport: Transport) -> tuple[dict[str, Any], Peer]:
+    """Adds to the scope the peer, and the user to whom the SDK binds a session."""
+    agent = dict(scope["headers"]).get(b"user-agent", b"").decode("latin-1")
+    peer = Peer(caller, transport, program=agent.partition("/")[0])
     token = AccessToken(token=caller.id, client_id=caller.id, scopes=[])
     headers = [(name, value.strip()) for name, value in scope["headers"]]
     return {**scope, "headers": headers, SCOPE_KEY: peer, "user": AuthenticatedUser(token)}, peer
@@ -107,7 +109,7 @@ async def not_allowed(send: Any, allowed: str) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOpen:
-    """An open request as a session. Ending it ends the response."""
+    """An open request, tracked as a session. Ending it ends the response."""
 
     peer: Peer
     cancellable: anyio.CancelScope
@@ -121,7 +123,7 @@ class HeldOpen:
         self.cancellable.cancel()
 
 
-class _Response:
+class _TrackedResponse:
     """Tracks what has been sent, so that a response can be ended early and still be valid HTTP."""
 
     def __init__(self, send: Any) -> None:

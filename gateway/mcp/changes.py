@@ -1,7 +1,7 @@
 """Notifies clients of a changed tool list, in both protocol eras.
 
-A configuration change in any process moves the revision, which every process polls. Each process then compares the tool
-lists of its connected callers with the lists that they last saw.
+A configuration change in any process changes the revision, which every process polls. Each process then compares the
+tool lists of its connected callers with the lists that they last saw.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class Listeners:
         self.subscriptions = ListenHandler(self.bus)
 
     async def tell(self) -> None:
-        """Does not wait until clients read the notification. A session with an unread one gets no second."""
+        """Does not wait until clients read the notification. Skips sessions that have not read the last one."""
         await self.bus.publish(ToolsListChanged())
         for session, tell in self.sessions.items():
             if session not in self._notifying:
@@ -53,7 +53,7 @@ class Listeners:
 
 
 class Changes:
-    """`fingerprint` identifies the state of a caller's tool list; it blocks."""
+    """`fingerprint` returns a digest of a caller's tool list. It blocks."""
 
     def __init__(self, sessions: Sessions, fingerprint: Callable[[Caller], str], stdio_peer: Peer | None) -> None:
         self.sessions = sessions
@@ -91,7 +91,7 @@ class Changes:
         return self._listeners[caller.id]
 
     def _end_subscriptions(self) -> None:
-        """Each subscription sends its result, which tells the client that the server ended it on purpose."""
+        """Ends each subscription with its result, so that the client knows that the server ended it deliberately."""
         for listeners in self._listeners.values():
             listeners.subscriptions.close()
 
@@ -136,7 +136,7 @@ class Changes:
 
 
 def _check_callers(callers: Collection[Caller]) -> tuple[int, dict[Caller, NotAuthenticated]]:
-    """The revision, and the callers that are no longer admitted. An expired key moves no revision. Blocks."""
+    """The revision, and the callers no longer admitted: an expired key does not change the revision. Blocks."""
     revision, rejected = revisions.current(), {}
     for caller in callers:
         try:

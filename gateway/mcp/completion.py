@@ -1,4 +1,4 @@
-"""Completion: values of the account for the arguments of prompts and the variables of resource templates."""
+"""Completion: suggests values from the account for the arguments of prompts and the variables of resource templates."""
 
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
@@ -12,14 +12,14 @@ from context_protection.core.policy import DEFAULTS
 from gateway.access.callers import confirm
 from gateway.catalog.caller import Caller
 from gateway.catalog.operation import Operation
-from gateway.catalog.prompts import LONGEST_ARGUMENT, MOST_COUNTED, Complete, is_storable, prompts
+from gateway.catalog.prompts import LONGEST_ARGUMENT, MAX_COUNTED, Complete, is_storable, prompts
 from gateway.mcp.errors import as_protocol_errors
 from gateway.mcp.paging import fitting, tokens_of
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.resources import by_template
 from gateway.threads.limits import on_thread
 
-MOST_VALUES = 100  # limit of the protocol
+MAX_VALUES = 100  # limit of the protocol
 
 
 def completion_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
@@ -35,15 +35,15 @@ def completion_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
 
 
 def _completion(params: types.CompleteRequestParams, caller: Caller) -> types.Completion:
-    """Values for an argument; none for an argument that takes any value. Raises InvalidArgument for an unknown name."""
+    """Suggested values; none for an argument that takes any value. Raises InvalidArgument for an unknown name."""
     hidden = confirm(caller).tools.hidden
     complete = _completer(params.ref, params.argument.name, hidden)
     text, typed = params.argument.value, (params.context and params.context.arguments) or {}
     is_plausible = len(text) <= LONGEST_ARGUMENT and is_storable(text)
     found = complete(text, typed) if complete is not None and is_plausible else []
-    shown = list(found[:MOST_VALUES])
+    shown = list(found[:MAX_VALUES])
     shown = shown[: fitting(tokens_of(dumps(value).decode() for value in shown))]
-    total = len(found) if len(found) <= MOST_COUNTED else None
+    total = len(found) if len(found) <= MAX_COUNTED else None
     return types.Completion(values=shown, total=total, has_more=len(shown) < len(found))
 
 

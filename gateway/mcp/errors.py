@@ -8,7 +8,7 @@ import mcp.types as types
 from mcp import MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from context_protection.core.errors import CallError, InternalError, NotFound, shown, store_unavailable
+from context_protection.core.errors import CallError, InternalError, InvalidCursor, NotFound, shown, store_unavailable
 from context_protection.stores.database_errors import is_away
 
 logger = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ def as_protocol_errors(protocol_version: str, *, uri: str | None = None) -> Iter
 def _protocol_error(error: CallError, protocol_version: str, uri: str | None) -> MCPError:
     details = error.document()["error"]
     is_missing = uri is not None and isinstance(error, NotFound)
-    code = error.code
+    code = types.INVALID_PARAMS if isinstance(error, InvalidCursor) else error.code
     if is_missing:
         code = RESOURCE_NOT_FOUND if protocol_version in HANDSHAKE_PROTOCOL_VERSIONS else types.INVALID_PARAMS
     data = {**details["data"], "uri": shown(uri)} if is_missing else details["data"]

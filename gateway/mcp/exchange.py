@@ -3,7 +3,7 @@ notification or a ping has to be sent before the answer.
 
 The SDK's own transport for the handshake revisions creates a session of six tasks and five streams for every request.
 That takes three times the processor time of everything else in a cached call. The SDK's `serve_one` is used here as
-well, so revisions, validation, handlers and middleware stay the SDK's.
+well, so the SDK still provides revisions, validation, handlers and middleware.
 """
 
 import asyncio
@@ -32,8 +32,8 @@ from gateway.mcp.peers import SCOPE_KEY, Peer
 
 logger = logging.getLogger(__name__)
 
-ATTEND_SECONDS = 0.2  # until the first check whether the client is still connected
-PING_SECONDS = 15.0  # of silence; a proxy may close a connection that is silent for longer
+WATCH_SECONDS = 0.2  # after this time, a call's client is watched for a disconnect
+PING_SECONDS = 15.0  # without an event; a proxy may close a connection that is silent for longer
 PING = b": ping\r\n\r\n"
 JSON = b"application/json"
 EVENTS = b"text/event-stream"
@@ -58,12 +58,12 @@ def request_in(scope: dict[str, Any], message: dict[str, Any]) -> JSONRPCRequest
 
 
 def _exceeds_64_bits(name: Any) -> bool:
-    """Whether orjson cannot write this number. The SDK's JSON can."""
+    """Whether orjson cannot serialise this number; the SDK's own JSON can."""
     return isinstance(name, int) and abs(name) >= 2**63
 
 
 class Exchange:
-    """Implements the SDK's DispatchContext for its handlers."""
+    """One request and its response. Implements DispatchContext, which the SDK passes to its handlers."""
 
     can_send_request = False
 
@@ -101,8 +101,8 @@ class Exchange:
                     "result": await serve_one(server, self, method, params, connection=connection, lifespan_state=state)
                 }
             except Exception as error:  # the SDK turns it into an error without internal details
-                said = modern_error_data(error)
-                outcome = {"error": said.model_dump(mode="json", by_alias=True, exclude_none=True)}
+                details = modern_error_data(error)
+                outcome = {"error": details.model_dump(mode="json", by_alias=True, exclude_none=True)}
         return {"jsonrpc": "2.0", "id": self.request_id, **outcome}
 
     # -- Messages from the handlers before the answer -------------------------------------------------
@@ -114,17 +114,17 @@ class Exchange:
 
     async def notify(self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None) -> None:
         message = {"jsonrpc": "2.0", "method": method, **({} if params is None else {"params": dict(params)})}
-        await self.say(_event(dumps(message)))
+        await self.send_event(_event(dumps(message)))
 
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         if self._progress_token is None:
             return
-        said = {"progressToken": self._progress_token, "progress": progress, "total": total, "message": message}
-        await self.notify("notifications/progress", {name: each for name, each in said.items() if each is not None})
+        params = {"progressToken": self._progress_token, "progress": progress, "total": total, "message": message}
+        await self.notify("notifications/progress", {name: each for name, each in params.items() if each is not None})
 
     # -- The response ---------------------------------------------------------------------------------
 
-    async def say(self, event: bytes) -> None:
+    async def send_event(self, event: bytes) -> None:
         """Sends an event. The first one makes the response an event stream."""
         async with self._writing:
             if not self._is_stream:
@@ -143,7 +143,7 @@ class Exchange:
     async def _begin(self, kind: bytes, headers: Iterable[tuple[bytes, bytes]]) -> None:
         await self._send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", kind), *headers]})
 
-    async def client_has_gone(self) -> None:
+    async def wait_for_disconnect(self) -> None:
         """Returns when the client has disconnected."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
@@ -159,7 +159,7 @@ class _ClientWatcher:
     def __init__(self, exchange: Exchange, scope: anyio.CancelScope) -> None:
         self._exchange, self._scope = exchange, scope
         self._task: asyncio.Task[None] | None = None
-        self._timer = asyncio.get_running_loop().call_later(ATTEND_SECONDS, self._start)
+        self._timer = asyncio.get_running_loop().call_later(WATCH_SECONDS, self._start)
 
     def stop(self) -> None:
         self._timer.cancel()
@@ -174,15 +174,15 @@ class _ClientWatcher:
         try:
             await self._ping_until_gone()
         except Exception:
-            logger.warning("a client could not be told that its call goes on", exc_info=True)
+            logger.warning("a ping to the client of a slow call failed", exc_info=True)
         self._scope.cancel()
 
     async def _ping_until_gone(self) -> None:
         while True:
             try:
                 async with asyncio.timeout(PING_SECONDS):
-                    await self._exchange.client_has_gone()
+                    await self._exchange.wait_for_disconnect()
             except TimeoutError:
-                await self._exchange.say(PING)
+                await self._exchange.send_event(PING)
             else:
                 return

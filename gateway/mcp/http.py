@@ -1,4 +1,4 @@
-"""MCP over Streamable HTTP at /mcp, routed before Django. It is stateless, so any process answers any request. With
+"""MCP over Streamable HTTP at /mcp, routed before Django. It is stateless, so any process can answer any request. With
 `MCP_STATEFUL` a session lives in the process that started it."""
 
 import asyncio
@@ -7,6 +7,7 @@ from typing import Any
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
+from gateway.access.transports import Transport
 from gateway.mcp.admission import admit, not_allowed
 from gateway.mcp.exchange import Exchange, request_in
 from gateway.mcp.server import SluiceServer
@@ -15,22 +16,22 @@ from gateway.process.bodies import replaying
 
 
 class StreamableHTTP:
-    """The endpoint. Each event loop has one session manager, in a task of its own. The first request or the process's
-    lifespan starts it, whichever comes first (not every ASGI server has a lifespan)."""
+    """The endpoint. Each event loop has one session manager, in its own task. The first request or the ASGI lifespan
+    starts it, whichever comes first (not every ASGI server supports lifespan)."""
 
     def __init__(self, server: SluiceServer, sessions: Sessions, **options: Any) -> None:
-        """`options`: those of the SDK's session manager (stateless, event_store, retry_interval, …)."""
+        """`options`: for the SDK's session manager (stateless, event_store, retry_interval, …)."""
         self.server = server.silent() if options.get("stateless") else server
         self.sessions = sessions
         self.options = options
         self._managers: dict[asyncio.AbstractEventLoop, _Manager] = {}
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        await admit(self._serve, self.sessions, "http", scope, receive, send)
+        await admit(self._serve, self.sessions, Transport.HTTP, scope, receive, send)
 
     async def _serve(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         if self.options.get("stateless") and scope["method"] == "GET":
-            await not_allowed(send, "POST")  # without sessions, nothing could be sent on such a stream
+            await not_allowed(send, "POST")  # without sessions, the server has nothing to send on a GET stream
             return
         if self.options.get("stateless"):
             message = await receive()

@@ -1,4 +1,4 @@
-"""The in-flight requests of one session: limited in number, each id once, no new request while the server drains."""
+"""The in-flight requests of one session. Rejects too many, duplicate ids, and new requests while the server drains."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ from mcp.types import (
     RequestId,
 )
 
+from context_protection.core.errors import TRANSPORT
 from gateway.mcp.sessions import Sessions
 
-MOST_IN_FLIGHT = 256
-SERVER_BUSY = -32000
+MAX_IN_FLIGHT = 256
 STREAMS = frozenset({"subscriptions/listen"})  # requests that stay open by design
 
 
@@ -49,10 +49,10 @@ class InFlight:
 
     def _rejection(self, request: JSONRPCRequest) -> ErrorData | None:
         if self._sessions.draining:
-            return ErrorData(code=SERVER_BUSY, message="The server restarts; connect again and repeat the request.")
-        if len(self._ids) >= MOST_IN_FLIGHT:
-            message = f"{MOST_IN_FLIGHT} requests of this connection wait to be answered: wait for an answer first."
-            return ErrorData(code=SERVER_BUSY, message=message)
+            return ErrorData(code=TRANSPORT, message="The server restarts; connect again and repeat the request.")
+        if len(self._ids) >= MAX_IN_FLIGHT:
+            message = f"{MAX_IN_FLIGHT} requests of this connection wait to be answered: wait for an answer first."
+            return ErrorData(code=TRANSPORT, message=message)
         if coerce_request_id(request.id) in self._ids:
             message = "A request of this id waits to be answered: give each request an id of its own."
             return ErrorData(code=INVALID_REQUEST, message=message)

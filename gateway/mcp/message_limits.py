@@ -1,4 +1,4 @@
-"""Rejects messages before they are parsed: those with more values or nesting levels than a request may have."""
+"""Rejects messages with too many values or nesting levels before they are parsed."""
 
 import re
 
@@ -29,7 +29,7 @@ def error_for_oversized(text: bytes | str) -> JSONRPCError | None:
 
 
 def error_response(text: bytes | str, error: CallError) -> JSONRPCError:
-    """The error for a message, with its id if that can be found, because the sender waits for an answer to it."""
+    """The error for a message, with its id if it can be found, because the sender waits for an answer with that id."""
     details = error.document()["error"]
     data = {"reason": details["reason"], **details["data"]}
     return JSONRPCError(

@@ -1,4 +1,4 @@
-"""Pages of the lists that the server offers (tools, prompts, templates), each under the hard cap (law 1)."""
+"""Pages of the server's lists (tools, prompts, resource templates), each under the hard cap (law 1)."""
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
@@ -10,7 +10,7 @@ from context_protection.configuration.policies import policy_for
 from context_protection.core import budget
 from context_protection.core.errors import invalid_cursor
 from context_protection.core.tokens import claude
-from context_protection.stores.snapshots import walks
+from context_protection.stores.snapshots import snapshots
 
 Entry = TypeVar("Entry", bound=BaseModel)
 AROUND = 200  # tokens for everything but the entries: names, a cursor, the cache lifetime
@@ -19,16 +19,16 @@ AROUND = 200  # tokens for everything but the entries: names, a cursor, the cach
 def page(
     listed: str, entries: Sequence[Entry], tokens: Sequence[int], cursor: str | None
 ) -> tuple[list[Entry], str | None]:
-    """As many entries from `cursor` on as fit the hard cap by their `tokens`, and the cursor for the rest. `listed`
-    names the list: a cursor is valid for its own list only. Blocks. Raises InvalidCursor."""
+    """The entries from `cursor` on that fit the hard cap, and the cursor for the rest. `tokens`: the entries' sizes.
+    `listed` names the list: a cursor is valid for its own list only. Blocks. Raises InvalidCursor."""
     start = 0 if cursor is None else _position(listed, cursor)
     rest = list(entries[start:])
     count = max(1, fitting(tokens[start:]))
-    return rest[:count], walks.sealer.seal(listed, start + count) if count < len(rest) else None
+    return rest[:count], snapshots.sealer.seal(listed, start + count) if count < len(rest) else None
 
 
 def fitting(tokens: Sequence[int]) -> int:
-    """How many of the first entries, of these sizes in tokens, fit one answer. Blocks."""
+    """How many leading entries of these sizes, in tokens, fit one answer. Blocks."""
     room = policy_for("").hard_cap / budget.MARGIN - AROUND
     return sum(size <= room for size in accumulate(tokens))
 
@@ -38,12 +38,12 @@ def tokens_of(texts: Iterable[str]) -> list[int]:
 
 
 def written(entry: BaseModel) -> str:
-    """An entry's JSON on the wire."""
+    """An entry's JSON, as sent to clients."""
     return entry.model_dump_json(by_alias=True, exclude_none=True)
 
 
 def _position(listed: str, cursor: str) -> int:
-    issued_by, position = walks.sealer.open(cursor)
+    issued_by, position = snapshots.sealer.open(cursor)
     if issued_by != listed:
         raise invalid_cursor("cursor_mismatch", cursor, "The cursor was issued by another list.")
     return int(position)

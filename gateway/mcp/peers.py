@@ -7,6 +7,7 @@ from typing import Any
 from mcp.server import ServerRequestContext
 
 from context_protection.core.errors import NotAuthenticated
+from gateway.access.transports import Transport
 from gateway.catalog.caller import Caller
 
 SCOPE_KEY = "sluice.peer"
@@ -15,8 +16,9 @@ SCOPE_KEY = "sluice.peer"
 @dataclass(frozen=True, slots=True)
 class Peer:
     caller: Caller
-    transport: str  # websocket | http | sse | stdio
-    session: Hashable = None  # identifies a connection of many calls; None: the connection carries one request
+    transport: Transport
+    program: str = ""  # the product in an HTTP client's User-Agent
+    session: Hashable = None  # identifies a connection that carries many calls; None: it carries one request
 
     @property
     def limit_key(self) -> Hashable:
@@ -25,7 +27,7 @@ class Peer:
 
 
 def peer_of(ctx: ServerRequestContext[Any], stdio_peer: Peer | None) -> Peer:
-    """The peer that the transport stored in the request, or the client of stdio."""
+    """The peer that the transport stored in the request, or the stdio client."""
     request = ctx.request
     if isinstance(request, Peer):
         return request

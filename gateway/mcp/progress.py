@@ -1,5 +1,5 @@
-"""Progress reports for a client that requested them: what the upstream reports, or, while the upstream is silent, that
-the call still runs. A report arrives at least every two seconds."""
+"""Progress reports for clients that requested them: the upstream's reports or, while it is silent, a notice that the
+call is still running. A report arrives at least every two seconds."""
 
 import asyncio
 import logging
@@ -14,8 +14,8 @@ from mcp.server import ServerRequestContext
 from gateway.dispatch.progress import listener
 
 REPORT_SECONDS = 1.5  # leaves time for a report to arrive every 2 seconds
-MOST_WAITING = 32  # unsent reports; the oldest are dropped first
-LAST_SECONDS = 1.0  # to send the last reports before the answer
+MAX_WAITING = 32  # unsent reports; the oldest are dropped first
+LAST_SECONDS = 1.0  # time to send the last reports before the answer
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ Report = tuple[float, float | None, str | None]
 
 @asynccontextmanager
 async def reported(ctx: ServerRequestContext[Any], what: str) -> AsyncIterator[None]:
-    """Reports the progress of the block. If the client did not request it, the upstream is not asked for it either."""
+    """Reports the progress of the block. Requests progress from the upstream only if the client requested it."""
     reporter = _Reporter(ctx, what)
     previous = listener.set(reporter.upstream_reported if "progress_token" in (ctx.meta or {}) else None)
     try:
@@ -40,26 +40,25 @@ class _Reporter:
 
     def __init__(self, ctx: ServerRequestContext[Any], what: str) -> None:
         self.ctx, self.what = ctx, what
-        self._queue: deque[Report] = deque(maxlen=MOST_WAITING)
+        self._queue: deque[Report] = deque(maxlen=MAX_WAITING)
         self._seconds, self._last_progress = 0.0, -math.inf
-        self._has_upstream_reported = False  # whether upstream has reported since the last tick
-        self._follows_upstream = False  # then our own reports raise the figure only minimally
+        self._has_upstream_reported = False  # whether the upstream has reported since the last tick
+        self._follows_upstream = False  # if so, our own reports raise the value only minimally
         self._is_stopped = False
         self._task: asyncio.Task[None] | None = None
         self._timer = asyncio.get_running_loop().call_later(REPORT_SECONDS, self._tick)
 
     def upstream_reported(self, progress: float, total: float | None, message: str | None) -> None:
-        """Takes a report of the upstream."""
         self._has_upstream_reported = self._follows_upstream = True
         self._enqueue((progress, total, message))
 
     async def flushed(self) -> None:
-        """Returns when all reports are sent, or after LAST_SECONDS if the client does not read."""
-        if self._task is not None and not self._task.done():  # the last report may have left the queue, unsent
+        """Waits until all reports are sent, but at most LAST_SECONDS, in case the client does not read."""
+        if self._task is not None and not self._task.done():  # the last report may be dequeued but unsent
             await asyncio.wait([self._task], timeout=LAST_SECONDS)
 
     def stop(self) -> None:
-        """Ends reporting. A later report of the upstream would arrive after the answer."""
+        """Ends reporting. Drops later reports of the upstream, which would arrive after the answer."""
         self._is_stopped = True
         self._timer.cancel()
         if self._task is not None:
@@ -84,12 +83,12 @@ class _Reporter:
         try:
             while self._queue:
                 await self.ctx.session.report_progress(*self._increasing(*self._queue.popleft()))
-        except Exception as error:  # the client has disconnected; the call notices that by itself
-            logger.debug("progress not told", extra={"error": type(error).__name__})
+        except Exception as error:  # the client has disconnected; the call detects that itself
+            logger.debug("progress not sent", extra={"error": type(error).__name__})
 
     def _increasing(self, progress: float, total: float | None, message: str | None) -> Report:
-        """The protocol requires progress to increase with each report. A figure that does not increase (our own report
-        was higher, or upstream started over) goes into the message instead."""
+        """The protocol requires progress to increase with each report. A value that does not increase (our own report
+        was higher, or the upstream started over) goes into the message instead."""
         if progress > self._last_progress:
             self._last_progress = progress
             return progress, total, message

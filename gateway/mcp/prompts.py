@@ -8,10 +8,13 @@ from mcp.server import ServerRequestContext
 
 from gateway.access.callers import confirm
 from gateway.catalog.caller import Caller
+from gateway.catalog.catalog import catalogue
 from gateway.catalog.prompts import Prompt, prompts
+from gateway.mcp.clients import loads_lazily
 from gateway.mcp.errors import as_protocol_errors
 from gateway.mcp.paging import page, tokens_of, written
 from gateway.mcp.peers import Peer, peer_of
+from gateway.mcp.tools import tool_list_of
 from gateway.threads.limits import on_thread
 
 LISTED = "prompts"
@@ -33,7 +36,7 @@ def prompt_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
         with as_protocol_errors(ctx.protocol_version):
             peer = peer_of(ctx, stdio_peer)
             prompt, message = await on_thread(
-                peer.limit_key, _message, params.name, params.arguments or {}, peer.caller
+                peer.limit_key, _message, params.name, params.arguments or {}, peer.caller, loads_lazily(ctx, peer)
             )
         content = types.TextContent(type="text", text=message)
         return types.GetPromptResult(
@@ -65,7 +68,9 @@ def _listed(prompt: Prompt) -> types.Prompt:
     )
 
 
-def _message(name: str, given: Mapping[str, str], caller: Caller) -> tuple[Prompt, str]:
-    """A message may contain account data, so the caller is confirmed again, as for every call."""
+def _message(name: str, given: Mapping[str, str], caller: Caller, is_lazy: bool) -> tuple[Prompt, str]:
+    """Confirms the caller again, as for every call, because a message may contain account data. Its calls are those
+    that the client can make with its tool list."""
     prompt = prompts.get(name, confirm(caller).tools.hidden)
-    return prompt, prompt.message(given)
+    hints = tool_list_of(caller, is_lazy).hints
+    return prompt, prompt.message(given).text(lambda each: hints(catalogue.get(each.operation), each.arguments))

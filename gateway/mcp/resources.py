@@ -1,9 +1,10 @@
 """Resources: documents and records that are read one at a time, by URI.
 
 Reading a resource calls its operation through the dispatcher, like every call. The answer is the same envelope, with
-URIs as hints: a long document comes as a chunk with a cursor, a large record as a preview.
+URIs as hints: a long document is returned as a chunk with a cursor, a large record as a preview.
 """
 
+import base64
 import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
@@ -16,8 +17,10 @@ import orjson
 from mcp.server import ServerRequestContext
 
 from context_protection.core import tables
-from context_protection.core.errors import InvalidArgument, NotFound, nearest
+from context_protection.core.errors import InvalidArgument, InvalidCursor, InvalidHandle, NotFound, nearest
 from context_protection.core.policy import DEFAULTS
+from context_protection.core.stored_files import file_of, is_file
+from context_protection.stores.snapshots import snapshots
 from gateway.access.callers import confirm
 from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
@@ -35,10 +38,10 @@ from gateway.threads.limits import on_thread
 LISTED = "resource templates"
 DOCUMENTS, DOCUMENT = "list_documents", "read_document"
 FACTS = "id,title,mediaType,lines,bytes,estimatedTokens"
-# A read returns an envelope, whatever the document is. With the document's own type here, a client would choose the
-# wrong viewer, so that type is in the description.
+# A read always returns an envelope. The document's own type here would make clients choose the wrong viewer, so it is
+# in the description.
 MIME_TYPE = "application/json"
-LONGEST_URI = 16_384  # characters; ten times a query with `where` and a cursor
+LONGEST_URI = 16_384  # characters; ten times the length of a query with `where` and a cursor
 SHORTENED_NAME = 40  # characters
 
 
@@ -65,6 +68,8 @@ def resource_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
     ) -> types.ReadResourceResult:
         with as_protocol_errors(ctx.protocol_version, uri=params.uri):
             peer = peer_of(ctx, stdio_peer)
+            if params.uri.startswith(hints.FILES):
+                return await on_thread(peer.limit_key, _file, peer.caller, params.uri)
             operation, arguments = await on_thread(peer.limit_key, _called_by, peer.caller, params.uri)
             async with reported(ctx, operation.name):
                 envelope = await serve(_call(operation, arguments, peer))
@@ -78,6 +83,27 @@ def resource_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
     }
 
 
+def _file(caller: Caller, uri: str) -> types.ReadResourceResult:
+    """A stored file, whole: it is for the client, and a model reads its own form of it. Blocks. Raises NotFound."""
+    try:
+        snapshot = snapshots.opened(uri.removeprefix(hints.FILES), confirm(caller).owner)
+        if is_file(snapshot) and snapshot.operation not in caller.tools.hidden:
+            file = file_of(snapshot, snapshots)
+            blob = base64.b64encode(file.data).decode()
+            content = types.BlobResourceContents(uri=uri, mime_type=file.media_type, blob=blob)
+            return types.ReadResourceResult(contents=[content])
+    except (InvalidCursor, InvalidHandle):
+        pass
+    raise NotFound(
+        "There is no such file, or it has expired.",
+        reason="unknown_resource",
+        parameter="uri",
+        value=uri,
+        expected=f"the {hints.FILES}… of a resource link that the same key received within the last hour",
+        suggestion="Call the tool whose answer linked the file again, and use the new link.",
+    )
+
+
 def _call(operation: Operation, arguments: Mapping[str, Any], peer: Peer) -> Call:
     return Call(operation.name, arguments, peer.caller, peer.transport, hints.resource, session=peer.limit_key)
 
@@ -88,7 +114,7 @@ def _call(operation: Operation, arguments: Mapping[str, Any], peer: Peer) -> Cal
 async def _listed(peer: Peer, cursor: str | None) -> types.ListResourcesResult:
     """A page of documents, with the cursor of the operation that lists them."""
     caller = await on_thread(peer.limit_key, confirm, peer.caller)
-    if not {DOCUMENTS, DOCUMENT}.isdisjoint(caller.tools.hidden):
+    if any(catalogue.find(name, caller.tools.hidden) is None for name in (DOCUMENTS, DOCUMENT)):
         return types.ListResourcesResult(resources=[])
     listing = catalogue.get(DOCUMENTS)
     arguments = {"fields": FACTS, **({"cursor": cursor} if cursor is not None else {})}
@@ -122,7 +148,7 @@ def _document(row: Mapping[str, Any], reader: Operation) -> types.Resource:
 
 
 def _described(row: Mapping[str, Any]) -> str:
-    """text/markdown, 996 lines, 52,826 bytes, about 15,601 tokens"""
+    """For example: text/markdown, 996 lines, 52,826 bytes, about 15,601 tokens"""
     facts = [row["mediaType"]]
     if row["lines"] is not None:
         facts.append(f"{row['lines']:,} lines")
@@ -133,7 +159,7 @@ def _described(row: Mapping[str, Any]) -> str:
 
 
 def _bare(entry: types.Resource) -> types.Resource:
-    """A short form of an entry that alone exceeds the cap: its URI, and the beginning of its name."""
+    """Shortens an entry that alone exceeds the cap to its URI and the beginning of its name."""
     return types.Resource(uri=entry.uri, name=entry.name[:SHORTENED_NAME])
 
 
@@ -177,13 +203,13 @@ def _in_query(operation: Operation) -> list[str]:
 
 
 def _called_by(caller: Caller, uri: str) -> tuple[Operation, dict[str, Any]]:
-    """As `called`, without the operations that are hidden from the caller's key now. Blocks."""
+    """Like `called`, but without the operations hidden from the caller's key. Blocks."""
     return called(uri, confirm(caller).tools.hidden)
 
 
 def called(uri: str, hidden: Container[str] = ()) -> tuple[Operation, dict[str, Any]]:
-    """The operation and arguments of a URI. The arguments are not validated yet. Raises NotFound if no operation has
-    such URIs, InvalidArgument if the query repeats an argument."""
+    """The operation of a URI, and its arguments, not yet validated. Raises NotFound if the URI matches no operation,
+    InvalidArgument if the query repeats an argument."""
     address, _, query = uri.partition("?")
     scheme, _, path = address.partition("://")
     if scheme.lower() != hints.SCHEME or len(uri) > LONGEST_URI:
@@ -203,7 +229,7 @@ def _pattern(address: str) -> re.Pattern[str]:
 
 
 def _read_query(query: str, in_path: Mapping[str, str]) -> dict[str, str]:
-    """Values by name. As in RFC 6570, a space is %20, and a plus is a plus."""
+    """Query values by name. As in RFC 6570, %20 encodes a space, and a plus is literal."""
     pairs = parse_qsl(query.replace("+", "%2B"), keep_blank_values=True)
     for name, times in Counter([*in_path, *(name for name, _ in pairs)]).items():
         if times > 1:

@@ -1,43 +1,40 @@
 """The MCP server: one SDK `Server` behind every transport."""
 
+from contextlib import suppress
 from copy import copy
+from functools import partial
 from typing import Any
 
-from mcp.server import NotificationOptions, Server
+from mcp.server import NotificationOptions, Server, ServerRequestContext
 from mcp.server.caching import CacheableMethod, CacheHint
+from mcp.server.context import CallNext
 from mcp.server.models import InitializationOptions
+from pydantic import BaseModel
 
+from context_protection.core.errors import NotAuthenticated
+from gateway.mcp import instructions
 from gateway.mcp.changes import Changes
+from gateway.mcp.clients import loads_lazily
 from gateway.mcp.completion import completion_handlers
-from gateway.mcp.peers import Peer
+from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.prompts import prompt_handlers
 from gateway.mcp.resources import resource_handlers
-from gateway.mcp.tools import tool_handlers
+from gateway.mcp.tools import tool_handlers, tool_list_of
+from gateway.threads.limits import on_thread
 from gateway.version import VERSION
 
-# Clients may cache these lists. They may not cache a resource: a changed budget applies to the very next answer.
+# Clients may cache these lists, but not resources: a changed budget applies to the next answer.
 CACHED: tuple[CacheableMethod, ...] = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
-INSTRUCTIONS = (
-    "Answers are kept small and nothing in them is lost. Ask instead of paging: where chooses rows, aggregate gives "
-    "counts, sums, averages, percentiles by group or month (groupBy, metrics, orderBy, limit). An answer that was made "
-    "smaller carries meta.resultHandle; what is stored costs no tokens: result_query runs SQL over all rows of a list "
-    "(joins, dates, ranks), result_search finds text in a list, record or log, result_get reads a part. "
-    "A list comes in pages: call again with cursor=nextCursor until there is none. A large record comes as a preview: "
-    "meta.detailsAvailable names the call for the whole (fields=all) and its sections (fields=<section>). A long text "
-    "comes in chunks, by cursor or by startLine/endLine. Where search_tools is listed, most tools are not: it finds "
-    "them by what they do, describe_tool shows their arguments, and call_tool calls them, those named here too. A tool "
-    "and arguments that an answer names are called just as they stand. Secrets (codes, passwords) are withheld; an "
-    "operator can reveal a field to an API key."
-)
+OPENING = frozenset({"initialize", "server/discover"})  # requests whose results have the instructions
 
 
 class SluiceServer(Server[Any]):
-    """Announces that its tool list can change, by default: the SDK's Streamable HTTP manager passes no options."""
+    """Announces by default that its tool list can change: the SDK's Streamable HTTP manager passes no options."""
 
-    announces = True  # whether the tool list can change
+    announces = True  # whether to announce that the tool list can change
 
     def silent(self) -> "SluiceServer":
-        """The same server for transports that cannot notify a client between its requests."""
+        """A copy for transports that cannot notify a client between its requests, without the announcement."""
         server = copy(self)
         server.announces = False
         return server
@@ -59,13 +56,27 @@ def build_server(stdio_peer: Peer | None = None, changes: Changes | None = None)
         "sluice",
         title="Sluice",
         version=VERSION,
-        instructions=INSTRUCTIONS,
+        instructions=instructions.ANSWERS,  # of a caller without a key; others get theirs from `_instructed`
         cache_hints=dict.fromkeys(CACHED, CacheHint(ttl_ms=5000, scope="private")),
         **tool_handlers(stdio_peer),
         **resource_handlers(stdio_peer),
         **prompt_handlers(stdio_peer),
         **completion_handlers(stdio_peer),
     )
+    server.middleware.append(partial(_instructed, stdio_peer))
     if changes is not None:
         changes.register(server)
     return server
+
+
+async def _instructed(
+    stdio_peer: Peer | None, ctx: ServerRequestContext[Any], call_next: CallNext
+) -> BaseModel | dict[str, Any] | None:
+    """Middleware that gives the instructions for the caller's own tool list."""
+    result = await call_next(ctx)
+    if ctx.method in OPENING and isinstance(result, dict) and "instructions" in result:
+        peer = peer_of(ctx, stdio_peer)
+        with suppress(NotAuthenticated):  # a rejected key learns of it with its first call
+            listed = await on_thread(peer.limit_key, tool_list_of, peer.caller, loads_lazily(ctx, peer))
+            result["instructions"] = listed.instructions
+    return result

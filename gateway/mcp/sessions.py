@@ -12,7 +12,7 @@ from gateway.mcp.peers import Peer
 from gateway.process.drain import drains
 
 POLL_SECONDS = 0.05  # between checks whether the last answer has been sent
-END_SECONDS = 1.0  # for clients to accept the end of their connections
+END_SECONDS = 1.0  # for connections to close
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Sessions:
         await self._end(list(self._open), RESTART)
 
     async def _end(self, sessions: list[Session], ending: Ending) -> None:
-        """Ends them all at once, and waits at most END_SECONDS: a client that does not read delays nobody."""
+        """Ends the sessions concurrently, and waits at most END_SECONDS: a client that does not read delays nobody."""
         ends = [asyncio.create_task(session.end(ending)) for session in sessions]
         self._ending.update(ends)
         for end in ends:

@@ -53,7 +53,7 @@ class Wire(Protocol):
 
 
 class SocketSession:
-    """Both streams of the SDK: the one that it reads from and the one that it writes to."""
+    """Serves as both streams of the SDK: the one it reads and the one it writes."""
 
     __slots__ = ("_closed", "_in_flight", "_metadata", "_opening", "_receive", "_wire", "peer")
 
@@ -77,7 +77,7 @@ class SocketSession:
 
     async def serve(self, server: Server[Any]) -> None:
         """Serves until the socket is closed. The first request decides the protocol era of the session. (The SDK's own
-        `serve_dual_era_loop` decides likewise, but costs one more stream and task for every socket.)"""
+        `serve_dual_era_loop` does the same, but costs one more stream and task for every socket.)"""
         try:
             opening = await self._first_request()
             if opening is None:
@@ -100,8 +100,8 @@ class SocketSession:
             await self.end(FAILED)
 
     async def _first_request(self) -> JSONRPCRequest | None:
-        """The first request, which the SDK will read again. Messages before it are dropped. None: the socket was
-        closed."""
+        """The first request, which the SDK then reads again, or None if the socket was closed. Drops messages before
+        it."""
         async for item in self:
             if isinstance(item.message, JSONRPCRequest):
                 self._opening = item
@@ -144,7 +144,7 @@ class SocketSession:
             await (self._reject(None, *NO_JSON) if unparsable else self._reject(_id_in(text), *NO_REQUEST))
             return None
         if isinstance(message, JSONRPCNotification) and '"id"' in text and "id" in from_json(text):
-            await self._reject(None, *NO_REQUEST)  # a request with an invalid id, whose sender waits
+            await self._reject(None, *NO_REQUEST)  # a request with an invalid id, whose sender waits for an answer
             return None
         error_data = self._in_flight.arrived(message)
         if error_data is not None and isinstance(message, JSONRPCRequest):
@@ -167,7 +167,7 @@ class SocketSession:
         await self._unless_gone(self._wire.send(text_data=text))
 
     async def _unless_gone(self, write: Awaitable[None]) -> None:
-        """Waits until the client reads. A disconnected client raises no error."""
+        """Awaits `write`, which waits until the client reads. Ignores errors of a disconnected client."""
         try:
             await write
         except (OSError, RuntimeError):
@@ -193,6 +193,6 @@ def _id_in(text: str) -> RequestId | None:
 
 
 def _is_enveloped(request: JSONRPCRequest) -> bool:
-    """Whether the request is of the 2026 era, in which every request names its protocol version."""
+    """Whether the request belongs to the 2026 era, in which every request names its protocol version."""
     meta = (request.params or {}).get("_meta")
     return isinstance(meta, dict) and PROTOCOL_VERSION_META_KEY in meta

@@ -1,4 +1,4 @@
-"""MCP over HTTP with server-sent events, the transport of 2024-11-05: a stream at /mcp/sse, messages to
+"""MCP over HTTP with server-sent events, the transport of protocol 2024-11-05: a stream at /mcp/sse, messages to
 /mcp/sse/messages. It serves clients that support no newer transport. A session lives in the process of its stream."""
 
 from functools import partial
@@ -10,6 +10,7 @@ from mcp.server.sse import SseServerTransport
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCError, JSONRPCRequest
 
+from gateway.access.transports import Transport
 from gateway.mcp.admission import admit, not_allowed
 from gateway.mcp.in_flight import InFlight
 from gateway.mcp.sessions import Sessions
@@ -27,11 +28,11 @@ class LegacySSE:
         """GET: opens a session. Its answers are sent on this stream."""
         in_flight = InFlight(self.sessions)
         serve = partial(self._serve, in_flight)
-        await admit(serve, self.sessions, "sse", scope, receive, send, in_flight=in_flight)
+        await admit(serve, self.sessions, Transport.SSE, scope, receive, send, in_flight=in_flight)
 
     async def messages(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """POST: a message to a session of the same caller."""
-        await admit(self.transport.handle_post_message, self.sessions, "sse", scope, receive, send)
+        await admit(self.transport.handle_post_message, self.sessions, Transport.SSE, scope, receive, send)
 
     async def _serve(self, in_flight: InFlight, scope: dict[str, Any], receive: Any, send: Any) -> None:
         if scope["method"] != "GET":
@@ -43,7 +44,7 @@ class LegacySSE:
 
 
 class _Stream:
-    """One of the SDK's two streams of a session, with the session's in-flight requests."""
+    """Wraps one of a session's two SDK streams, to track the session's in-flight requests."""
 
     def __init__(self, stream: Any, in_flight: InFlight) -> None:
         self._stream, self._in_flight = stream, in_flight
@@ -67,7 +68,7 @@ class _Outgoing(_Stream):
 
 
 class _Incoming(_Stream):
-    """Answers rejected requests itself, on `outgoing`."""
+    """Answers rejected requests directly, on `outgoing`."""
 
     def __init__(self, stream: Any, in_flight: InFlight, outgoing: Any) -> None:
         super().__init__(stream, in_flight)

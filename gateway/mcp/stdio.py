@@ -8,6 +8,7 @@ from django.conf import settings
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
+from gateway.access.transports import Transport
 from gateway.catalog.caller import Caller
 from gateway.connectors import connectors
 from gateway.mcp.changes import Changes
@@ -17,12 +18,12 @@ from gateway.mcp.server import build_server
 from gateway.mcp.sessions import Sessions
 from gateway.mcp.tools import fingerprint
 from gateway.process import errors
-from gateway.upstreams.clients import close
+from gateway.upstreams.transport import close_connections
 
 
 async def serve_stdio(caller: Caller) -> None:
-    """Serves until stdin closes. Nothing but MCP is written to stdout."""
-    peer = Peer(caller, "stdio", session="stdio")
+    """Serves until stdin closes. Writes only MCP messages to stdout."""
+    peer = Peer(caller, Transport.STDIO, session="stdio")
     changes = Changes(Sessions(), fingerprint, peer)
     server = build_server(peer, changes)
     all_connectors = connectors()
@@ -38,7 +39,7 @@ async def serve_stdio(caller: Caller) -> None:
         await changes.stop()
         for stop in (each.stop for each in all_connectors if each.stop):
             await stop()
-        await close()
+        await close_connections()
 
 
 def _private_stdin() -> BinaryIO:

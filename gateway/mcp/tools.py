@@ -1,8 +1,9 @@
-"""Tools over MCP: the catalogue's operations, or, if they are too many, three tools that find and call them.
+"""Tools over MCP: the catalogue's operations, or, if they are too many, a few tools that find and call them.
 
-tools/list returns all tools while their definitions fit TOOL_LIST_BUDGET. Otherwise it returns search_tools,
-describe_tool, call_tool and the pinned tools. The admin can choose either form for a key. An answer is one text block
-with the envelope's compact JSON and no structuredContent: given both, clients drop the text or pay for both.
+tools/list returns all tools if their definitions fit TOOL_LIST_BUDGET. Otherwise it returns search_tools,
+describe_tool, call_tool, call_action if some tool acts, and the pinned tools. The admin can choose either form for a
+key. An answer is one text block with the envelope's compact JSON, or the content blocks of another MCP server's result.
+It has no structuredContent: given both, clients drop the text or spend tokens on both.
 """
 
 import hashlib
@@ -15,10 +16,10 @@ import mcp.types as types
 from django.conf import settings
 from mcp.server import ServerRequestContext
 
-from context_protection.core import json_limits
-from context_protection.core.budget import MOST_CHARS, dumps, most_chars
+from context_protection.core.budget import MAX_CHARS, dumps, most_chars
 from context_protection.core.cached_property import cached_property
 from context_protection.core.errors import CallError, InvalidArgument, NotAuthenticated
+from context_protection.core.payloads import Envelope
 from context_protection.core.policy import Kind, Policy
 from context_protection.core.tokens import claude
 from gateway.catalog.caller import Caller, ToolChoice
@@ -28,9 +29,13 @@ from gateway.dispatch import hints
 from gateway.dispatch.call import Call
 from gateway.dispatch.configuration import Configuration, current
 from gateway.dispatch.dispatch import serve
-from gateway.dispatch.hints import CALL_TOOL, Hints
+from gateway.dispatch.hints import CALL_ACTION, Hints
 from gateway.dispatch.measurements import record_error
+from gateway.mcp.call_tools import ACTING, READING, requested_call
+from gateway.mcp.client_questions import Answered, answered
+from gateway.mcp.clients import loads_lazily
 from gateway.mcp.errors import as_protocol_errors
+from gateway.mcp.instructions import instructions
 from gateway.mcp.paging import page
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.progress import reported
@@ -58,8 +63,8 @@ def definition(published: ToolDefinition, policy: Policy) -> Definition:
     tool = types.Tool(
         name=published.name,
         title=published.title,
-        description=published.told(policy),
-        input_schema=published.schema(policy, brief=True),
+        description=published.published_description(policy),
+        input_schema=published.listed_schema(policy),
         annotations=_annotations(published),
         _meta=_declared(policy),
     )
@@ -68,7 +73,7 @@ def definition(published: ToolDefinition, policy: Policy) -> Definition:
 
 
 def _annotations(published: ToolDefinition) -> types.ToolAnnotations:
-    """For a read-only tool the other hints mean nothing, and every word of a tool list costs tokens in every prompt."""
+    """Omits the other hints for read-only tools, where they mean nothing: they would cost tokens in every prompt."""
     if published.kind is not Kind.ACTION:
         return types.ToolAnnotations(read_only_hint=True)
     return types.ToolAnnotations(destructive_hint=published.destructive, idempotent_hint=published.idempotent)
@@ -78,15 +83,18 @@ def _declared(policy: Policy) -> dict[str, Any] | None:
     """The declared size limit of results, if ops have raised the hard cap: Claude Code moves a result above 50,000
     characters into a file unless its tool declares more."""
     limit = most_chars(policy)
-    return {MAX_RESULT_SIZE: limit + ROUNDING} if limit > MOST_CHARS else None
+    return {MAX_RESULT_SIZE: limit + ROUNDING} if limit > MAX_CHARS else None
 
 
 @dataclass(frozen=True)
-class Listing:
-    """The answer to tools/list for one caller. `searched`: it has the three finding tools instead of all tools."""
+class ListedTools:
+    """The answer to tools/list for one caller. `searched`: it has tools that search instead of all tools. `whole`: the
+    tokens of the definitions of all tools."""
 
     definitions: Sequence[Definition]
     searched: bool
+    whole: int
+    instructions: str
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -103,29 +111,38 @@ class Listing:
 
 
 class _Listings:
-    """The lists of one configuration, by the choice for a key. Each is built when it is first needed."""
+    """Caches the tool lists of one configuration, by ToolChoice. Each is built on first use."""
 
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
-        self._built: dict[ToolChoice, Listing] = {}
+        self._built: dict[ToolChoice, ListedTools] = {}
 
-    def of(self, choice: ToolChoice) -> Listing:
+    def of(self, choice: ToolChoice) -> ListedTools:
         if choice not in self._built:
             self._built[choice] = self._build(choice)
         return self._built[choice]
 
-    def _build(self, choice: ToolChoice) -> Listing:
+    def _build(self, choice: ToolChoice) -> ListedTools:
         visible = [each for each in self.configuration.operations if each.name not in choice.hidden]
         listed = [self._definition(each) for each in visible if each.listed]
         is_brief = any(each.listed and each.shown is not None for each in visible)
         describing = [each for each in visible if each.name == DESCRIBE_TOOL] if is_brief else []
         every = [*listed, *(self._definition(each) for each in describing)]
-        if not _searched(choice, sum(each.tokens for each in every)):
-            return Listing(every, searched=False)
-        finding = [*(each for each in visible if not each.listed), CALLING]
+        whole = sum(each.tokens for each in every)
+        if not _searched(choice, whole):
+            return self._listed(choice, every, whole, searched=False)
+        calling = [READING, *([ACTING] if any(each.kind is Kind.ACTION for each in visible) else [])]
+        finding = [*(each for each in visible if not each.listed), *calling]
         always = {*choice.pinned, *(each.name for each in visible if each.pinned)}
         pinned = [each for each in listed if each.tool.name in always]
-        return Listing([*(self._definition(each) for each in finding), *pinned], searched=True)
+        return self._listed(choice, [*(self._definition(each) for each in finding), *pinned], whole, searched=True)
+
+    def _listed(
+        self, choice: ToolChoice, definitions: Sequence[Definition], whole: int, *, searched: bool
+    ) -> ListedTools:
+        names = {each.tool.name for each in definitions}
+        written = instructions(names, self.configuration.operations, acts=CALL_ACTION in names, hidden=choice.hidden)
+        return ListedTools(definitions, searched, whole, written)
 
     def _definition(self, published: ToolDefinition) -> Definition:
         return definition(published, self.configuration.policy(published.name))
@@ -140,107 +157,42 @@ def _searched(choice: ToolChoice, tokens: int) -> bool:
 _cached_listings: _Listings | None = None
 
 
-def listing_of(caller: Caller) -> Listing:
-    """The list for the caller's key now. Blocks. Raises NotAuthenticated."""
+def tool_list_of(caller: Caller, is_lazy: bool = False) -> ListedTools:
+    """The current tool list of the caller's key. A lazy client, which reads definitions only when it needs them, gets
+    all tools, unless the admin has chosen otherwise for the key. Blocks. Raises NotAuthenticated."""
+    listings = _listings()
+    choice = listings.configuration.confirm(caller).tools
+    return listings.of(replace(choice, listing="all") if is_lazy and not choice.listing else choice)
+
+
+def _listings() -> _Listings:
     global _cached_listings
     configuration, cached = current(), _cached_listings
     if cached is None or cached.configuration is not configuration:
         cached = _cached_listings = _Listings(configuration)
-    return cached.of(configuration.confirm(caller).tools)
+    return cached
+
+
+def unrestricted_list() -> ListedTools:
+    """The tool list of a key for which the admin has chosen nothing. Blocks."""
+    return _listings().of(ToolChoice())
 
 
 def fingerprint(caller: Caller) -> str:
-    """A digest of the tool list for this caller now: it changes with any change of the list, and is the same in every
-    process. Empty for a caller that is no longer admitted. Blocks."""
+    """A digest of the caller's current tool list. It changes whenever the list does, and is the same in every process.
+    Empty for a caller that is no longer admitted. Blocks."""
     try:
-        return listing_of(caller).fingerprint
+        lists = [tool_list_of(caller), *([tool_list_of(caller, is_lazy=True)] if settings.LAZY_CLIENTS else [])]
+        return " ".join(each.fingerprint for each in lists)
     except NotAuthenticated:
         return ""
 
 
-def page_of_tools(caller: Caller, cursor: str | None) -> tuple[list[types.Tool], str | None]:
-    """As many tools from `cursor` on as fit the hard cap (law 1), and the cursor for the rest. Blocks. Raises
+def page_of_tools(caller: Caller, is_lazy: bool, cursor: str | None) -> tuple[list[types.Tool], str | None]:
+    """The tools from `cursor` on that fit the hard cap (law 1), and the cursor for the rest. Blocks. Raises
     InvalidCursor, NotAuthenticated."""
-    definitions = listing_of(caller).definitions
+    definitions = tool_list_of(caller, is_lazy).definitions
     return page(LISTED, [each.tool for each in definitions], [each.tokens for each in definitions], cursor)
-
-
-# -- call_tool --------------------------------------------------------------------------------------
-
-
-# call_tool has no operation: the dispatcher serves the tool that it names, under that tool's name.
-CALLING = ToolDefinition(
-    name=CALL_TOOL,
-    title="Call a tool",
-    description="Calls a tool that search_tools found: its name, and its own arguments as describe_tool has them. "
-    "cursor and fields are among these arguments.",
-    kind=Kind.ACTION,
-    parameters={
-        "name": {"type": "string", "description": "The tool's name.", "examples": ["get_booking"]},
-        "arguments": {"type": "object", "description": "The tool's own arguments.", "examples": [{"id": 43000003}]},
-    },
-    required=("name",),
-    form=(),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The requested operation, and its own arguments."""
-
-    operation: str
-    arguments: Mapping[str, Any]
-
-
-def asked_for(params: types.CallToolRequestParams) -> Asked:
-    """The operation that a tool call requests; for call_tool, the tool that it names. Raises InvalidArgument."""
-    given = params.arguments or {}
-    if params.name != CALL_TOOL:
-        return Asked(params.name, given)
-    name, arguments = given.get("name"), given.get("arguments")
-    if unknown := [each for each in given if each not in CALLING.parameters]:
-        raise _misplaced(name, unknown[0], given)
-    if not isinstance(name, str):
-        raise InvalidArgument(
-            "name is missing." if name is None else "name must be a text.",
-            reason="missing_argument" if name is None else "invalid_name",
-            parameter="name",
-            value=name,
-            expected="the name of a tool",
-            suggestion="Find the tool with search_tools, and call call_tool again with its name.",
-        )
-    return Asked(name, _own_arguments(name, arguments))
-
-
-def _own_arguments(name: str, arguments: Any) -> Mapping[str, Any]:
-    """The arguments as an object. Some clients send them as JSON text."""
-    try:
-        own = json_limits.loads(arguments, "arguments") if isinstance(arguments, str) else arguments
-    except ValueError:
-        own = arguments
-    if own is None:
-        return {}
-    if isinstance(own, dict):
-        return own
-    raise InvalidArgument(
-        "arguments must be an object.",
-        reason="invalid_arguments",
-        parameter="arguments",
-        value=arguments,
-        expected=f"an object of the arguments of {name[:80]}",
-        suggestion="Leave arguments out for a tool without any; describe_tool says what a tool takes.",
-    )
-
-
-def _misplaced(name: Any, argument: str, given: Mapping[str, Any]) -> InvalidArgument:
-    return InvalidArgument(
-        f"call_tool has no argument {argument[:80]!r}.",
-        reason="unknown_argument",
-        parameter=argument[:80],
-        value=given[argument],
-        expected="only: name, arguments",
-        suggestion=f"Arguments of {str(name)[:80] if name else 'the tool'} itself belong into arguments.",
-    )
 
 
 # -- The handlers -----------------------------------------------------------------------------------
@@ -248,14 +200,15 @@ def _misplaced(name: Any, argument: str, given: Mapping[str, Any]) -> InvalidArg
 
 @dataclass(frozen=True)
 class _CallerHints:
-    """Hints that the caller can follow literally with its own tool list. The list is looked up when a hint is first
-    needed, on the call's thread."""
+    """Hints that use only tools of the caller's own list. The list is looked up on first use, on the call's
+    thread."""
 
     caller: Caller
+    is_lazy: bool
 
     @cached_property
     def _hints(self) -> Hints:
-        return listing_of(self.caller).hints
+        return tool_list_of(self.caller, self.is_lazy).hints
 
     def __call__(self, operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return self._hints(operation, arguments)
@@ -270,33 +223,44 @@ def tool_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
         with as_protocol_errors(ctx.protocol_version):
             cursor = params.cursor if params else None
             peer = peer_of(ctx, stdio_peer)
-            found, following = await on_thread(peer.limit_key, page_of_tools, peer.caller, cursor)
+            is_lazy = loads_lazily(ctx, peer)
+            found, following = await on_thread(peer.limit_key, page_of_tools, peer.caller, is_lazy, cursor)
         return types.ListToolsResult(tools=found, next_cursor=following)
 
-    async def call_tool(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> Answered:
         peer = peer_of(ctx, stdio_peer)
-        hints = _CallerHints(peer.caller)
+        hints = _CallerHints(peer.caller, loads_lazily(ctx, peer))
         call = Call(params.name, params.arguments or {}, peer.caller, peer.transport, hints, session=peer.limit_key)
         try:
             resolved = _resolved(call, params)
             async with reported(ctx, resolved.operation[:80]):
-                envelope = await serve(resolved)
+                return await answered(ctx, params, peer, resolved.operation, lambda: _served(resolved))
         except CallError as error:
-            return _result(dumps(error.document()), is_error=True)
-        return _result(envelope.body)
+            return types.CallToolResult(content=[_text(dumps(error.document()))], is_error=True)
 
     return {"on_list_tools": list_tools, "on_call_tool": call_tool}
 
 
 def _resolved(call: Call, params: types.CallToolRequestParams) -> Call:
-    """The call of the requested operation. Raises InvalidArgument, and records that call as rejected."""
+    """The call of the requested operation. If it is invalid, records the rejected call and raises InvalidArgument."""
     try:
-        requested = asked_for(params)
+        requested = requested_call(params, call.caller)
     except InvalidArgument as error:
         record_error(call, error)
         raise
     return replace(call, operation=requested.operation, arguments=requested.arguments)
 
 
-def _result(body: bytes, *, is_error: bool = False) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=body.decode())], is_error=is_error)
+async def _served(call: Call) -> types.CallToolResult:
+    return _result(await serve(call))
+
+
+def _result(envelope: Envelope) -> types.CallToolResult:
+    is_error, native = envelope.failure is not None, envelope.native
+    if native is None:
+        return types.CallToolResult(content=[_text(envelope.body)], is_error=is_error)
+    return types.CallToolResult(content=list(native.blocks), _meta=dict(native.meta) or None, is_error=is_error)
+
+
+def _text(body: bytes) -> types.TextContent:
+    return types.TextContent(type="text", text=body.decode())

@@ -1,4 +1,4 @@
-"""The admin's application with Sluice's admin site (gateway/logins/site.py)."""
+"""Django's admin application, with Sluice's admin site (gateway/logins/site.py)."""
 
 from django.contrib.admin.apps import AdminConfig as DjangoAdminConfig
 

@@ -1,7 +1,7 @@
-"""Request bodies are read whole before any other work is done for them. Each body is bounded, and so is their total.
+"""Request bodies are read completely before the request is handled. The size of each body and their total are limited.
 
-Bodies of known callers (with a key, or staff) and of all others are counted separately, so that nobody without a key
-can use up the memory of those who have one.
+Bodies of known callers (with a key, or staff) and of all others are counted separately, so that unknown callers cannot
+use up the memory of known ones.
 """
 
 from collections.abc import Callable
@@ -15,15 +15,15 @@ from django.urls import reverse
 from gateway.process import errors
 
 LARGEST_BODY: int = settings.LARGEST_BODY
-SMALL_BODY = 64 * 1024  # up to which a body is always accepted
-FORM_BYTES = 2**20  # of a form around the uploaded file
+SMALL_BODY = 64 * 1024  # bodies up to this size are always accepted
+FORM_BYTES = 2**20  # size of an upload form without its file
 ANONYMOUS_BYTES = 16 * 2**20
-KNOWN_BYTES = 64 * 2**20
+CALLER_BYTES = 64 * 2**20
 
 
 @cache
 def large_bodies() -> dict[str, int]:
-    """Paths where staff may send more than LARGEST_BODY, and how much."""
+    """Maximum bytes by path, where staff may send more than LARGEST_BODY."""
     return {reverse("admin:openapi_import"): settings.LARGEST_DOCUMENT + FORM_BYTES}
 
 
@@ -31,19 +31,19 @@ class ClientGone(Exception):
     """The client has disconnected."""
 
 
-class Room:
-    """Memory for bodies, shared by the requests in progress."""
+class BodyMemory:
+    """Memory for bodies, shared by the in-flight requests."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self.taken = 0
 
 
-class Share:
-    """The part of a room that one request uses, for as long as the context lasts."""
+class MemoryShare:
+    """The part of a BodyMemory that one request uses, until its context exits."""
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, memory: BodyMemory) -> None:
+        self._memory = memory
         self._taken = 0
 
     def grow_to(self, size: int) -> None:
@@ -51,10 +51,10 @@ class Share:
         if size <= SMALL_BODY:
             return
         more = min(size, LARGEST_BODY) - self._taken  # larger bodies are on disk
-        if self._room.taken + more > self._room.most:
+        if self._memory.taken + more > self._memory.most:
             raise errors.too_many_bodies()
         self._taken += more
-        self._room.taken += more
+        self._memory.taken += more
 
     def __enter__(self) -> Self:
         return self
@@ -62,14 +62,14 @@ class Share:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._room.taken -= self._taken
+        self._memory.taken -= self._taken
 
 
-anonymous, known = Room(ANONYMOUS_BYTES), Room(KNOWN_BYTES)
+anonymous_memory, caller_memory = BodyMemory(ANONYMOUS_BYTES), BodyMemory(CALLER_BYTES)
 
 
-async def read_body(receive: Any, write: Callable[[bytes], Any], share: Share, most: int = LARGEST_BODY) -> None:
-    """Writes the whole body. Raises BodyTooLarge, Busy or ClientGone."""
+async def read_body(receive: Any, write: Callable[[bytes], Any], share: MemoryShare, most: int = LARGEST_BODY) -> None:
+    """Reads the whole body, and passes it to `write`. Raises BodyTooLarge, Busy or ClientGone."""
     size = 0
     while True:
         message = await receive()
@@ -86,7 +86,7 @@ async def read_body(receive: Any, write: Callable[[bytes], Any], share: Share, m
 
 
 def replaying(message: dict[str, Any], receive: Any) -> Any:
-    """A `receive` that returns `message` once more before it goes on."""
+    """A `receive` that returns `message` first, and then calls the given `receive`."""
     again = [message]
 
     async def received() -> Any:
@@ -96,6 +96,6 @@ def replaying(message: dict[str, Any], receive: Any) -> Any:
 
 
 async def until_gone(receive: Any) -> None:
-    """Returns when the client disconnects. Only for a request whose body has been read."""
+    """Returns when the client disconnects. Valid only after the body has been read."""
     while (await receive())["type"] != "http.disconnect":
         pass

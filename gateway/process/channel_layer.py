@@ -1,4 +1,4 @@
-"""The channel layer of the embedded default: in memory, and safe to use from threads."""
+"""The in-memory channel layer of the embedded default, safe to use from threads."""
 
 import asyncio
 from typing import Any

@@ -1,8 +1,7 @@
-"""The production topology as processes of this machine: web processes, a Celery worker and beat, with one Postgres and
-one Redis.
+"""The production topology as local processes: web processes, a Celery worker and beat, with one Postgres and one Redis.
 
-All start together. They stop in order: first the web processes and beat, which create work, then the worker, which does
-it.
+All start together. They stop in order: first the web processes and beat, which create tasks, then the worker, which
+runs them.
 """
 
 import asyncio
@@ -17,16 +16,16 @@ import httpx2
 from django.conf import settings
 
 READY_SECONDS = 60
-# For web processes, which let calls finish, and beat; then as long for the worker. What still runs then is killed.
+# For beat and the web processes, which let calls finish; then again for the worker. Processes still running are killed.
 STOP_SECONDS = 12.0
 POLL_SECONDS = 0.05
 LONGEST_LINE = 16 * 1024 * 1024  # bytes of a child's log line
 
-Log = Callable[[str, str], None]  # (whose, a line)
+Log = Callable[[str, str], None]  # (process name, line)
 
 
 class ClusterError(Exception):
-    """The cluster cannot go on. The message is a sentence for people."""
+    """The cluster cannot continue. The message is a sentence to show to the user."""
 
 
 @dataclass(frozen=True)
@@ -39,18 +38,18 @@ class Program:
 
 @dataclass(frozen=True)
 class Topology:
-    """Which processes the cluster consists of."""
+    """The processes that the cluster consists of."""
 
     ports: Sequence[int]
     log_level: str = "INFO"
-    worker_modules: Sequence[str] = ()  # modules of tasks, in addition to those of the applications
+    worker_modules: Sequence[str] = ()  # task modules, in addition to those of the applications
 
     @property
     def addresses(self) -> list[str]:
         return [f"http://127.0.0.1:{port}" for port in self.ports]
 
     def groups(self, directory: Path) -> list[list[Program]]:
-        """Programs in the order in which they stop; beat stores its schedule in `directory`."""
+        """Groups of programs, in the order in which they stop. Beat stores its schedule in `directory`."""
         webs = [self._web(number, port) for number, port in enumerate(self.ports, start=1)]
         return [[*webs, self._beat(directory)], [self._worker()]]
 
@@ -152,7 +151,7 @@ class Cluster:
         return [child for group in self._groups for child in group]
 
     async def run(self, on_ready: Callable[["Cluster"], None]) -> None:
-        """Runs until SIGINT, SIGTERM or SIGHUP. Raises ClusterError when a child has died or does not become ready."""
+        """Runs until SIGINT, SIGTERM or SIGHUP. Raises ClusterError if a child dies or does not become ready."""
         stop = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)

@@ -4,8 +4,8 @@ import threading
 
 
 class Reach:
-    """`is_away` is only ever true in processes with the readiness thread: those that answer calls, not commands of
-    manage.py."""
+    """`is_away` can be true only in processes with the readiness thread: those that answer calls, not manage.py
+    commands."""
 
     def __init__(self) -> None:
         self.is_looked_at = False
@@ -13,7 +13,7 @@ class Reach:
         self.wanted = threading.Event()
 
     def suspect(self) -> None:
-        """Requests a check now, because something has waited for long."""
+        """Requests an immediate check, after a long wait for the database."""
         self.wanted.set()
 
 

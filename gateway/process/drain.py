@@ -1,9 +1,9 @@
-"""Components that must finish in-flight calls before a process closes its connections register here."""
+"""Registry of the components that must finish in-flight calls before a process closes its connections."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 
-Drain = Callable[[float], Awaitable[None]]  # takes the seconds that in-flight calls have
+Drain = Callable[[float], Awaitable[None]]  # takes the seconds that in-flight calls have left
 drains: list[Drain] = []
 
 

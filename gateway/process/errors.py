@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from websockets.http11 import MAX_LINE_LENGTH, MAX_NUM_HEADERS
 
-from context_protection.core.errors import INVALID_REQUEST, CallError
+from context_protection.core.errors import INVALID_REQUEST, TRANSPORT, CallError
 
 RETRY_SECONDS = 5
 
@@ -15,21 +15,22 @@ class BadRequest(CallError):
 
 
 class RequestTimeout(CallError):
-    code = INVALID_REQUEST
+    code = TRANSPORT
     status = 408
 
 
 class BodyTooLarge(CallError):
-    code = INVALID_REQUEST
+    code = TRANSPORT
     status = 413
 
 
 class HeadersTooLarge(CallError):
-    code = INVALID_REQUEST
+    code = TRANSPORT
     status = 431
 
 
 class Busy(CallError):
+    code = TRANSPORT
     status: ClassVar[int] = 503
 
 

@@ -25,9 +25,9 @@ class HoldableFlow(FlowControl):
 
 
 class Responses:
-    """Implements the part of asyncio's transport that uvicorn writes responses to. The head of a response leaves in one
-    write together with the bytes that follow in the same turn of the event loop, usually the whole body: a write costs
-    more than everything else that this process does for HTTP."""
+    """Implements the part of asyncio's transport API that uvicorn uses to write responses. Sends a response's head in
+    one write with the bytes that follow in the same event-loop iteration, usually the whole body: a write costs more
+    than all other HTTP work of this process."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None:
         """`end` is called to close the connection."""

@@ -1,7 +1,7 @@
-"""Requests that hash passwords run one at a time, so that they leave threads and processors to all other requests.
+"""Requests that hash passwords run one at a time, which leaves threads and CPUs free for all other requests.
 
-A hash takes 0.3 s of processor time. Each address has its own queue: a client that sends many guesses waits for its
-own, and delays every other client by one of them at most.
+A hash takes 0.3 s of CPU time. Each address has its own queue: a client that sends many guesses waits for its own
+requests, and delays every other client by at most one of them.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class Gate:
 
     @asynccontextmanager
     async def entered(self, scope: dict[str, Any], receive: Any) -> AsyncIterator[None]:
-        """Waits for a place. Raises Busy or ClientGone."""
+        """Waits for a slot. Raises Busy or ClientGone."""
         client = scope.get("client")
         address = client[0] if client else ""
         await until_taken(self._enter(address), receive, self.wait_seconds)

@@ -1,4 +1,4 @@
-"""Django's ASGI handler with reused threads, which start on a request only after all of it has arrived."""
+"""Django's ASGI handler with reused threads, which start on a request only after its whole body has arrived."""
 
 import asyncio
 import contextlib
@@ -14,13 +14,13 @@ from django.core.handlers.asgi import ASGIHandler
 
 from context_protection.core.errors import CallError
 from gateway.access.handshake import Handshake, send_error
-from gateway.process.bodies import LARGEST_BODY, ClientGone, Share, read_body
+from gateway.process.bodies import LARGEST_BODY, ClientGone, MemoryShare, read_body
 from gateway.process.gates import Gate
 from gateway.process.senders import REST, Sender
 from gateway.process.wait import until_taken
 
-MOST_THREADS = 16  # each may hold a database connection, so further requests wait for a thread and not for a connection
-SLOT_SECONDS = 10.0  # that a request waits for a thread
+MAX_THREADS = 16  # each may hold a database connection, so further requests wait for a thread and not for a connection
+SLOT_SECONDS = 10.0  # maximum wait for a thread
 
 
 class WholeRequest:
@@ -35,11 +35,11 @@ class WholeRequest:
 
 
 class PooledHandler(ASGIHandler):
-    """Django's handler starts a thread for every request and joins it afterwards, which takes longer than most
-    requests. Here each concurrent request uses a thread of its own, which is reused."""
+    """Gives each concurrent request its own thread, which is reused. Django's handler starts a thread for every
+    request and joins it afterwards, which takes longer than most requests."""
 
     def __init__(
-        self, threads: int = MOST_THREADS, slot_seconds: float = SLOT_SECONDS, gate: Gate | None = None
+        self, threads: int = MAX_THREADS, slot_seconds: float = SLOT_SECONDS, gate: Gate | None = None
     ) -> None:
         super().__init__()
         self.slot_seconds = slot_seconds
@@ -55,11 +55,11 @@ class PooledHandler(ASGIHandler):
                 await send_error(send, error)
 
     async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
-        """Raises CallError or ClientGone, only before anything has been sent."""
+        """Raises CallError or ClientGone, but only before any part of the response is sent."""
         if scope["path"].startswith(REST):
             Handshake.of(scope).check_origin()
         sender = await Sender.of(scope)
-        with Share(sender.room) as share, SpooledTemporaryFile(max_size=LARGEST_BODY) as body:
+        with MemoryShare(sender.memory) as share, SpooledTemporaryFile(max_size=LARGEST_BODY) as body:
             await read_body(receive, body.write, share, sender.most)
             body.seek(0)
             if not self._gate.guards(scope):
@@ -69,7 +69,7 @@ class PooledHandler(ASGIHandler):
                 await self._handle(scope, body, receive, send)
 
     async def _handle(self, scope: Any, body: Any, receive: Any, send: Any) -> None:
-        """Returns when the thread has finished, even if the client has gone before."""
+        """Returns when the thread has finished, even if the client disconnects earlier."""
         async with self._slot(receive) as executor, ThreadSensitiveContext(executor=executor):
             await self.handle(scope, WholeRequest(body, receive), send)
 

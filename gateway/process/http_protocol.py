@@ -1,8 +1,8 @@
-"""uvicorn's HTTP protocol with limits that hold while a request arrives.
+"""uvicorn's HTTP protocol, with limits on requests while they arrive.
 
 Headers and bodies have a deadline and a maximum size. A request that exceeds them is answered with 408, 413 or 431, and
-the connection is closed after the client has had time to read the answer. Only one request of a connection is read at a
-time: a pipelined request waits, unparsed, until the one before it has been answered.
+the connection is closed after the client has had time to read the answer. Each connection reads one request at a time:
+a pipelined request waits, unparsed, until the one before it has been answered.
 """
 
 import asyncio
@@ -19,25 +19,25 @@ from context_protection.core.errors import CallError
 from gateway.access.handshake import error_response
 from gateway.process import errors
 from gateway.process.flow import HoldableFlow, Responses
-from gateway.process.unfinished import Unfinished, Watch
+from gateway.process.unfinished_requests import Unfinished, Watch
 
 END_OF_HEAD = b"\r\n\r\n"
-CHUNKED_PIECE = 2048  # bytes of a chunked body that are parsed at once: hundreds of requests may follow its end
+CHUNKED_PIECE = 2048  # bytes of a chunked body parsed at once; small, because hundreds of requests may follow its end
 
 
 @dataclass(frozen=True)
-class Limits:
+class RequestLimits:
     """Limits of one request while it arrives."""
 
     head_seconds: float = 10.0  # for request line and headers, from the first byte; also for a silent connection
     body_seconds: float = 30.0
     head_bytes: int = 64 * 1024  # also for trailers and chunk extensions
     body_bytes: int = settings.LARGEST_BODY
-    # Bytes by path where larger bodies are allowed (the application checks the sender), and the time for them.
+    # Maximum bytes of larger bodies, by path (the application checks the sender), and the time for them.
     large_bodies: Mapping[str, int] = field(default_factory=dict)
     large_body_seconds: float = 300.0
-    linger_seconds: float = 2.0  # for a client to read why its request was rejected
-    linger_bytes: int = 32 * 1024 * 1024  # read and dropped meanwhile
+    linger_seconds: float = 2.0  # for a client to read the rejection of its request
+    linger_bytes: int = 32 * 1024 * 1024  # maximum that is read and dropped during that time
 
     def of_body(self, url: bytes, declared: int) -> tuple[int, float]:
         """Maximum bytes and seconds. A large body must declare its length."""
@@ -64,7 +64,7 @@ def raw_response(error: CallError) -> bytes:
 
 
 class BoundedHttp(HttpToolsProtocol):
-    def __init__(self, *args: Any, limits: Limits, unfinished: Unfinished, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, limits: RequestLimits, unfinished: Unfinished, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.limits, self.unfinished = limits, unfinished
         self._phase = HEAD
@@ -73,13 +73,13 @@ class BoundedHttp(HttpToolsProtocol):
         self._problem: CallError | None = None  # set by a callback of the parser
         self._head_bytes = 0  # bytes of the current head so far
         self._head_end = b""  # its last bytes
-        self._bytes_after_head = 0  # bytes that came in one read after a complete head
+        self._bytes_after_head = 0  # bytes after a complete head, from the same read
         self._body_is_complete = False  # whether those bytes are exactly the body, parsed next without a deadline
         self._body_left: int | None = None  # None: the body is chunked
         self._body_bytes = self._body_limit = self._framing_bytes = 0
         self._body_seconds = 0.0
         self._keep_alive = False  # whether the connection stays open after the body
-        self._held = bytearray()  # bytes of the next requests, while one is answered
+        self._held = bytearray()  # bytes of later requests, while one is answered
         self._lingered = 0
 
     # -- The connection -----------------------------------------------------------------------------
@@ -123,7 +123,7 @@ class BoundedHttp(HttpToolsProtocol):
             self._begin(data)
 
     def _begin(self, data: bytes) -> None:
-        """Handles the first bytes of a request. Most requests come in one read, and then cost little more than their
+        """Handles the first bytes of a request. Most requests arrive in one read, and then cost little more than their
         parsing."""
         size = data.find(END_OF_HEAD, 0, self.limits.head_bytes) + len(END_OF_HEAD)
         if size < len(END_OF_HEAD):
@@ -175,8 +175,8 @@ class BoundedHttp(HttpToolsProtocol):
             self._reject(self._problem)
 
     def _count_framing(self, size: int, body: int) -> None:
-        """Tracks what is left of a body or, if it is chunked, how many bytes exceed twice the content. That allows for
-        chunk sizes, but not for many extensions and trailers."""
+        """Counts the bytes left of a body or, if it is chunked, the bytes in excess of twice its content. This limit
+        allows for chunk sizes, but not for many extensions and trailers."""
         if self._body_left is not None:
             self._body_left -= size
             return
@@ -191,18 +191,18 @@ class BoundedHttp(HttpToolsProtocol):
 
     def _hold(self, data: bytes | memoryview) -> None:
         self._held += data
-        if len(self._held) > self.limits.head_bytes:  # below that, reading goes on, so that a disconnect is noticed
+        if len(self._held) > self.limits.head_bytes:  # below that, reading continues, to detect a disconnect
             self._flow.hold()
 
     def _release(self) -> None:
-        """Reads the held bytes after the response has been sent."""
+        """Processes the held bytes after the response has been sent."""
         if self._phase is CLOSING or self.transport.is_closing() or self._is_answering:
             return
         held, self._held = bytes(self._held), bytearray()
         self._flow.release()
         self._take(held)
 
-    # -- What the parser finds ----------------------------------------------------------------------
+    # -- Parser callbacks ---------------------------------------------------------------------------
 
     def on_headers_complete(self) -> None:
         if self._problem is not None:
@@ -224,7 +224,7 @@ class BoundedHttp(HttpToolsProtocol):
         self._responses.expects_head = True
 
     def _has_arrived(self, length: int) -> bool:
-        """Whether the body came in one read with its head, without further bytes."""
+        """Whether the body arrived in the same read as its head, with no further bytes."""
         self._body_is_complete = (
             length == self._bytes_after_head <= self.limits.body_bytes and not self.parser.should_upgrade()
         )
@@ -248,7 +248,7 @@ class BoundedHttp(HttpToolsProtocol):
         self._keep_alive, self.cycle.keep_alive = self.cycle.keep_alive, False
 
     def on_body(self, body: bytes) -> None:
-        if self._phase is HEAD:  # it came in one read with its head
+        if self._phase is HEAD:  # it arrived in the same read as its head
             super().on_body(body)
             return
         self._body_bytes += len(body)
@@ -308,13 +308,13 @@ class BoundedHttp(HttpToolsProtocol):
         self._problem = errors.not_http()  # `_parse` sends it
 
     def _reject(self, error: CallError) -> None:
-        """Answers instead of the application, unless another response is in progress."""
+        """Sends an error instead of the application's response, unless another response is in progress."""
         cycle = self.cycle
         if cycle is None or cycle.response_complete:
             may_answer = True
         else:
             may_answer = self._phase is BODY and not cycle.response_started and not self.pipeline
-            cycle.disconnected = True  # tells the application that the client is gone
+            cycle.disconnected = True  # signals to the application that the client has disconnected
             cycle.message_event.set()
         if may_answer:
             self._responses.write(raw_response(error))
@@ -349,7 +349,7 @@ class BoundedHttp(HttpToolsProtocol):
 
 
 def _framing(headers: list[tuple[bytes, bytes]]) -> tuple[int, bool]:
-    """The declared length of the body, and whether it is chunked. The parser has rejected ambiguous headers."""
+    """The declared length of the body, and whether it is chunked. The parser has already rejected ambiguous headers."""
     length, is_chunked = 0, False
     for name, value in headers:
         if name == b"content-length":
@@ -359,7 +359,7 @@ def _framing(headers: list[tuple[bytes, bytes]]) -> tuple[int, bool]:
     return length, is_chunked
 
 
-def bounded_http(limits: Limits, unfinished: Unfinished | None = None) -> Callable[..., BoundedHttp]:
+def bounded_http(limits: RequestLimits, unfinished: Unfinished | None = None) -> Callable[..., BoundedHttp]:
     """The protocol factory that uvicorn calls for each connection."""
     together = Unfinished() if unfinished is None else unfinished
 

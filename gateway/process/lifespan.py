@@ -1,4 +1,4 @@
-"""ASGI lifespan: what a web process starts and stops."""
+"""ASGI lifespan: runs the startup and shutdown hooks of a web process."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any

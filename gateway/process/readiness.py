@@ -31,8 +31,8 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """The result of a check. `room`: whether the database can be written, as far as this machine's disk is concerned.
+class StoreCheck:
+    """The result of a check. `room`: whether this machine's disk has room for writes to the database.
     `redis`: None if Redis is not configured; while Redis is down, calls are answered from the database."""
 
     database: bool
@@ -52,13 +52,13 @@ class Readiness:
     def __init__(self) -> None:
         self._when_redis_is_lost: list[Callable[[], None]] = []
         self._mark, self._is_marked = f"sluice:process:{uuid4().hex}", False
-        self._seen: Seen | None = None
+        self._seen: StoreCheck | None = None
         self._ended = threading.Event()
         self._postgres: psycopg.Connection[Any] | None = None
         self._redis: redis.Redis | None = None
 
     def when_redis_is_lost(self, action: Callable[[], None]) -> None:
-        """`action` is called each time Redis has been emptied, or restarted without its data."""
+        """Registers an action to call each time Redis is emptied, or restarts without its data."""
         self._when_redis_is_lost.append(action)
 
     async def start(self) -> None:
@@ -80,7 +80,7 @@ class Readiness:
         answers = self._database_answers()
         database.is_away = not answers
         room = answers and self._has_room()
-        self._note(Seen(answers, room, self._redis_answers(), time.monotonic()))
+        self._note(StoreCheck(answers, room, self._redis_answers(), time.monotonic()))
 
     def _run(self) -> None:
         while not self._ended.is_set():
@@ -94,7 +94,7 @@ class Readiness:
         database.is_away = database.is_looked_at = False
         self.close()
 
-    def _note(self, seen: Seen) -> None:
+    def _note(self, seen: StoreCheck) -> None:
         before, self._seen = self._seen, seen
         if seen.database != (before is None or before.database):
             logger.warning("the database answers again" if seen.database else "the database does not answer")
@@ -115,8 +115,8 @@ class Readiness:
             cursor.execute("SELECT 1")
 
     def _has_room(self) -> bool:
-        """Whether the database can be written. Only a write can tell, but a write every second would invalidate each
-        thread's page cache. So it is tried only when the disk is nearly full or writes have failed."""
+        """Whether the database can be written. Only a test write shows this, but one every second would invalidate
+        each thread's page cache. So it is made only when the disk is nearly full or writes have failed."""
         if not settings.EMBEDDED_DATABASE:
             return True
         had_room = self._seen is None or self._seen.room
@@ -151,7 +151,7 @@ class Readiness:
     def _redis_answers(self) -> bool | None:
         if not settings.REDIS_URL:
             return None
-        self._redis = self._redis or connect(settings.REDIS_URL, ANSWER_SECONDS)
+        self._redis = self._redis or connect(settings.REDIS_URL)
         try:
             was_there = self._redis.set(self._mark, 1, ex=MARK_SECONDS, get=True)
         except redis.ResponseError:  # Redis is full, but it answers
@@ -175,7 +175,7 @@ def _renew_connections() -> None:
 
 
 class _ConnectionWithDeadline(psycopg.Connection[Any]):
-    """Every query has a deadline."""
+    """Every query times out after ANSWER_SECONDS."""
 
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
         return super().wait(gen, *args, **{**kwargs, "timeout": ANSWER_SECONDS})

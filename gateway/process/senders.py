@@ -10,9 +10,10 @@ from django.contrib.auth import get_user
 from django.http import HttpRequest, parse_cookie
 
 from gateway.access.callers import identify
+from gateway.access.transports import Transport
 from gateway.access.visits import Visit
 from gateway.process import bodies
-from gateway.process.bodies import LARGEST_BODY, SMALL_BODY, Room
+from gateway.process.bodies import LARGEST_BODY, SMALL_BODY, BodyMemory
 from gateway.threads.bridge import run_sync
 
 REST = "/api/"
@@ -20,25 +21,25 @@ REST = "/api/"
 
 @dataclass(frozen=True)
 class Sender:
-    room: Room
-    most: int = LARGEST_BODY  # bytes of the largest body that it may send
+    memory: BodyMemory
+    most: int = LARGEST_BODY  # maximum bytes of its body
 
     @classmethod
     async def of(cls, scope: dict[str, Any]) -> "Sender":
-        """Raises NotAuthenticated if the body needs a key."""
+        """Raises NotAuthenticated if the body requires a key that is missing or invalid."""
         headers: dict[bytes, bytes] = dict(scope["headers"])
         length = int(headers.get(b"content-length", b"0"))
         if length == 0 and b"transfer-encoding" not in headers:
             return ANYBODY
         if scope["path"].startswith(REST):
-            await identify(headers.get(b"authorization", b"").decode("latin-1"), Visit.of(scope, "rest"))
-            return cls(bodies.known)
+            await identify(headers.get(b"authorization", b"").decode("latin-1"), Visit.of(scope, Transport.REST))
+            return cls(bodies.caller_memory)
         if length > SMALL_BODY and b"cookie" in headers and await run_sync(_is_staff, headers[b"cookie"]):
-            return cls(bodies.known, bodies.large_bodies().get(scope["path"], LARGEST_BODY))
+            return cls(bodies.caller_memory, bodies.large_bodies().get(scope["path"], LARGEST_BODY))
         return ANYBODY
 
 
-ANYBODY = Sender(bodies.anonymous)
+ANYBODY = Sender(bodies.anonymous_memory)
 
 
 def _is_staff(cookies: bytes) -> bool:

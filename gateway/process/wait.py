@@ -1,4 +1,4 @@
-"""Waiting for a place in a limit, no longer than is useful."""
+"""Waits for a free slot, until a timeout or until the client disconnects."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -9,8 +9,7 @@ from gateway.process.bodies import ClientGone, until_gone
 
 
 async def until_taken(taking: Coroutine[Any, Any, Any], receive: Any, seconds: float) -> None:
-    """Waits until `taking` is done. Raises Busy if it is not done in time, or ClientGone; then the place is not
-    taken."""
+    """Waits until `taking` has taken a slot. Raises Busy on timeout, or ClientGone; then no slot is taken."""
     taken = asyncio.create_task(taking)
     gone = asyncio.create_task(until_gone(receive))
     try:

@@ -1,4 +1,4 @@
-"""Loads at startup what the first call would otherwise wait for."""
+"""Loads the token counter at startup, so that the first call does not wait for it."""
 
 from context_protection.core import tokens
 from gateway.threads.bridge import run_sync

@@ -18,7 +18,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from gateway.process import drain, errors
 from gateway.process.bodies import large_bodies
-from gateway.process.http_protocol import Limits, bounded_http, raw_response
+from gateway.process.http_protocol import RequestLimits, bounded_http, raw_response
 
 DRAIN_SECONDS = 8.0  # for in-flight calls when the process is stopped
 GOODBYE_SECONDS = 2  # after that, for connections to close
@@ -27,7 +27,7 @@ BACKLOG = 2048  # connections that wait to be accepted
 
 
 class CannotListen(Exception):
-    """The message is a sentence for people."""
+    """The message is a sentence to show to the user."""
 
 
 def listen(host: str, port: int, *, variable: str = "PORT") -> socket.socket:
@@ -52,17 +52,19 @@ def listen(host: str, port: int, *, variable: str = "PORT") -> socket.socket:
 
 
 def address(host: str, listener: socket.socket) -> str:
-    """http://host:port"""
+    """The base URL: http://host:port"""
     return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
 
 
-def run(listener: socket.socket, application: Any = "gateway.asgi:application", limits: Limits | None = None) -> None:
+def run(
+    listener: socket.socket, application: Any = "gateway.asgi:application", limits: RequestLimits | None = None
+) -> None:
     """Serves an ASGI application, given as an object or an import path, until SIGINT or SIGTERM."""
     # uvicorn raises the signal again when it has stopped; without a handler, nothing after it would run.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     # sse-starlette would cut every stream at the signal; `DrainingServer` lets them finish.
     AppStatus.disable_automatic_graceful_drain()  # type: ignore[no-untyped-call]
-    http: Any = bounded_http(limits or Limits(large_bodies=large_bodies()))
+    http: Any = bounded_http(limits or RequestLimits(large_bodies=large_bodies()))
     config = uvicorn.Config(
         application,
         lifespan="on",
@@ -122,4 +124,4 @@ class SmallWebSocket(WebSocketsSansIOProtocol):
         assert close is not None
         self.queue.put_nowait({"type": "websocket.disconnect", "code": close.code, "reason": close.reason})
         self.transport.write(b"".join(self.conn.data_to_send()))
-        self.close_timer = self.loop.call_later(Limits.linger_seconds, self.transport.close)
+        self.close_timer = self.loop.call_later(RequestLimits.linger_seconds, self.transport.close)

@@ -1,6 +1,6 @@
-"""The one bridge from async code to blocking code (the ORM, and everything that uses it).
+"""The only bridge from async code to blocking code (the ORM, and everything that uses it).
 
-The pool of threads is bounded. asgiref's default is a single thread per process, on which one slow query would hold up
+The pool of threads is bounded. asgiref's default is a single thread per process, on which one slow query would block
 every socket. When a call is cancelled or times out, its query is stopped too.
 """
 
@@ -42,7 +42,7 @@ on_callers_thread = contextvars.ContextVar("on_callers_thread", default=False)
 _running: contextvars.ContextVar["Running | None"] = contextvars.ContextVar("running", default=None)
 # The event loop that submitted the thread's work.
 _origin_loop: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = contextvars.ContextVar("home", default=None)
-LOOK_SECONDS = 0.25  # between two checks, by a thread that waits for the event loop, whether its call was cancelled
+LOOK_SECONDS = 0.25  # how often a thread that waits for the event loop checks whether its call was cancelled
 
 
 class Stopped(Exception):
@@ -74,8 +74,8 @@ class Running:
             close_old_connections()
 
     def stop(self) -> None:
-        """Cancels the query, and repeats that until the function has ended or all pauses are used up: a new query may
-        start just after another was cancelled. Blocks."""
+        """Cancels the query repeatedly, until the function has ended or STOP_PAUSES is used up: a new query may start
+        just after one was cancelled. Blocks."""
         for pause in STOP_PAUSES:
             with self._lock:
                 self.stopped = True
@@ -101,7 +101,7 @@ def _interrupt(database: Any) -> None:
 
 
 def check_wanted() -> None:
-    """For use between the steps of long work on a thread. Raises Stopped if nothing waits for the result any more."""
+    """Raises Stopped if nothing waits for the result any more. For use between the steps of long work on a thread."""
     running = _running.get()
     if running is not None and running.stopped:
         raise Stopped
@@ -125,8 +125,8 @@ def wait_for(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
 
 async def run_sync(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Runs blocking `function` off the event loop, and returns its database connection afterwards. Cancelling this
-    coroutine also cancels the query."""
+    """Runs blocking `function` off the event loop, and then releases its database connection. Cancelling this coroutine
+    also cancels the query."""
     return await run_sync_and(_do_nothing, function, *args, **kwargs)
 
 
@@ -162,8 +162,8 @@ def _do_nothing() -> None:
 
 
 def _reconsider_soon(loop: asyncio.AbstractEventLoop) -> None:
-    """While work is queued, running work may stop counting as active. One timer per event loop checks for all queued
-    work."""
+    """Schedules a check while work is queued, because running work may stop counting as active. One timer per event
+    loop checks for all queued work."""
     if _pool.is_waited_for and loop not in _reconsidering:
         _reconsidering.add(loop)
         loop.call_later(LONG_SECONDS, _reconsider, loop)

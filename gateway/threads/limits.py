@@ -18,7 +18,7 @@ class ConcurrencyLimits:
 
     def __init__(self, width: int) -> None:
         self.width = width
-        self._by_key: dict[Hashable, tuple[asyncio.Semaphore, int]] = {}  # with the number of calls, also waiting ones
+        self._by_key: dict[Hashable, tuple[asyncio.Semaphore, int]] = {}  # with the number of running and waiting calls
 
     async def acquire(self, key: Hashable) -> None:
         semaphore, calls = self._by_key.get(key) or (asyncio.Semaphore(self.width), 0)
@@ -35,7 +35,7 @@ class ConcurrencyLimits:
         self._forget(key)
 
     def _forget(self, key: Hashable) -> None:
-        """Removes the key when its last call has gone."""
+        """Removes the key when its last call has ended."""
         semaphore, calls = self._by_key[key]
         if calls == 1:
             del self._by_key[key]
@@ -47,7 +47,7 @@ _limits = ConcurrencyLimits(WIDTH)
 
 
 async def on_thread(key: Hashable, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Runs blocking `function` within the concurrency limit of `key`. The place is free again only when the thread is:
-    a cancelled function may take a while to stop."""
+    """Runs blocking `function` within the concurrency limit of `key`. The slot is released only when the thread is
+    free: a cancelled function may take a while to stop."""
     await _limits.acquire(key)
     return await run_sync_and(partial(_limits.release, key), function, *args, **kwargs)

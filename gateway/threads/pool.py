@@ -1,9 +1,9 @@
-"""A thread pool for blocking work with few active threads, of which the one that worked last works next. More start
-only while others are blocked.
+"""A thread pool for blocking work. Few threads are active at once, and the most recently used one gets the next work.
+More start only while others are blocked.
 
-Python's threads take turns, and each switch costs: eight active threads need two to three times the processor time of
-one or two for the same work. And the thread that worked last has a warm database connection; SQLite's page cache, for
-example, becomes invalid as soon as another connection has written.
+Python's threads take turns, and switching is expensive: eight active threads need two to three times the processor time
+of one or two for the same work. The most recently used thread also has a warm database connection: SQLite's page cache,
+for example, becomes invalid as soon as another connection has written.
 """
 
 import threading
@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 Work = tuple["Future[Any]", Callable[[], Any]]
-LONG_SECONDS = 0.01  # work that has run this long is probably blocked, and not waiting for the GIL
+LONG_SECONDS = 0.01  # work that has run this long is probably blocked, not waiting for the GIL
 
 
 class WarmThreads(Executor):
@@ -50,7 +50,7 @@ class WarmThreads(Executor):
             self._start_queued()
 
     def _start_queued(self) -> None:
-        """Starts queued work as far as the limits allow. The lock is held."""
+        """Starts queued work as far as the limits allow. The caller holds the lock."""
         now = time.monotonic()
         while self._waiting and len(self._started_at) < self.most and self._running_count(now) < self.steady:
             work = self._waiting.popleft()
@@ -81,5 +81,5 @@ def _do(future: "Future[Any]", work: Callable[[], Any]) -> None:
         return
     try:
         future.set_result(work())
-    except BaseException as error:  # it belongs to the caller
+    except BaseException as error:  # the caller handles it
         future.set_exception(error)

@@ -29,11 +29,11 @@ METADATA = _networks(
     "169.254.0.0/16", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32", "fd00:ec2::/32", "fd20:ce::/32"
 )
 
-# IANA's special-purpose registry. `ipaddress.is_global` calls some of these global.
+# IANA's special-purpose registry. `ipaddress.is_global` treats some of these as global.
 SPECIAL_V4 = _networks(
     "0.0.0.0/8",
     "10.0.0.0/8",
-    "100.64.0.0/10",  # shared by a carrier's customers
+    "100.64.0.0/10",  # carrier-grade NAT
     "127.0.0.0/8",
     "169.254.0.0/16",  # link-local
     "172.16.0.0/12",
@@ -48,7 +48,7 @@ SPECIAL_V4 = _networks(
     "240.0.0.0/4",  # reserved, and broadcast
 )
 
-# Contains all global unicast addresses, but not those that embed an IPv4 address (mapped, compatible, NAT64).
+# All global unicast addresses except those that embed an IPv4 address (mapped, compatible, NAT64).
 GLOBAL_V6 = IPv6Network("2000::/3")
 SPECIAL_V6 = _networks(
     "2001::/23",  # IETF protocols: Teredo, benchmarking, ORCHID
@@ -59,9 +59,9 @@ SPECIAL_V6 = _networks(
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
-    """Addresses that are allowed in addition to public ones. `named`: networks that ops have listed, whatever they
-    contain. `private`: PRIVATE without METADATA."""
+class AllowedAddresses:
+    """Addresses that are allowed in addition to public ones. `named`: networks that ops have listed, even if they
+    overlap METADATA. `private`: PRIVATE without METADATA."""
 
     named: tuple[Network, ...] = ()
     private: bool = False
@@ -74,8 +74,8 @@ class Allowed:
         return is_public(address) or (self.private and _within(address, PRIVATE))
 
 
-PUBLIC_ONLY = Allowed()
-PRIVATE_TOO = Allowed(private=True)
+PUBLIC_ONLY = AllowedAddresses()
+PRIVATE_TOO = AllowedAddresses(private=True)
 
 
 def is_public(address: Address) -> bool:
@@ -89,8 +89,7 @@ def _within(address: Address, networks: Sequence[Network]) -> bool:
 
 
 def allowed_networks(value: str) -> bool | tuple[Network, ...]:
-    """ALLOW_PRIVATE_UPSTREAMS as the environment spells it: "false", "true", or "10.1.2.0/24, 127.0.0.1".
-    Raises ValueError."""
+    """Parses ALLOW_PRIVATE_UPSTREAMS: "false", "true", or "10.1.2.0/24, 127.0.0.1". Raises ValueError."""
     word = value.strip().lower()
     if word in ("", "0", "false", "no", "off"):
         return False
@@ -103,10 +102,10 @@ def _network(spelled: str) -> Network:
     try:
         return ip_network(spelled)
     except ValueError:
-        raise ValueError(f"{spelled!r} is no network; expected true, false, or networks like 10.1.2.0/24") from None
+        raise ValueError(f"{spelled!r} is not a network; expected true, false, or networks like 10.1.2.0/24") from None
 
 
-def allowed() -> Allowed:
+def allowed() -> AllowedAddresses:
     """The addresses allowed by `settings.ALLOW_PRIVATE_UPSTREAMS`."""
     value = getattr(settings, "ALLOW_PRIVATE_UPSTREAMS", False)
     if isinstance(value, bool):
@@ -115,8 +114,8 @@ def allowed() -> Allowed:
 
 
 @lru_cache(maxsize=16)
-def _only_networks(networks: tuple[Network | str, ...]) -> Allowed:
-    return Allowed(tuple(ip_network(each) for each in networks))
+def _only_networks(networks: tuple[Network | str, ...]) -> AllowedAddresses:
+    return AllowedAddresses(tuple(ip_network(each) for each in networks))
 
 
 def check_url(url: str) -> None:
@@ -137,7 +136,7 @@ def split(url: str) -> SplitResult:
     if parts.scheme not in DEFAULT_PORTS or not parts.hostname or port == 0:
         raise _invalid(url, "an absolute http or https address")
     if "@" in parts.netloc:
-        raise _invalid(url, "an address without user or password; credentials are kept apart from it")
+        raise _invalid(url, "an address without user or password; enter credentials in their own fields")
     if not url.isprintable() or " " in url or "\\" in url:
         raise _invalid(url, "an address without spaces, backslashes and control characters")
     return parts
@@ -163,7 +162,7 @@ def ascii_host(parts: SplitResult) -> str:
 
 
 def _literal(host: str) -> Address | None:
-    """The address that a host spells out, also as 2130706433, 0x7f.1 or 0177.0.0.1; None for a name."""
+    """The IP address that a host denotes, also as 2130706433, 0x7f.1 or 0177.0.0.1; None for a name."""
     name = host.rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):
         return IPv4Address("127.0.0.1")
@@ -190,7 +189,7 @@ def _invalid(url: str, expected: str) -> AddressRefused:
     scheme, _, rest = url.partition("://")
     shown = f"{scheme}://{rest.rpartition('@')[2]}".partition("?")[0] if rest else url.partition("?")[0]
     return AddressRefused(
-        "This is no address that Sluice connects to.",
+        "Sluice does not connect to this address.",
         reason="upstream_address",
         parameter="url",
         value=shown,

@@ -1,10 +1,10 @@
-"""The admin of upstream APIs, and a base for other models with a credential. Everything can be changed; a secret cannot
-be read."""
+"""Bases for the admin and the form of models with a credential. Everything can be changed; a secret is never shown."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
@@ -13,13 +13,18 @@ from django.utils.timezone import localdate
 from django.views.decorators.debug import sensitive_post_parameters
 
 from context_protection.history import HistoryAdmin
+from gateway.upstreams.auth.vault import ending, vault
+from gateway.upstreams.connections import (
+    FIELDS_OF_KIND,
+    KIND_FIELDS,
+    LONGEST_SECRET,
+    AuthKind,
+    secret_problem,
+)
 from gateway.upstreams.errors import UpstreamError
-from gateway.upstreams.forms import UpstreamApiForm
-from gateway.upstreams.models import UpstreamApi, WithCredential
-from gateway.upstreams.secrets import ending, vault
+from gateway.upstreams.models import WithCredential
 
 unreported = method_decorator(sensitive_post_parameters("secret"))  # keeps the secret out of error reports
-
 
 AUTHENTICATION = (
     "Authentication",
@@ -42,6 +47,51 @@ AUTHENTICATION = (
 )
 
 
+class CredentialForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Base for the form of a `WithCredential` model."""
+
+    secret = forms.CharField(
+        required=False,
+        max_length=LONGEST_SECRET,
+        widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "new-password", "class": "vTextField"}),
+        help_text="The API key, token, password or client secret. Stored encrypted, and shown to nobody. Empty: the "
+        "stored one stays.",
+    )
+    remove_secret = forms.BooleanField(
+        required=False,
+        label="Remove the stored secret",
+        help_text="For good. Without a secret, “Enabled” has to be off.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, kinds in _shown_for().items():
+            if name in self.fields:
+                self.fields[name].widget.attrs["data-shown-for"] = " ".join(kinds)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        secret, removes = cleaned.get("secret"), cleaned.get("remove_secret")
+        if secret and removes:
+            self.add_error("remove_secret", "Enter a new secret or remove the stored one, not both.")
+        elif removes:
+            self.instance.remove_secret()
+        elif secret and "authentication" in cleaned:
+            kind, user_name = AuthKind(cleaned["authentication"]), cleaned.get("user_name", "")
+            if problem := secret_problem(kind, user_name, secret):
+                self.add_error("secret", problem)
+            else:
+                self.instance.set_secret(secret)
+        return cleaned
+
+
+def _shown_for() -> dict[str, list[str]]:
+    """The kinds of authentication that need a field, by field. A script hides the field for all other kinds."""
+    with_secret = [kind.value for kind in AuthKind if kind is not AuthKind.NONE]
+    shown = {name: [kind.value for kind, names in FIELDS_OF_KIND.items() if name in names] for name in KIND_FIELDS}
+    return {**shown, "secret": with_secret, "remove_secret": with_secret}
+
+
 class CredentialAdmin(HistoryAdmin):
     """Base for the admin of a `WithCredential` model. Needs a `CredentialForm`, and fieldsets with AUTHENTICATION."""
 
@@ -51,7 +101,7 @@ class CredentialAdmin(HistoryAdmin):
         js = ("upstreams/authentication.js",)
 
     def get_fieldsets(self, request: HttpRequest, obj: WithCredential | None = None) -> Any:
-        """Leaves out the secret's inputs for read-only users, and the removal if no secret is stored."""
+        """Leaves out the secret's inputs for read-only users, and the removal option if no secret is stored."""
         may_change = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
         left_out = set() if may_change else {"secret", "remove_secret"}
         if _stored(obj) is None:
@@ -86,23 +136,6 @@ class CredentialAdmin(HistoryAdmin):
         if obj.sealed_secret and any(part.startswith("http://") for part in obj.connection().secret_goes_to):
             messages.warning(request, f"The secret of {obj.name} travels unencrypted: its address begins with http://.")
         super().save_model(request, obj, form, change)
-
-
-@admin.register(UpstreamApi)
-class UpstreamApiAdmin(CredentialAdmin):
-    form = UpstreamApiForm
-    list_display = ("name", "base_url", "authentication", "enabled")
-    search_fields = ("name", "base_url")
-    fieldsets = (
-        (None, {"fields": ("name", "base_url", "enabled")}),
-        AUTHENTICATION,
-        (
-            "Limits of a call",
-            {"fields": ("connect_seconds", "read_seconds", "total_seconds", "most_megabytes", "attempts")},
-        ),
-        ("Rate", {"fields": ("rate_calls", "rate_seconds"), "description": "For all processes together."}),
-        ("Kept answers", {"fields": ("keep_seconds",)}),
-    )
 
 
 def _stored(row: WithCredential | None) -> WithCredential | None:

@@ -1,33 +1,37 @@
-"""The response cache: serves fresh answers again, and stale ones while upstream does not answer."""
+"""Equal requests share an answer: a cached one, which may be stale while upstream does not answer, or one in flight."""
 
+import asyncio
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import replace
+from typing import Any, Generic, TypeVar
 
-from gateway.upstreams.exchanges import Request, Response
+from gateway.upstreams.request import Request, Response
 
-MOST_ANSWERS = 1000
-MOST_BYTES = 64 * 2**20
+T = TypeVar("T")
+
+MAX_ANSWERS = 1000
+MAX_BYTES = 64 * 2**20
 ENTRY_BYTES = 2000  # memory of an answer in addition to its body
 STALE_SECONDS = 24 * 3600.0  # how long a stale answer may still be served
 
 Clock = Callable[[], float]
 
 
-def key_of(request: Request, scope: str) -> Hashable:
+def cache_key(request: Request, scope: str) -> Hashable:
     """Equal for equal requests. `scope` separates callers whose answers differ."""
     headers = tuple(sorted((name.lower(), value) for name, value in request.headers.items()))
     body = hashlib.sha256(request.body).digest() if request.body else b""
     return scope, request.method, request.url, headers, body
 
 
-class Kept:
+class UpstreamCache:
     """The cached answers of one upstream in this process. The oldest is evicted first (N-FR-009)."""
 
     def __init__(
-        self, clock: Clock = time.monotonic, most_answers: int = MOST_ANSWERS, most_bytes: int = MOST_BYTES
+        self, clock: Clock = time.monotonic, most_answers: int = MAX_ANSWERS, most_bytes: int = MAX_BYTES
     ) -> None:
         self._clock, self._most_answers, self._most_bytes = clock, most_answers, most_bytes
         self._answers: dict[Hashable, Response] = {}
@@ -44,7 +48,7 @@ class Kept:
     def is_fresh(self, answer: Response) -> bool:
         return self._clock() < answer.fresh_until
 
-    def keep(self, key: Hashable, answer: Response, seconds: float) -> Response:
+    def store(self, key: Hashable, answer: Response, seconds: float) -> Response:
         """Stores the answer for `seconds` and returns it with its `fresh_until`. A no-store answer is not stored."""
         if "no-store" in answer.headers.get("cache-control", "").lower():
             self.drop(key)
@@ -87,3 +91,43 @@ def conditional(request: Request, known: Response | None) -> Request:
 
 def _size(answer: Response) -> int:
     return len(answer.body) + ENTRY_BYTES
+
+
+class InFlightCall(Generic[T]):
+    def __init__(self, task: asyncio.Task[T]) -> None:
+        self.task = task
+        self.waiting = 0
+
+
+class InFlightCalls(Generic[T]):
+    """The in-flight calls of one event loop."""
+
+    def __init__(self) -> None:
+        self._in_flight: dict[Hashable, InFlightCall[T]] = {}
+
+    async def join(self, key: Hashable, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The result or exception of `start`, shared by all callers that wait for the same key. The task is cancelled
+        when its last caller is."""
+        flight = self._in_flight.get(key)
+        if flight is None:
+            flight = self._in_flight[key] = InFlightCall(asyncio.create_task(start()))
+            flight.task.add_done_callback(lambda _: self._remove(key, flight))
+            flight.task.add_done_callback(_mark_retrieved)
+        flight.waiting += 1
+        try:
+            return await asyncio.shield(flight.task)
+        finally:
+            flight.waiting -= 1
+            if not flight.waiting and not flight.task.done():
+                self._remove(key, flight)  # a later caller starts a new task
+                flight.task.cancel()
+
+    def _remove(self, key: Hashable, flight: InFlightCall[T]) -> None:
+        if self._in_flight.get(key) is flight:
+            del self._in_flight[key]
+
+
+def _mark_retrieved(task: asyncio.Task[Any]) -> None:
+    """Marks the exception as retrieved: the loop must not report it if no caller is left."""
+    if not task.cancelled():
+        task.exception()

@@ -1,14 +1,28 @@
-"""The settings of an upstream, in the form that calls read."""
+"""The settings of an upstream, as calls use them, and their validation. Each problem names its field and says what to
+do."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from urllib.parse import urlsplit
 
 from gateway.upstreams import addresses
+from gateway.upstreams.addresses import DEFAULT_PORTS, check_url
 from gateway.upstreams.errors import AddressRefused
 
+Problem = tuple[str, str]  # a field, and a sentence for ops
 
-class Kind(StrEnum):
+HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
+# Headers that frame, route or negotiate messages. An API key in one of them breaks the request.
+OUR_HEADERS = frozenset(
+    {"accept", "accept-encoding", "content-encoding", "content-length", "content-type", "cookie", "host"}
+    | {"connection", "expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
+)
+LONGEST_SECRET = 8_000  # characters; a header is not longer
+
+
+class AuthKind(StrEnum):
     """How Sluice authenticates itself to an upstream."""
 
     NONE = "none"
@@ -20,15 +34,15 @@ class Kind(StrEnum):
 
 
 # The fields that each kind needs; fields of other kinds stay empty.
-FIELDS_OF: Mapping[Kind, tuple[str, ...]] = {
-    Kind.NONE: (),
-    Kind.HEADER: ("parameter_name",),
-    Kind.QUERY: ("parameter_name",),
-    Kind.BEARER: (),
-    Kind.BASIC: ("user_name",),
-    Kind.CLIENT_CREDENTIALS: ("client_id", "token_url", "scope", "audience", "client_place"),
+FIELDS_OF_KIND: Mapping[AuthKind, tuple[str, ...]] = {
+    AuthKind.NONE: (),
+    AuthKind.HEADER: ("parameter_name",),
+    AuthKind.QUERY: ("parameter_name",),
+    AuthKind.BEARER: (),
+    AuthKind.BASIC: ("user_name",),
+    AuthKind.CLIENT_CREDENTIALS: ("client_id", "token_url", "scope", "audience", "client_place"),
 }
-OF_SOME_KINDS = frozenset(name for names in FIELDS_OF.values() for name in names)
+KIND_FIELDS = frozenset(name for names in FIELDS_OF_KIND.values() for name in names)
 
 
 class ClientPlace(StrEnum):
@@ -46,7 +60,7 @@ class Connection:
 
     name: str
     base_url: str
-    kind: Kind = Kind.NONE
+    kind: AuthKind = AuthKind.NONE
     sealed_secret: str = field(default="", repr=False)
     parameter_name: str = ""
     user_name: str = ""
@@ -68,12 +82,12 @@ class Connection:
     @property
     def secret_goes_to(self) -> tuple[str, str]:
         """The API's origin, which receives the secret or its token, and the token endpoint's ("" if none)."""
-        token_origin = origin(self.token_url) if self.kind is Kind.CLIENT_CREDENTIALS else ""
+        token_origin = origin(self.token_url) if self.kind is AuthKind.CLIENT_CREDENTIALS else ""
         return origin(self.base_url), token_origin
 
     @property
     def needs_secret(self) -> bool:
-        return self.kind is not Kind.NONE and not (self.kind is Kind.BASIC and self.user_name)
+        return self.kind is not AuthKind.NONE and not (self.kind is AuthKind.BASIC and self.user_name)
 
 
 def origin(url: str) -> str:
@@ -82,3 +96,101 @@ def origin(url: str) -> str:
         return addresses.origin(addresses.split(url))
     except AddressRefused:
         return ""
+
+
+def problems(connection: Connection) -> Iterator[Problem]:
+    """All problems of a connection, except those of its secret."""
+    yield from _address_problems(connection)
+    yield from authentication_problems(connection)
+    yield from _limit_problems(connection)
+
+
+def secret_problem(kind: AuthKind, user_name: str, secret: str) -> str | None:
+    """Why a secret cannot be sent; None if it can. The sentence never contains a part of the secret."""
+    if kind is AuthKind.NONE:
+        return "Without authentication no secret is sent. Choose how it is sent, or leave it empty."
+    if any(not char.isprintable() for char in secret):
+        return "The secret has line breaks or control characters in it. Copy it again, alone."
+    if kind in (AuthKind.HEADER, AuthKind.BEARER) and not secret.isascii():
+        return "A header takes letters, digits and signs of ASCII only. Copy the secret again, alone."
+    if kind is AuthKind.BEARER and " " in secret:
+        return "A bearer token has no spaces. Enter the token alone, without the word “Bearer”."
+    if kind is AuthKind.BASIC and not user_name and ":" not in secret:
+        return "Enter a user name; or, without one, user name and password as user:password."
+    return None
+
+
+def _address_problems(connection: Connection) -> Iterator[Problem]:
+    if connection.base_url and (problem := address_problem(connection.base_url)):
+        yield "base_url", problem
+    elif "?" in connection.base_url:
+        yield "base_url", "Take what begins with ? out of the address; a key is entered under “Authentication”."
+
+
+def address_problem(url: str) -> str | None:
+    """Why `url` cannot be the address of an upstream; None if it can."""
+    if problem := spelling_problem(url):
+        return problem
+    try:
+        check_url(url)
+    except AddressRefused as error:
+        return f"{error.message} {error.suggestion}".strip()
+    return None
+
+
+def spelling_problem(url: str) -> str | None:
+    """Like `address_problem`, but allows private addresses. For addresses that the deployer sets."""
+    if any(char.isspace() or not char.isprintable() or char == "\\" for char in url):
+        return "An address has no spaces, line breaks or backslashes."
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - an invalid port raises here
+    except ValueError:
+        return "This is not an address. Expected for example https://api.example.com/v1."
+    if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
+        return "An address begins with https:// or http:// and a host: https://api.example.com/v1."
+    if "@" in parts.netloc:
+        return "Take user name and password out of the address: they are entered under “Authentication”."
+    if "#" in url:
+        return "Take what begins with # out of the address."
+    return None
+
+
+def authentication_problems(
+    connection: Connection, address_problem: Callable[[str], str | None] = address_problem
+) -> Iterator[Problem]:
+    """Problems of the authentication settings, except those of the secret."""
+    match connection.kind:
+        case AuthKind.HEADER:
+            yield from _header_problems(connection.parameter_name)
+        case AuthKind.QUERY if not connection.parameter_name:
+            yield "parameter_name", "Enter the parameter that carries the key, for example api_key."
+        case AuthKind.BASIC if ":" in connection.user_name:
+            yield "user_name", "A user name has no colon."
+        case AuthKind.CLIENT_CREDENTIALS:
+            if not connection.client_id:
+                yield "client_id", "Enter the client id that the upstream gave you."
+            if not connection.token_url:
+                yield "token_url", "Enter the address that issues tokens, for example https://api.example.com/token."
+            elif problem := address_problem(connection.token_url):
+                yield "token_url", problem
+
+
+def _header_problems(name: str) -> Iterator[Problem]:
+    if not name:
+        yield "parameter_name", "Enter the header that carries the key, for example X-API-Key."
+    elif not HEADER_NAME.fullmatch(name):
+        yield "parameter_name", "A header's name has letters, digits and hyphens only, for example X-API-Key."
+    elif name.lower() in OUR_HEADERS:
+        yield "parameter_name", f"{name} is set by Sluice itself; no API takes its key there."
+
+
+def _limit_problems(connection: Connection) -> Iterator[Problem]:
+    for name in ("connect_seconds", "read_seconds"):
+        seconds = getattr(connection, name)
+        if seconds > connection.total_seconds:
+            yield name, f"{seconds:g} seconds are longer than a call may take in all ({connection.total_seconds:g})."
+    if connection.rate_calls is not None and connection.rate_seconds is None:
+        yield "rate_seconds", "Enter in how many seconds so many calls may be made."
+    if connection.rate_seconds is not None and connection.rate_calls is None:
+        yield "rate_calls", "Enter how many calls may be made in that time."

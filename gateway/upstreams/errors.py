@@ -1,5 +1,5 @@
-"""Errors of upstreams, as callers read them. Only a short message of the upstream is repeated, as a value of its own
-and never inside our text: it is data, not advice."""
+"""Errors of upstreams, as shown to callers. Only a short message of the upstream is repeated, in a field of its own and
+never inside our text: it is data, not advice."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,9 +11,11 @@ from context_protection.core.errors import UPSTREAM, CallError
 @dataclass(frozen=True)
 class UpstreamError(CallError):
     """`upstream`: its status and its cleaned, shortened message, if known: {"status": 422, "message": "…"}.
-    `transient`: the same request may succeed in a moment."""
+    `capacity`: what is known of a rate limit, in requests: {"remaining": 0, "limit": 100}. `transient`: the same
+    request may soon succeed."""
 
     upstream: Mapping[str, Any] | None = None
+    capacity: Mapping[str, int] | None = None
     transient: bool = False
 
     code: ClassVar[int] = UPSTREAM
@@ -23,6 +25,8 @@ class UpstreamError(CallError):
         document = super().document()
         if self.upstream:
             document["error"]["data"]["upstream"] = dict(self.upstream)
+        if self.capacity:
+            document["error"]["data"]["capacity"] = dict(self.capacity)
         return document
 
 

@@ -1,14 +1,18 @@
 """Builds the errors of failed exchanges: which upstream, what happened, what to do next. They never contain its
-address, query or credentials."""
+address, query or credentials, and repeat its own message only after cleaning it: short, printable, without secrets."""
 
-import math
-import time
-from collections.abc import Sequence
-from email.utils import parsedate_to_datetime
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
-from gateway.upstreams import messages
+import orjson
+
+from context_protection.core.redaction import redact_text
 from gateway.upstreams.addresses import refused
+from gateway.upstreams.auth.authentication import Authentication
 from gateway.upstreams.errors import (
     AddressRefused,
     UpstreamCredentials,
@@ -20,21 +24,61 @@ from gateway.upstreams.errors import (
     UpstreamTooSlow,
     UpstreamUnavailable,
 )
-from gateway.upstreams.exchanges import Authentication, Response
+from gateway.upstreams.quota import UNKNOWN_WAIT, capacity, retry_after, seconds_to_wait, whole_seconds
+from gateway.upstreams.request import Response
 
-LONGEST_WAIT = 3600  # the largest retry_after, in seconds
 TRANSIENT_STATUSES = frozenset({429, 502, 503, 504})
 
+MAX_CHARS = 300
+MAX_BYTES_READ = 64 * 1024  # a larger body is not searched for a message
+MASK = "***"
+SHORTEST_SECRET = 4
 
-class Failures:
-    """The errors of one upstream. `secrets`: those of a request; upstream may repeat them, like the credential."""
+ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+INVISIBLE_CATEGORIES = frozenset(
+    {"Cc", "Cf", "Cs", "Co", "Cn"}
+)  # controls, bidi, zero width, tags, surrogates, private use
+SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+
+TOKENS = (
+    re.compile(r"(?i)\b(?:bearer|basic|digest|token)\s+[\w.~+/=-]{8,}"),
+    re.compile(r"\beyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?"),  # JSON Web Tokens
+    re.compile(r"\b(?:sk|pk|rk|ghp|gho|ghs|ghu|glpat|xox[abpors]|github_pat)[-_][\w-]{8,}"),
+    re.compile(r"\bA(?:KIA|SIA)[0-9A-Z]{16}\b"),
+    re.compile(r"(?<=://)[^\s/@]+(?=@)"),
+    re.compile(r"[A-Za-z0-9_-]{40,}"),
+)
+NAMED_SECRET = re.compile(
+    r"(?i)\b([\w-]*(?:api[_-]?key|token|secret|passw(?:or)?d|signature|authorization))(\"?'?\s*[=:]\s*\"?'?)[^\s\"'&,;]{4,}"
+)
+
+MESSAGE_PATHS = (
+    ("error", "message"),
+    ("error", "detail"),
+    ("error_description",),
+    ("message",),
+    ("detail",),
+    ("title",),
+    ("errors", 0, "message"),
+    ("errors", 0, "detail"),
+    ("errors", 0, "title"),
+    ("errors", 0),
+    ("error",),
+    ("msg",),
+    ("reason",),
+    ("description",),
+)
+
+
+class UpstreamFailures:
+    """The errors of one upstream. `secrets`: those of a request, which upstream may repeat like the credential."""
 
     def __init__(self, name: str, authentication: Authentication, secrets: Sequence[str] = ()) -> None:
         self._name, self._authentication, self._secrets = name, authentication, secrets
 
-    def hiding(self, secrets: Sequence[str]) -> "Failures":
+    def hiding(self, secrets: Sequence[str]) -> "UpstreamFailures":
         """The same errors, for a request that contains these secrets."""
-        return Failures(self._name, self._authentication, secrets) if secrets else self
+        return UpstreamFailures(self._name, self._authentication, secrets) if secrets else self
 
     def of_status(self, response: Response) -> UpstreamError | None:
         """The error for a status; None for 2xx, and for 304, which answers conditional requests only."""
@@ -51,17 +95,18 @@ class Failures:
             return self._refused(response)
         return self.garbled(f"status {status}")
 
-    def unreachable(self) -> UpstreamUnavailable:
+    def unreachable(self, why: str = "no connection, or it was closed without an answer") -> UpstreamUnavailable:
         return UpstreamUnavailable(
-            f"{self._name} cannot be reached: no connection, or it was closed without an answer.",
+            f"{self._name} cannot be reached: {why}.",
             reason="upstream_unreachable",
             suggestion="Try again in a minute. If it stays, the operator should look at its address and the network.",
             transient=True,
         )
 
-    def certificate(self) -> UpstreamUnavailable:
+    def certificate(self, why: str = "") -> UpstreamUnavailable:
+        detail = f" ({why})" if why else ""
         return UpstreamUnavailable(
-            f"{self._name} cannot be reached safely: its certificate is not valid.",
+            f"{self._name} cannot be reached safely: its certificate is not valid{detail}.",
             reason="upstream_unreachable",
             suggestion="Trying again does not help. The operator should look at the address, or trust its issuer.",
         )
@@ -74,20 +119,21 @@ class Failures:
             retry_after=5,
         )
 
-    def resting(self, seconds: float) -> UpstreamUnavailable:
+    def cooling_down(self, seconds: float) -> UpstreamUnavailable:
         return UpstreamUnavailable(
             f"{self._name} has failed several times in a row, and is left alone for a moment.",
             reason="upstream_unavailable",
             suggestion="Try again when retry_after seconds have passed.",
-            retry_after=_whole(seconds),
+            retry_after=whole_seconds(seconds),
         )
 
-    def limited(self, seconds: float) -> UpstreamUnavailable:
+    def limited(self, seconds: float, capacity: Mapping[str, int]) -> UpstreamUnavailable:
         return UpstreamUnavailable(
             f"{self._name} takes no more calls for now: the rate that it was given is used up.",
             reason="upstream_rate",
             suggestion="Try again when retry_after seconds have passed, with fewer calls that ask for more at once.",
-            retry_after=_whole(seconds),
+            retry_after=whole_seconds(seconds),
+            capacity=capacity,
         )
 
     def too_slow(self, seconds: float) -> UpstreamTooSlow:
@@ -129,23 +175,24 @@ class Failures:
         )
 
     def _busy(self, response: Response) -> UpstreamUnavailable:
-        seconds = retry_after(response)
+        seconds = seconds_to_wait(response.headers)
         return UpstreamUnavailable(
             f"{self._name} has had too many requests for now.",
             reason="upstream_busy",
-            suggestion="Wait (retry_after, where it is known), then try again with fewer calls.",
-            retry_after=_whole(seconds) if seconds is not None else None,
+            suggestion="Try again when retry_after seconds have passed, with fewer calls that ask for more at once.",
+            retry_after=whole_seconds(seconds) if seconds is not None else None,
             upstream=self._upstream_details(response),
+            capacity=capacity(response.headers),
             transient=True,
         )
 
     def _failed(self, response: Response) -> UpstreamUnavailable:
-        seconds = retry_after(response)
+        seconds = retry_after(response.headers)
         return UpstreamUnavailable(
             f"{self._name} failed on its side (status {response.status}).",
             reason="upstream_failed",
             suggestion="Try again in a minute; if it stays, ask for something else, or tell the operator.",
-            retry_after=_whole(seconds) if seconds is not None else None,
+            retry_after=whole_seconds(seconds) if seconds is not None else None,
             upstream=self._upstream_details(response),
             transient=response.status in TRANSIENT_STATUSES,
         )
@@ -153,7 +200,7 @@ class Failures:
     def _refused(self, response: Response) -> UpstreamRefused:
         if response.status == 404:
             return UpstreamNotFound(
-                f"{self._name} has nothing under what was asked for.",
+                f"{self._name} has nothing at that address.",
                 reason="upstream_refused",
                 suggestion="Look at the ids and names in the arguments; a list or search gives valid ones.",
                 upstream=self._upstream_details(response),
@@ -175,20 +222,63 @@ class Failures:
         )
 
     def _upstream_details(self, response: Response) -> dict[str, Any]:
-        message = messages.message(response, [*self._authentication.secrets, *self._secrets])
+        message = message_of(response, [*self._authentication.secrets, *self._secrets])
         return {"status": response.status} | ({"message": message} if message else {})
 
 
-def retry_after(response: Response) -> float | None:
-    """The seconds that upstream demands, given as a number or a date; None if missing or unreadable."""
-    value = response.headers.get("retry-after", "").strip()
-    if value.isascii() and value.isdigit():
-        return float(value[:10])
+def given_up(error: UpstreamError, capacity: Mapping[str, int]) -> UpstreamError:
+    """The error for the caller. A busy upstream's always says when to call again; if it does not say how many requests
+    are left, `capacity` of Sluice's own rate stands for it."""
+    if error.reason != "upstream_busy":
+        return error
+    return replace(error, retry_after=error.retry_after or UNKNOWN_WAIT, capacity=error.capacity or capacity)
+
+
+def message_of(response: Response, secrets: Iterable[str]) -> str:
+    """The cleaned message of a JSON body; "" if it has none. Nothing of an HTML page is repeated."""
+    if "json" not in response.media_type or len(response.body) > MAX_BYTES_READ:
+        return ""
     try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, TypeError, OverflowError):
-        return None
+        document = orjson.loads(response.body)
+    except orjson.JSONDecodeError:
+        return ""
+    found = (_at(document, path) for path in MESSAGE_PATHS)
+    return cleaned(next((each for each in found if isinstance(each, str) and each), ""), secrets)
 
 
-def _whole(seconds: float) -> int:
-    return max(1, min(LONGEST_WAIT, math.ceil(seconds)))
+def _at(document: Any, path: tuple[str | int, ...]) -> Any:
+    for step in path:
+        if isinstance(step, str):
+            document = document.get(step) if isinstance(document, Mapping) else None
+        else:
+            document = document[step] if isinstance(document, list) and step < len(document) else None
+    return document
+
+
+def cleaned(text: str, secrets: Iterable[str], most: int = MAX_CHARS) -> str:
+    """Removes invisible characters first: they could split a secret. Cuts last, so that no secret is cut in half."""
+    text = masked(redact_text(printable(text))[0], secrets)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def printable(text: str) -> str:
+    """The text on one line, without invisible characters."""
+    text = SELECTORS.sub("", ANSI.sub("", text))
+    spaced = (" " if each.isspace() else each for each in text)
+    return " ".join("".join(each for each in spaced if unicodedata.category(each) not in INVISIBLE_CATEGORIES).split())
+
+
+def masked(text: str, secrets: Iterable[str]) -> str:
+    text = without(text, secrets)
+    text = NAMED_SECRET.sub(rf"\1\2{MASK}", text)
+    for pattern in TOKENS:
+        text = pattern.sub(MASK, text)
+    return text
+
+
+def without(text: str, secrets: Iterable[str]) -> str:
+    """Masks these secrets, longest first, because one may contain another."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        if len(secret) >= SHORTEST_SECRET:
+            text = text.replace(secret, MASK).replace(quote(secret, safe=""), MASK)
+    return text

@@ -8,17 +8,24 @@ from django.db import models
 from django.utils import timezone
 from simple_history.models import HistoricalRecords
 
-from gateway.upstreams.connections import FIELDS_OF, OF_SOME_KINDS, ClientPlace, Connection, Kind
-from gateway.upstreams.rules import Problem, problems
-from gateway.upstreams.secrets import vault
+from gateway.upstreams.auth.vault import vault
+from gateway.upstreams.connections import (
+    FIELDS_OF_KIND,
+    KIND_FIELDS,
+    AuthKind,
+    ClientPlace,
+    Connection,
+    Problem,
+    problems,
+)
 
-IN_WORDS = {
-    Kind.NONE: "None",
-    Kind.HEADER: "API key in a header",
-    Kind.QUERY: "API key in the query",
-    Kind.BEARER: "Bearer token",
-    Kind.BASIC: "User name and password",
-    Kind.CLIENT_CREDENTIALS: "OAuth 2.0 client credentials",
+KIND_LABELS = {
+    AuthKind.NONE: "None",
+    AuthKind.HEADER: "API key in a header",
+    AuthKind.QUERY: "API key in the query",
+    AuthKind.BEARER: "Bearer token",
+    AuthKind.BASIC: "User name and password",
+    AuthKind.CLIENT_CREDENTIALS: "OAuth 2.0 client credentials",
 }
 NAME = RegexValidator(
     r"^[a-z][a-z0-9_-]*\Z",
@@ -40,8 +47,8 @@ class WithCredential(models.Model):
 
     authentication = models.CharField(
         max_length=20,
-        choices=[(kind.value, words) for kind, words in IN_WORDS.items()],
-        default=Kind.NONE.value,
+        choices=[(kind.value, words) for kind, words in KIND_LABELS.items()],
+        default=AuthKind.NONE.value,
         help_text="How it knows who calls. “None” also removes the stored secret.",
     )
     parameter_name = models.CharField(
@@ -94,7 +101,7 @@ class WithCredential(models.Model):
     def credential(self) -> dict[str, Any]:
         """The credential's fields of a `Connection`."""
         own: dict[str, Any] = {name: getattr(self, name) for name in _CREDENTIAL_FIELDS}
-        return {"kind": Kind(self.authentication), "client_place": ClientPlace(self.client_place), **own}
+        return {"kind": AuthKind(self.authentication), "client_place": ClientPlace(self.client_place), **own}
 
     def set_secret(self, secret: str) -> None:
         """Seals the secret. It is saved with the row."""
@@ -105,11 +112,11 @@ class WithCredential(models.Model):
             self.sealed_secret, self.secret_changed_at = "", timezone.now()
 
     def empty_what_does_not_apply(self) -> None:
-        kind = Kind(self.authentication)
+        kind = AuthKind(self.authentication)
         empty = type(self)()
-        for name in OF_SOME_KINDS.difference(FIELDS_OF[kind]):
+        for name in KIND_FIELDS.difference(FIELDS_OF_KIND[kind]):
             setattr(self, name, getattr(empty, name))
-        if kind is Kind.NONE:
+        if kind is AuthKind.NONE:
             self.remove_secret()
 
     def secret_problems(self, connection: Connection) -> list[Problem]:

@@ -14,13 +14,17 @@ from typing import Any
 import httpcore2
 
 from context_protection.core.cached_property import cached_property
-from gateway.upstreams.addresses import Address, Allowed, refused
+from gateway.upstreams.addresses import Address, AllowedAddresses, refused
 
-LOOK_SECONDS = 0.02  # how long the check of an idle connection stays valid; a write checks again
+IDLE_CHECK_SECONDS = 0.02  # how long the check of an idle connection stays valid; a write checks again
 
 
 class Dropped(httpcore2.ReadError):
     """Upstream closed a reused connection before the first byte of this answer. Only repeatable requests are resent."""
+
+
+class UnknownHost(httpcore2.ConnectError):
+    """The host's name has no address."""
 
 
 class Unsent(Dropped):
@@ -28,7 +32,7 @@ class Unsent(Dropped):
 
 
 class CheckedNetwork(httpcore2.AsyncNetworkBackend):
-    def __init__(self, allowed: Allowed) -> None:
+    def __init__(self, allowed: AllowedAddresses) -> None:
         self._allowed = allowed
         self._plain = httpcore2.AnyIOBackend()
 
@@ -46,7 +50,7 @@ class CheckedNetwork(httpcore2.AsyncNetworkBackend):
                 addresses = await resolve(host, port)
                 if not all(self._allowed.permits(address) for address in addresses):
                     raise refused(host)
-                return KeptOpen(await self._connect(addresses, port, timeout))
+                return ReusableStream(await self._connect(addresses, port, timeout))
         except TimeoutError:
             raise httpcore2.ConnectTimeout from None
 
@@ -62,24 +66,21 @@ class CheckedNetwork(httpcore2.AsyncNetworkBackend):
                 continue
         return await self._plain.connect_tcp(str(addresses[-1]), port, timeout)
 
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
 
 async def resolve(host: str, port: int) -> list[Address]:
-    """Every address of a host, at least one. Raises httpcore2.ConnectError."""
+    """Every address of a host, at least one. Raises UnknownHost."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise httpcore2.ConnectError(str(error)) from error
+        raise UnknownHost(str(error)) from error
     addresses = list(dict.fromkeys(ip_address(sockaddr[0]) for *_, sockaddr in found))
     if not addresses:
-        raise httpcore2.ConnectError("the host has no address")
+        raise UnknownHost("the host has no address")
     return addresses
 
 
-class KeptOpen(httpcore2.AsyncNetworkStream):
-    """A stream that records whether it has answered before, and whether an answer is due since the last write."""
+class ReusableStream(httpcore2.AsyncNetworkStream):
+    """A stream that records whether data was ever read from it, and whether an answer to the last write is pending."""
 
     def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
         self._stream = stream
@@ -98,7 +99,7 @@ class KeptOpen(httpcore2.AsyncNetworkStream):
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         if self._answered and not self._awaits_answer and _is_readable(self._socket):
-            raise Unsent("closed before it was asked")
+            raise Unsent("closed before the request was sent")
         self._awaits_answer = True
         await self._stream.write(buffer, timeout)
 
@@ -108,7 +109,7 @@ class KeptOpen(httpcore2.AsyncNetworkStream):
     async def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.AsyncNetworkStream:
-        return KeptOpen(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+        return ReusableStream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
 
     def get_extra_info(self, info: str) -> Any:
         if info == "is_readable":
@@ -116,13 +117,13 @@ class KeptOpen(httpcore2.AsyncNetworkStream):
         return self._stream.get_extra_info(info)
 
     def _is_readable(self) -> bool:
-        """The pool calls this for each idle connection at the start and end of every request, so a result is reused
-        for LOOK_SECONDS."""
+        """The pool calls this for each idle connection at the start and end of every request, so a negative result is
+        reused for IDLE_CHECK_SECONDS."""
         now = time.monotonic()
         if now < self._silent_until:
             return False
         readable = _is_readable(self._socket)
-        self._silent_until = 0.0 if readable else now + LOOK_SECONDS
+        self._silent_until = 0.0 if readable else now + IDLE_CHECK_SECONDS
         return readable
 
     @cached_property
@@ -135,7 +136,7 @@ class KeptOpen(httpcore2.AsyncNetworkStream):
 
 
 def _is_readable(connected: Any) -> bool:
-    """Whether there is data to read. On an idle connection that means that the other side has closed it."""
+    """Whether there is data to read. On an idle connection this means that the other side has closed it."""
     if connected is None or connected.fileno() < 0:
         return True
     poll = select.poll()

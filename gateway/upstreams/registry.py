@@ -1,10 +1,20 @@
-"""The upstreams of this process, by name. Connectors register them, and the health page reads them. Registering a name
-again replaces its upstream; in-flight calls finish on the old one."""
+"""The upstreams of this process, by name. Connectors register them, and the health page reads them. Upstreams that ops
+manage are made from their connection, and replaced when it changes."""
 
-from gateway.upstreams.upstream import Upstream
+import threading
+from collections.abc import Container
+
+from gateway.upstreams.auth.authentication import authentication_of
+from gateway.upstreams.client import Upstream
+from gateway.upstreams.connections import Connection
+from gateway.upstreams.limits import CallLimits, Rate
+
+MEGABYTE = 1024 * 1024
 
 
-class Registry:
+class UpstreamRegistry:
+    """Registering a name again replaces its upstream; in-flight calls finish on the old one."""
+
     def __init__(self) -> None:
         self._upstreams: dict[str, Upstream] = {}
 
@@ -22,4 +32,44 @@ class Registry:
         self._upstreams.pop(name, None)
 
 
-upstreams = Registry()
+upstreams = UpstreamRegistry()
+
+
+_made: dict[str, tuple[Connection, Upstream]] = {}
+_lock = threading.Lock()
+
+
+def upstream_of(connection: Connection) -> Upstream:
+    """The upstream of a connection that ops manage. It is the same object until the connection changes."""
+    with _lock:
+        known = _made.get(connection.name)
+        if known is not None and known[0] == connection:
+            return known[1]
+        upstream = upstreams.register(new_upstream(connection))
+        _made[connection.name] = connection, upstream
+        return upstream
+
+
+def new_upstream(connection: Connection) -> Upstream:
+    """An upstream that nobody else uses: no failures are counted yet, and no answers cached."""
+    limits = CallLimits(
+        connect_seconds=connection.connect_seconds,
+        read_seconds=connection.read_seconds,
+        total_seconds=connection.total_seconds,
+        most_bytes=connection.most_megabytes * MEGABYTE,
+        attempts=connection.attempts,
+    )
+    rates = (
+        [Rate("calls", connection.rate_calls, connection.rate_seconds)]
+        if connection.rate_calls and connection.rate_seconds
+        else []
+    )
+    return Upstream(connection.name, authentication=authentication_of(connection), limits=limits, rates=rates)
+
+
+def retain(names: Container[str]) -> None:
+    """Removes all other upstreams: they have been disabled or deleted."""
+    with _lock:
+        for name in [each for each in _made if each not in names]:
+            del _made[name]
+            upstreams.remove(name)

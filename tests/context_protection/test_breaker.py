@@ -2,7 +2,7 @@
 
 import pytest
 
-from context_protection.breaker import FIRST_REST, LONGEST_REST, OPENS_AFTER, Breaker
+from context_protection.breaker import FIRST_COOLDOWN, LONGEST_COOLDOWN, OPENS_AFTER, Breaker
 from tests.gateway.upstreams.conftest import Time
 
 
@@ -27,7 +27,7 @@ def test_it_opens_after_failures_in_a_row(breaker: Breaker):
     assert breaker.state == "closed"
     fail(breaker, 1)
     assert breaker.state == "open"
-    assert breaker.enter() == FIRST_REST
+    assert breaker.enter() == FIRST_COOLDOWN
 
 
 def test_a_success_between_failures_begins_the_row_anew(breaker: Breaker):
@@ -39,7 +39,7 @@ def test_a_success_between_failures_begins_the_row_anew(breaker: Breaker):
 
 def test_after_its_rest_one_is_let_through_and_its_success_closes(breaker: Breaker, time: Time):
     fail(breaker)
-    time.now += FIRST_REST
+    time.now += FIRST_COOLDOWN
     assert breaker.state == "half-open"
     assert [breaker.enter(), breaker.enter() > 0, breaker.enter() > 0] == [0, True, True]
     breaker.succeeded()
@@ -55,23 +55,23 @@ def test_each_failure_after_a_rest_doubles_it_up_to_a_bound(breaker: Breaker, ti
         time.now += rests[-1]
         fail(breaker, 1)
     assert rests == [5, 10, 20, 40, 60, 60]
-    assert breaker.enter() == LONGEST_REST
+    assert breaker.enter() == LONGEST_COOLDOWN
 
 
 def test_a_success_forgets_how_long_it_has_rested(breaker: Breaker, time: Time):
     fail(breaker)
-    time.now += FIRST_REST
+    time.now += FIRST_COOLDOWN
     fail(breaker, 1)
-    time.now += 2 * FIRST_REST
+    time.now += 2 * FIRST_COOLDOWN
     assert breaker.enter() == 0
     breaker.succeeded()
     fail(breaker)
-    assert breaker.enter() == FIRST_REST
+    assert breaker.enter() == FIRST_COOLDOWN
 
 
 def test_who_was_let_through_and_was_cancelled_leaves_the_place_to_the_next(breaker: Breaker, time: Time):
     fail(breaker)
-    time.now += FIRST_REST
+    time.now += FIRST_COOLDOWN
     assert breaker.enter() == 0
     breaker.abandoned()
     assert breaker.enter() == 0
@@ -84,4 +84,4 @@ def test_failures_of_before_do_not_make_a_rest_longer(breaker: Breaker, time: Ti
         breaker.failed()
     time.now += 3
     breaker.failed()
-    assert breaker.enter() == FIRST_REST - 3
+    assert breaker.enter() == FIRST_COOLDOWN - 3

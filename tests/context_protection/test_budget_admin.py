@@ -15,7 +15,8 @@ from tests.doors import Doors
 
 pytestmark = pytest.mark.django_db
 
-ADD = "/admin/context_protection/tokenbudget/add/"
+LIST = "/admin/context_protection/tokenbudget/"
+ADD = f"{LIST}add/"
 
 
 def submitted(client: Client, **values: Any) -> Any:
@@ -51,6 +52,13 @@ def test_a_budget_for_all_covers_records_too(
         submitted(admin_client, token_budget_threshold=8000)
     assert policy_for("get_booking").token_budget_threshold == 8000
     assert not crawler.is_preview(doors.rest("get_booking", {"id": 43000003}))
+
+
+def test_an_invalid_row_is_named_on_the_list_and_on_its_own_page(admin_client: Client):
+    row = TokenBudget.objects.create(operation="list_bookings", default_page_size=0)
+    for page in (LIST, f"{LIST}{row.pk}/change/"):
+        text = admin_client.get(page).content.decode()
+        assert "The budget for list_bookings is not used: defaultPageSize is 0" in text
 
 
 def test_a_budget_for_one_operation_goes_before_the_budget_for_all(django_capture_on_commit_callbacks: Any):
@@ -132,8 +140,8 @@ def test_the_form_shows_what_applies_and_where_it_comes_from(admin_client: Clien
     page = admin_client.get(f"/admin/context_protection/tokenbudget/{budget.pk}/change/").content.decode()
     assert 'placeholder="2,000"' in page
     assert "Inherited (on)" in page
-    assert "<td>9,000</td><td>set here</td>" in page
-    assert "<td>2,000</td><td>built-in default</td>" in page
+    assert "<td>9,000 tokens, as Claude counts</td><td>set here</td>" in page
+    assert "<td>2,000 tokens, formula estimate</td><td>built-in default</td>" in page
 
 
 def test_a_budget_for_one_operation_can_be_changed_beside_one_for_all(admin_client: Client):
@@ -209,8 +217,23 @@ def test_the_ruler_decides_what_a_threshold_is_measured_with(doors: Doors, djang
     with django_capture_on_commit_callbacks(execute=True):
         TokenBudget.objects.create(operation="list_bookings", ruler="claude")
     answer = doors.rest("list_bookings", {})
-    assert "table" in answer
-    assert len(answer["table"]["rows"]) == 50
+    assert len(answer["items"]) < 50
+
+
+def test_thresholds_and_caps_say_whose_tokens_they_count(admin_client: Client):
+    page = admin_client.get(ADD).content.decode()
+    for label in (
+        "Token budget threshold (tokens, formula estimate):",
+        "Hard cap (tokens, as Claude counts):",
+        "Chunk tokens (tokens, formula estimate):",
+        "Chunk size (lines):",
+    ):
+        assert label in page
+    row = TokenBudget.objects.create(operation="get_booking", ruler="claude", token_budget_threshold=3000)
+    page = admin_client.get(f"{LIST}{row.pk}/change/").content.decode()
+    assert "Token budget threshold (tokens, as Claude counts):" in page
+    assert "<td>12,000 tokens, as Claude counts</td>" in page
+    assert "3,000 tokens, as Claude counts" in admin_client.get(LIST).content.decode()
 
 
 def test_ops_choose_what_previews_hold_and_what_identifies_stays(

@@ -30,11 +30,12 @@ from mcp.types import jsonrpc_message_adapter
 
 from context_protection.core.cached_property import cached_property
 from tests.crawler import Call
+from tests.e2e import forks
 from tests.e2e.serving import websocket_to
 from tests.needs import HOST, POSTGRES, POSTGRES_PORT, REDIS, REDIS_PORT
 
 ROOT = Path(__file__).resolve().parents[2]
-REDIS_NUMBERS = range(5, 16)  # those below may be somebody's
+REDIS_NUMBERS = range(10, 16)  # those below may be somebody's, or those of the run itself
 CLAIM = "sluice-tests"
 MARK = "SLUICE_TEST_CLUSTER"  # an environment variable that all processes of one cluster inherit
 
@@ -81,14 +82,9 @@ class Stores:
 
     def manage(self, *arguments: str) -> str:
         """What a management command prints."""
-        return subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=ROOT,
-            env=self.environment,
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout.strip()
+        done = forks.run(arguments, self.environment, timeout=120)
+        done.check_returncode()
+        return done.stdout.strip()
 
 
 @contextmanager
@@ -212,7 +208,7 @@ Door = Callable[[str, str], AbstractContextManager[Call]]  # (a web's address, a
 
 @contextmanager
 def rest(address: str, key: str) -> Iterator[Call]:
-    with httpx2.Client(base_url=address, headers=_bearer(key), trust_env=False) as client:
+    with httpx2.Client(base_url=address, headers=_bearer(key), timeout=60, trust_env=False) as client:
         yield lambda operation, arguments: client.post(f"/api/v1/tools/{operation}", json=arguments).json()
 
 
@@ -321,9 +317,9 @@ class Admin:
     def __init__(self, client: httpx2.Client) -> None:
         self._client = client
 
-    def log_in(self, password: str) -> None:
-        answer = self.submit("/admin/login/", username="admin", password=password)
-        assert answer.status_code == httpx2.codes.FOUND, "the first admin can log in"
+    def log_in(self, password: str, name: str = "admin") -> None:
+        answer = self.submit("/admin/login/", username=name, password=password)
+        assert answer.status_code == httpx2.codes.FOUND, f"{name} can log in"
 
     def set_budget(self, operation: str, **values: int) -> httpx2.Response:
         """Saves a budget's form: the answer redirects, or shows what is wrong."""
@@ -342,7 +338,7 @@ class Admin:
 
 @contextmanager
 def admin(address: str, password: str) -> Iterator[Admin]:
-    with httpx2.Client(base_url=address, trust_env=False) as client:
+    with httpx2.Client(base_url=address, timeout=60, trust_env=False) as client:
         staff = Admin(client)
         staff.log_in(password)
         yield staff

@@ -12,17 +12,18 @@ def serve() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
     django.setup()
 
+    from gateway.pages.client_config import welcome
     from gateway.process import first_start, web
     from gateway.process.bodies import large_bodies
-    from gateway.process.http_protocol import Limits
+    from gateway.process.http_protocol import RequestLimits
 
     listener = web.listen("127.0.0.1", 0)
     base = web.address("127.0.0.1", listener)
     credentials = first_start.prepare()
     assert credentials is not None
-    sys.stdout.write(f"{first_start.welcome(base, credentials)}\nSluice listens on {base}\n")
+    sys.stdout.write(f"{welcome(base, credentials)}\nSluice listens on {base}\n")
     sys.stdout.flush()
-    limits = Limits(head_seconds=HEAD_SECONDS, body_seconds=BODY_SECONDS, large_bodies=large_bodies())
+    limits = RequestLimits(head_seconds=HEAD_SECONDS, body_seconds=BODY_SECONDS, large_bodies=large_bodies())
     web.run(listener, limits=limits)
 
 

@@ -1,22 +1,22 @@
 """Every transport as bytes: what no client of good manners would send, and what comes back for it."""
 
 import json
-import subprocess
-import sys
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from queue import SimpleQueue
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 from urllib.parse import quote, urlencode
 
 import httpx2
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from tests.e2e.serving import ROOT, STOP_SECONDS, Serving
+from tests.e2e import forks
+from tests.e2e.serving import STOP_SECONDS, Serving
 
 SECONDS = 60  # for one answer, on a machine that is busy
 INITIALIZE = {
@@ -256,21 +256,19 @@ class Sse(_Stream):
 class Stdio(_Stream):
     """A line is a message: one that holds newlines is several."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
-        self.process = process
+    def __init__(self, stdin: IO[bytes], stdout: IO[bytes]) -> None:
+        self.stdin, self.stdout = stdin, stdout
         self.lines: SimpleQueue[bytes] = SimpleQueue()
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 
     def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
+        for line in self.stdout:
             self.lines.put(line)
 
     def _put(self, body: bytes) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(body + b"\n")
-        self.process.stdin.flush()
+        self.stdin.write(body + b"\n")
+        self.stdin.flush()
 
     def _get(self) -> Any:
         return json.loads(self.lines.get(timeout=SECONDS))
@@ -288,25 +286,20 @@ def sse(sluice: Serving) -> Iterator[Transport]:
 
 @contextmanager
 def stdio(sluice: Serving) -> Iterator[Transport]:
-    process = subprocess.Popen(
-        [sys.executable, "manage.py", "mcp"],
-        cwd=ROOT,
-        env={**sluice.environment, "SLUICE_API_KEY": sluice.key},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    lines = Stdio(process)
-    try:
-        lines.initialize()
-        yield lines
-    finally:
-        process.stdin.close()
-        process.wait(STOP_SECONDS)
+    reading, stdin = os.pipe()
+    stdout, writing = os.pipe()
+    process = forks.start(["mcp"], {**sluice.environment, "SLUICE_API_KEY": sluice.key}, reading, writing)
+    os.close(reading)
+    os.close(writing)
+    with os.fdopen(stdout, "rb") as from_server:
+        try:
+            with os.fdopen(stdin, "wb") as to_server:
+                lines = Stdio(to_server, from_server)
+                lines.initialize()
+                yield lines
+        finally:
+            process.wait(STOP_SECONDS)
         lines.reader.join()
-        process.stdout.close()
 
 
 @contextmanager

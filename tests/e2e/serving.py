@@ -14,13 +14,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from typing import IO
 
 import httpx2
 import websockets
 
+from tests.e2e import forks
+from tests.e2e.forks import Fork
+from tests.tls import TLS
+
 ROOT = Path(__file__).resolve().parents[2]
 STOP_SECONDS = 15
-DATABASE = "sluice.sqlite3"
+SERVE = ("manage.py", "serve", "--port", "0")
 # The library waits for ten seconds, which a server that has just started may need on a busy machine.
 websocket_to = partial(websockets.connect, open_timeout=60)
 
@@ -40,82 +45,106 @@ class Serving:
 
     def manage(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """A command of manage.py beside the running server."""
-        return subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=ROOT,
-            env={**self.environment, **environment},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        return forks.run(arguments, {**self.environment, **environment}, timeout=120)
 
 
 def until_it_stops_listening(sluice: Serving) -> None:
     """After the signal to stop: until it has arrived."""
     with contextlib.suppress(httpx2.TransportError):
-        while httpx2.get(f"{sluice.base}/livez", timeout=STOP_SECONDS).is_success:
+        while httpx2.get(f"{sluice.base}/livez", timeout=STOP_SECONDS, verify=TLS).is_success:
             pass
 
 
 @contextmanager
 def serving(
     data_dir: Path,
-    command: Sequence[str] = ("manage.py", "serve", "--port", "0"),
+    command: Sequence[str] = SERVE,
     *,
     empty: bool = False,
     **variables: str,
 ) -> Iterator[Serving]:
     """Starts it on any free port, and stops it as a supervisor does. `variables` of the environment.
 
-    A database in `data_dir` has its tables already, which saves the start two thirds of its time; `empty` leaves them
-    to the start too. All rows are always the start's to make."""
+    It finds the data of a first start, which takes longer than all else of a start and is the same for all of them;
+    with `empty`, or a database elsewhere, it is the first start itself."""
     environment = _environment(data_dir, **variables)
-    if not empty and "DATABASE_URL" not in variables:
-        data_dir.mkdir(mode=0o700, exist_ok=True)
-        shutil.copy(_migrated() / DATABASE, data_dir)
-    process = subprocess.Popen(
-        [sys.executable, *command],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        yield _welcomed(process, environment)
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(STOP_SECONDS)
-        assert process.stdout is not None
-        process.stdout.close()
+    is_first = empty or command != SERVE or "DATABASE_URL" in variables
+    if not is_first:
+        shutil.copytree(_first_start().data_dir, data_dir, dirs_exist_ok=True)
+    with _started(command, environment, is_warm=not empty and command == SERVE) as (pid, printed):
+        said = _until_it_listens(printed)
+        yield _serving(said if is_first else _first_start().welcome, _address(said), environment, pid)
+
+
+def printed_at_start(data_dir: Path) -> str:
+    """Starts it, stops it, and returns what it prints until it listens."""
+    with _started(SERVE, _environment(data_dir)) as (_, printed):
+        return _until_it_listens(printed)
+
+
+@contextmanager
+def web(environment: dict[str, str]) -> Iterator[str]:
+    """The address of a process that serves and does no more, on stores that have their tables."""
+    with _started((*SERVE, "--web-only"), {**environment, "PYTHONUNBUFFERED": "1"}) as (_, printed):
+        yield _address(_until_it_listens(printed))
+
+
+@contextmanager
+def _started(
+    command: Sequence[str], environment: dict[str, str], *, is_warm: bool = True
+) -> Iterator[tuple[int, IO[str]]]:
+    """The id of the process, and what it prints."""
+    reading, writing = os.pipe()
+    process: subprocess.Popen[bytes] | Fork
+    if is_warm:
+        process = forks.start(command[1:], environment, -1, writing)
+    else:
+        process = subprocess.Popen(
+            [sys.executable, *command], cwd=ROOT, env=environment, stdout=writing, stderr=subprocess.DEVNULL
+        )
+    os.close(writing)
+    with os.fdopen(reading) as printed:
+        try:
+            yield process.pid, printed
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(STOP_SECONDS)
 
 
 def _environment(data_dir: Path, **variables: str) -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "DATA_DIR": str(data_dir), "PYTHONUNBUFFERED": "1", **variables}
 
 
+@dataclass(frozen=True)
+class _FirstStart:
+    data_dir: Path
+    welcome: str
+
+
 @cache
-def _migrated() -> Path:
-    """A data directory with a database that has its tables and no more."""
-    directory = Path(tempfile.mkdtemp(prefix="sluice-migrated-"))
+def _first_start() -> _FirstStart:
+    directory = Path(tempfile.mkdtemp(prefix="sluice-first-start-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-    subprocess.run(command, cwd=ROOT, env=_environment(directory), check=True, capture_output=True)
-    return directory
+    return _FirstStart(directory, printed_at_start(directory))
 
 
-def _welcomed(process: "subprocess.Popen[str]", environment: dict[str, str]) -> Serving:
-    assert process.stdout is not None
+def _serving(welcome: str, base: str, environment: dict[str, str], pid: int) -> Serving:
+    key, password = (re.search(pattern, welcome) for pattern in (r"API key +(\S+)", r"password (\S+)"))
+    assert key is not None, welcome
+    assert password is not None, welcome
+    return Serving(base, key[1], password[1], welcome, environment, pid)
+
+
+def _address(printed: str) -> str:
+    base = re.search(r"listens on (\S+)", printed)
+    assert base is not None, printed
+    return base[1]
+
+
+def _until_it_listens(printed: IO[str]) -> str:
     lines: list[str] = []
-    for line in process.stdout:
+    for line in printed:
         lines.append(line)
         if line.startswith("Sluice listens on"):
             break
-    welcome = "".join(lines)
-    patterns = (r"listens on (\S+)", r"API key +(\S+)", r"password (\S+)")
-    base, key, password = (re.search(pattern, welcome) for pattern in patterns)
-    assert base is not None, welcome
-    assert key is not None, welcome
-    assert password is not None, welcome
-    return Serving(base[1], key[1], password[1], welcome, environment, process.pid)
+    return "".join(lines)

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.clusters import seconds_until
 from tests.e2e.serving import serving
-from tests.e2e.test_browser import Sluice, chromium, go, log_in, shown, window
+from tests.e2e.test_browser import Sluice, chromium, go, log_in, shown, use_login, window
 
 pytestmark = pytest.mark.browser
 __all__ = ["chromium"]
@@ -17,8 +17,14 @@ BOOKING = "/api/v1/bookings/43000003"
 KEYS = "/admin/access/apikey/"
 WITHHELD = "/admin/telemetry/withheldfield/"
 VIEWER = "looks-only-2026"
-MAKE_VIEWER = f"""
+MESSAGE = (
+    "6 of 100 answers (6.0%) in the last 15 minutes would have been over their token budget, by the formula estimate "
+    "or, where the budget's ruler says so, by Claude's count; the alert line is 5.0%."
+)
+PREPARE = f"""
 from django.contrib.auth.models import Permission, User
+from telemetry.models import Alert
+Alert.objects.create(message="{MESSAGE}", state="cleared", share=0.06, peak_share=0.2, threshold_share=0.05, calls=100)
 viewer = User.objects.create_user("viewer", password="{VIEWER}", is_staff=True)
 viewer.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
 """
@@ -41,7 +47,7 @@ PHONE_AND_DESK = pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), 
 @pytest.fixture(scope="module")
 def sluice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sluice]:
     with serving(tmp_path_factory.mktemp("pages")) as running:
-        made = running.manage("shell", "-c", MAKE_VIEWER)
+        made = running.manage("shell", "-c", PREPARE)
         assert made.returncode == 0, made.stderr
         yield Sluice(running.base, running.password, running.key)
 
@@ -57,7 +63,7 @@ def test_withheld_fields_are_listed_within_the_screen(
 ) -> None:
     size = {"width": width, "height": 900}
     with window(chromium, sluice, color_scheme=scheme, viewport=size) as (page, complaints):
-        log_in(page, sluice)
+        use_login(page, sluice)
         assert page.request.get(BOOKING, headers={"Authorization": f"Bearer {sluice.key}"}).ok
         seconds_until(lambda: "guestPortalRevampUrl" in shown(page, WITHHELD), 10)
         fits(page)
@@ -71,13 +77,29 @@ def test_withheld_fields_are_listed_within_the_screen(
 
 
 @PHONE_AND_DESK
+def test_the_message_of_an_alert_can_be_read(chromium: Browser, sluice: Sluice, width: int, scheme: str) -> None:
+    size = {"width": width, "height": 900}
+    with window(chromium, sluice, color_scheme=scheme, viewport=size) as (page, complaints):
+        use_login(page, sluice)
+        page.goto("/admin/telemetry/alert/")
+        message = page.get_by_role("link", name=MESSAGE)
+        expect(message).to_be_visible()
+        box = message.bounding_box()
+        assert box is not None
+        assert box["width"] >= 0.5 * min(width, 400)
+        assert box["x"] + box["width"] <= width, "it needs no scrolling"
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing sticks out"
+        assert complaints == []
+
+
+@PHONE_AND_DESK
 def test_a_key_that_reveals_fields_is_made_seen_and_changed(
     chromium: Browser, sluice: Sluice, width: int, scheme: str
 ) -> None:
     size = {"width": width, "height": 900}
     name = f"desk-{width}"
     with window(chromium, sluice, color_scheme=scheme, viewport=size) as (page, complaints):
-        log_in(page, sluice)
+        use_login(page, sluice)
         page.goto(f"{KEYS}add/")
         page.get_by_label("Name:").fill(name)
         page.get_by_label("Revealed fields").fill("guestName")
@@ -104,7 +126,7 @@ def test_a_key_that_reveals_fields_is_made_seen_and_changed(
 
 def test_the_tab_key_reaches_what_a_key_is_made_of(chromium: Browser, sluice: Sluice) -> None:
     with window(chromium, sluice, viewport={"width": 1440, "height": 900}) as (page, _):
-        log_in(page, sluice)
+        use_login(page, sluice)
         page.goto(f"{KEYS}add/")
         expect(page.get_by_label("Name:")).to_be_focused()
         wanted = ["name", "expires_at_0", "expires_at_1", "tool_listing", "reveal", "_save"]
@@ -123,7 +145,7 @@ def test_who_may_only_look_is_told_so_and_led_back(chromium: Browser, sluice: Sl
     size = {"width": width, "height": 900}
     viewer = replace(sluice, password=VIEWER)
     with window(chromium, sluice, color_scheme=scheme, viewport=size) as (page, complaints):
-        log_in(page, viewer, "viewer")
+        use_login(page, viewer, "viewer")
         page.goto(KEYS)
         fits(page)
         go(page, page.get_by_role("link", name="first-key"))
@@ -138,21 +160,23 @@ def test_who_may_only_look_is_told_so_and_led_back(chromium: Browser, sluice: Sl
         expect(page.get_by_role("heading", name="Operations")).to_be_visible()
 
 
-@PHONE_AND_DESK
-def test_five_wrong_passwords_lead_to_a_page_that_says_how_long(
-    chromium: Browser, sluice: Sluice, width: int, scheme: str
-) -> None:
-    size = {"width": width, "height": 900}
-    with window(chromium, sluice, color_scheme=scheme, viewport=size) as (page, _):
-        for _ in range(5):
-            log_in(page, replace(sluice, password="wrong"), f"nobody-{width}")
+def test_five_wrong_passwords_lead_to_a_page_that_says_how_long(chromium: Browser, sluice: Sluice) -> None:
+    """At two windows in turn: it is the name that is locked."""
+    wrong = replace(sluice, password="wrong")
+    with (
+        window(chromium, sluice, color_scheme="light", viewport={"width": 1440, "height": 900}) as (desk, _),
+        window(chromium, sluice, color_scheme="dark", viewport={"width": 390, "height": 900}) as (phone, _),
+    ):
+        for page in (desk, phone, desk, phone, desk):
+            log_in(page, wrong, "nobody")
             expect(page.get_by_text("Please enter the correct username and password")).to_be_visible()
             fits(page)
-        log_in(page, replace(sluice, password="wrong"), f"nobody-{width}")
-        expect(page.get_by_role("heading", name="Too many failed logins")).to_be_visible()
-        expect(page.get_by_text("Try again in 15 minutes")).to_be_visible()
-        fits(page)
-        expect(page.get_by_role("link", name="Home page")).to_be_visible()
+        for page in (desk, phone):
+            log_in(page, wrong, "nobody")
+            expect(page.get_by_role("heading", name="Too many failed logins")).to_be_visible()
+            expect(page.get_by_text("Try again in 15 minutes")).to_be_visible()
+            fits(page)
+            expect(page.get_by_role("link", name="Home page")).to_be_visible()
 
 
 @PHONE_AND_DESK

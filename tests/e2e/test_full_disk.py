@@ -84,7 +84,7 @@ def test_first_pages_come_without_a_cursor_and_say_why_and_all_is_whole_again_wh
 ):
     until(lambda: is_ready(client, True))
     before = client.get("/api/v1/bookings", params={"limit": 7}).raise_for_status().json()
-    with httpx2.Client(base_url=sluice.base, headers={"accept": "text/html"}, trust_env=False) as browser:
+    with httpx2.Client(base_url=sluice.base, headers={"accept": "text/html"}, timeout=60, trust_env=False) as browser:
         staff = Admin(browser)
         staff.log_in(sluice.password)
         with full(disk):

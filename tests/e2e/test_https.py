@@ -11,6 +11,7 @@ import httpx2
 import pytest
 import websockets
 
+from tests.e2e import forks
 from tests.e2e.serving import ROOT, Serving, serving, websocket_to
 
 SECURE = {"X-Forwarded-Proto": "https"}
@@ -80,15 +81,9 @@ def test_what_watches_the_process_is_answered_without(sluice: Serving):
 
 @pytest.mark.parametrize("proxy", ["true", "false"])
 def test_djangos_own_checks_for_deployment_find_nothing(tmp_path: Path, proxy: str):
-    done = subprocess.run(
-        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path), "SECURE_COOKIES": "true", "BEHIND_PROXY": proxy},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path), "SECURE_COOKIES": "true"}
+    command = ["check", "--deploy", "--fail-level", "WARNING"]
+    done = forks.run(command, {**environment, "BEHIND_PROXY": proxy}, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
 
 

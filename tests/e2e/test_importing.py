@@ -11,11 +11,11 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.e2e import test_browser
 from tests.e2e.serving import Serving, serving
-from tests.e2e.test_browser import Sluice, log_in, window
+from tests.e2e.test_browser import Sluice, go, use_login, window
 from tests.gateway.connectors.openapi.documents import large
 from tests.simulators.shop import Shop, shop
 
@@ -100,7 +100,7 @@ def test_an_api_is_imported_and_its_tool_answers(
 ) -> None:
     size = {"width": width, "height": 900}
     with window(chromium, sluice, color_scheme=scheme, viewport=size) as (page, complaints):
-        log_in(page, sluice)
+        use_login(page, sluice)
         read_document(page, name, file_of(keyed(api), tmp_path))
         expect(page.get_by_text("The document asks for an API key in the header X-Shop-Key.")).to_be_visible()
         assert is_whole(page)
@@ -129,9 +129,75 @@ def test_an_api_is_imported_and_its_tool_answers(
     assert api.calls[-1][3]["x-shop-key"] == SECRET
 
 
+FULL = """() => {
+    const gauge = document.querySelector("[data-tool-list]");
+    gauge.dataset.budget = gauge.dataset.tokens;
+}"""
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+def test_a_full_tool_list_is_warned_of_before_anything_is_saved(
+    chromium: Browser, running: Serving, sluice: Sluice, api: Shop, tmp_path: Path, width: int, scheme: str
+) -> None:
+    """On the pages of an import, of all operations, and of one."""
+    name = f"stand{width}"
+    document = str(file_of(api.document, tmp_path))
+    assert running.manage("import_openapi", document, "--name", name, "--only", "log").returncode == 0
+    size = {"width": width, "height": 900}
+    with window(chromium, sluice, color_scheme=scheme, viewport=size) as (page, complaints):
+        use_login(page, sluice)
+        warning = page.get_by_role("status").filter(has_text="clients get a search instead of the list.")
+
+        def warns_of(box: Locator) -> None:
+            page.evaluate(FULL)
+            expect(warning).to_be_hidden()
+            box.check()
+            expect(warning).to_have_text(re.compile("^With this choice the tool list takes [0-9,]+ of [0-9,]+ tokens:"))
+            assert is_whole(page)
+            box.uncheck()
+            expect(warning).to_be_hidden()
+
+        page.goto("/admin/openapi/importedoperation/?q=place_order")
+        box = page.get_by_role("checkbox", name=f"{name}_place_order: enabled")
+        warns_of(box)
+        go(page, page.get_by_role("row").filter(has=box).get_by_role("link").first)
+        warns_of(page.get_by_label("Enabled"))
+        read_document(page, f"{name}-too", file_of(api.document, tmp_path))
+        page.get_by_role("button", name="Switch off all").click()
+        warns_of(page.get_by_role("checkbox", name=f"{name}-too_read_log"))
+        assert complaints == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+def test_an_api_is_tested_and_renamed(
+    chromium: Browser, running: Serving, sluice: Sluice, api: Shop, tmp_path: Path, width: int, scheme: str
+) -> None:
+    name = f"booth{width}"
+    document = str(file_of(api.document, tmp_path))
+    assert running.manage("import_openapi", document, "--name", name, "--only", "log").returncode == 0
+    size = {"width": width, "height": 900}
+    with window(chromium, sluice, color_scheme=scheme, viewport=size) as (page, complaints):
+        use_login(page, sluice)
+        page.goto("/admin/upstreams/upstreamapi/")
+        assert is_whole(page)
+        go(page, page.get_by_role("link", name=name, exact=True))
+        page.get_by_label("Test with").select_option("read_log")
+        go(page, page.get_by_role("button", name="Save and test the connection"))
+        expect(page.locator(".messagelist .success")).to_contain_text(f"API {name} answers: status 200 in")
+        page.get_by_role("textbox", name="Name:", exact=True).fill(f"new-{name}")
+        go(page, page.get_by_role("button", name="Save", exact=True))
+        expect(page.get_by_role("heading", name="1 tool gets another name")).to_be_visible()
+        assert is_whole(page)
+        go(page, page.get_by_role("button", name=f"Rename to new-{name}"))
+        expect(page.locator(".messagelist .success")).to_contain_text(f"Renamed {name} to new-{name}")
+        assert is_whole(page)
+        assert complaints == []
+    assert call(sluice, f"{name}_read_log", {}) == call(sluice, f"new-{name}_read_log", {})
+
+
 def test_errors_are_said_where_they_are_made(chromium: Browser, sluice: Sluice, tmp_path: Path) -> None:
     with window(chromium, sluice) as (page, complaints):
-        log_in(page, sluice)
+        use_login(page, sluice)
         read_document(page, "acme", file_of({"swagger": "2.0"}, tmp_path))
         expect(page.get_by_role("alert")).to_contain_text("The document is Swagger 2.0. Convert it to OpenAPI 3 first")
         expect(page.get_by_label("Name", exact=False).first).to_have_value("acme")
@@ -148,7 +214,7 @@ def test_a_large_document_is_read_while_it_is_said_and_stored(
     chromium: Browser, sluice: Sluice, tmp_path: Path
 ) -> None:
     with window(chromium, sluice) as (page, complaints):
-        log_in(page, sluice)
+        use_login(page, sluice)
         page.set_default_timeout(60_000)
         page.goto("/admin/openapi/importedapi/import/")
         page.get_by_label("Name", exact=False).first.fill("vast")
@@ -167,8 +233,9 @@ def test_a_large_document_is_read_while_it_is_said_and_stored(
 
 def test_all_of_it_is_done_by_keyboard(chromium: Browser, sluice: Sluice, api: Shop, tmp_path: Path) -> None:
     with window(chromium, sluice) as (page, complaints):
-        log_in(page, sluice)
+        use_login(page, sluice)
         read_document(page, "stall", file_of(api.document, tmp_path))
+        expect(page.get_by_label("Find")).to_be_visible()  # the page's script shows it
         page.get_by_label("Find").focus()
         page.keyboard.type("log")
         page.keyboard.press("Enter")  # finds, and sends nothing

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import anyio
+import mcp.types as types
 import pytest
 from mcp import Client
 
@@ -13,6 +14,7 @@ from tests.e2e.test_clients import TRANSPORTS
 from tests.gateway.connectors.mcp_servers.conftest import CHILD
 from tests.simulators.mcp_server import mcp_server
 
+ALL = {"allow": ["*"]}
 PATIENCE = 20  # seconds, for what comes within one
 
 
@@ -22,7 +24,7 @@ def sluice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     directory = tmp_path_factory.mktemp("sluice")
     with mcp_server() as url:
         file = directory / "servers.json"
-        file.write_text(json.dumps({"mcpServers": {"child": CHILD, "web": {"url": url}}}))
+        file.write_text(json.dumps({"mcpServers": {"child": {**CHILD, **ALL}, "web": {"url": url, **ALL}}}))
         with serving(directory, MCP_SERVERS_FILE=str(file)) as running:
             yield running
 
@@ -57,6 +59,28 @@ def test_who_asked_hears_how_far_another_server_is(sluice: Serving, server: str,
     asked, silent = anyio.run(talk)
     assert heard == [(1, 3, "step 1"), (2, 3, "step 2"), (3, 3, "step 3")]
     assert (asked["asked"], silent["asked"]) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("transport", "era", "is_answered"),
+    [("websocket", "legacy", True), ("http", "legacy", False), ("http", "2026-07-28", True)],
+)
+def test_a_question_of_another_server_is_answered_where_there_is_a_way_back(
+    sluice: Serving, transport: str, era: str, is_answered: bool
+):
+    async def elicit(context: Any, params: Any) -> types.ElicitResult:
+        return types.ElicitResult(action="accept", content={"name": "Ada"})
+
+    async def talk() -> Any:
+        async with Client(TRANSPORTS[transport](sluice), mode=era, elicitation_callback=elicit) as client:
+            await until_offered(client, "child_pid")
+            return await said(client, "child_ask_name")
+
+    answer = anyio.run(talk)
+    if is_answered:
+        assert answer["content"] == {"name": "Ada"}
+    else:
+        assert answer["error"]["reason"] == "client_capability_missing"
 
 
 @pytest.mark.parametrize("transport", ["websocket", "http"])

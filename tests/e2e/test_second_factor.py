@@ -63,7 +63,7 @@ def test_a_newcomer_sets_it_up_and_lives_with_it(chromium: Browser, sluice: Serv
         with page.expect_download() as download:
             page.get_by_role("link", name="Download").click()
         assert Path(download.value.path()).read_text().split() == codes
-        page.get_by_role("link", name="Go on").click()
+        page.get_by_role("link", name="Continue").click()
         page.wait_for_url("**/admin/telemetry/telemetryrecord/")
         go(page, page.get_by_role("button", name="Log out"))
 
@@ -93,7 +93,7 @@ def test_its_pages_fit_and_complain_of_nothing(
         enter(page, "Code from your app", app.code(), "Switch on")
         assert fits(page)
         code = page.locator(".codes code").first.inner_text()
-        go(page, page.get_by_role("link", name="Go on"))
+        go(page, page.get_by_role("link", name="Continue"))
         page.goto("/admin/second-factor/")
         assert fits(page)
         go(page, page.get_by_role("button", name="Log out"))

@@ -15,6 +15,7 @@ import pytest
 from mcp import Client, MCPError
 
 from tests.canaries import Planted, leaked, planted
+from tests.e2e.clusters import rest, seconds_until
 from tests.e2e.serving import ROOT, Serving, serving
 from tests.e2e.test_clients import TRANSPORTS
 from tests.simulators.shop import shop
@@ -22,9 +23,12 @@ from tests.simulators.shop import shop
 PLANT = """
 import json, sys
 from gateway.connectors.hostaway import store
+from gateway.connectors.hostaway.bookings import BOOKINGS
+from gateway.connectors.hostaway.listings import LISTINGS
+from gateway.connectors.hostaway.transactions import TRANSACTIONS
 from pathlib import Path
 given = json.loads(Path({path!r}).read_text())
-for mapped in (store.BOOKINGS, store.LISTINGS, store.TRANSACTIONS):
+for mapped in (BOOKINGS, LISTINGS, TRANSACTIONS):
     list(store.save(mapped, [{{**given["record"], "id": n}} for n in (7, 8, 9)]))
 store.save_document("manual-of-the-house.txt", "Manual", "text/plain", given["document"])
 """
@@ -65,14 +69,18 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
         ):
             done = sluice.manage(*command)
             assert done.returncode == 0, done.stderr
+        with rest(sluice.base, sluice.key) as call:
+            seconds_until(lambda: "error" not in call("planted_rows", {}), 20)
         yield Account(sluice, given)
 
 
 class Crawl:
-    """Everything that the tools of a transport answer, asked in every way that their answers offer."""
+    """Everything that the tools of a transport answer, asked in every way that their answers offer, or in every way of
+    a share of them: the ways from `first` on, in `steps`."""
 
-    def __init__(self, ask: Any, canaries: tuple[str, ...]) -> None:
+    def __init__(self, ask: Any, canaries: tuple[str, ...], first: int = 0, steps: int = 1) -> None:
         self.ask, self.canaries = ask, canaries
+        self.share = slice(first, None, steps)
         self.answers = 0
 
     async def __call__(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,7 +93,7 @@ class Crawl:
     async def tool(self, name: str, schema: Mapping[str, Any]) -> None:
         for arguments in _identities(name, schema):
             first = await self(name, arguments)
-            for way in _ways(schema):
+            for way in list(_ways(schema))[self.share]:
                 answer = await self(name, {**arguments, **way})
                 for _ in range(5):
                     if not (cursor := answer.get("nextCursor")):
@@ -143,18 +151,20 @@ def _ways(schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("transport", list(TRANSPORTS))
 def test_no_canary_leaves_through_mcp(account: Account, transport: str):
-    asked = anyio.run(_crawled, TRANSPORTS[transport](account.sluice), account.planted)
-    assert asked > 200
+    """Each transport is asked for everything, and the ways of asking are divided among them, as one dispatcher answers
+    them all (tests/properties/test_same_at_every_door.py)."""
+    asked = anyio.run(_crawled, TRANSPORTS[transport](account.sluice), account.planted, transport)
+    assert asked > 100
 
 
-async def _crawled(target: Any, given: Planted) -> int:
+async def _crawled(target: Any, given: Planted, transport: str) -> int:
     async with Client(target) as client:
 
         async def ask(tool: str, arguments: Mapping[str, Any]) -> str:
             result = await client.call_tool(tool, dict(arguments))
             return str(result.content[0].text)
 
-        crawl = Crawl(ask, given.canaries)
+        crawl = Crawl(ask, given.canaries, list(TRANSPORTS).index(transport), len(TRANSPORTS))
         tools = (await client.list_tools()).tools
         assert not list(leaked(" ".join(tool.model_dump_json() for tool in tools), given.canaries))
         for tool in tools:

@@ -153,7 +153,7 @@ def test_too_many_requests_at_once_are_refused_one_by_one(sluice: Serving):
     assert sorted(answer["id"] for answer in answers) == list(range(400))
     refused = [answer["error"] for answer in answers if "error" in answer]
     assert len(refused) <= 144
-    assert all(error["code"] == -32000 and "256 requests" in error["message"] for error in refused)
+    assert all(error["code"] == -32004 and "256 requests" in error["message"] for error in refused)
     assert pong["result"] == {}
 
 

@@ -19,6 +19,7 @@ from tests.e2e.serving import Serving, serving
 from tests.e2e.test_clients import TRANSPORTS, said_by_sdk
 from tests.e2e.test_other_servers import until_offered
 from tests.needs import CLIENTS, NODE
+from tests.simulators.mcp_server import png
 
 SERVER = CLIENTS / "node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"
 LARGE = 200_000  # bytes of each file
@@ -61,7 +62,7 @@ def log() -> str:
 
 LOG, ORDERS, REPORT = log(), orders(), report()
 BROKEN = json.dumps(ORDERS)[:-30]
-PIXELS = random.Random(8).randbytes(LARGE)
+PIXELS = png(600, 400, LARGE)
 
 
 class Caller:
@@ -123,7 +124,7 @@ def whole(call: Caller, operation: str, arguments: Mapping[str, Any]) -> Any:
     answer = call(operation, arguments)
     if more := answer["meta"].get("detailsAvailable"):
         operation, arguments = crawler.details(more)
-    if "totalCount" not in answer["meta"]:
+    if "items" not in answer:
         return crawler.from_parts(call, operation, arguments)
     return [
         crawler.from_parts(call, *crawler.details(row["detailsAvailable"])) if "detailsAvailable" in row else row
@@ -155,6 +156,7 @@ def test_a_structured_answer_of_200_kb_is_the_directory(call: Caller, files: Pat
 
 
 def test_a_picture_is_the_file(call: Caller, files: Path):
-    picture = whole(call, "files_read_media_file", {"path": str(files / "pixels.png")})
-    assert base64.b64decode(picture["data"]) == PIXELS
-    assert 0 < call.largest <= HARD_CAP
+    asked = {"path": str(files / "pixels.png")}
+    (picture,) = call.portal.call(call.client.call_tool, "files_read_media_file", asked).content
+    assert (picture.type, picture.mime_type) == ("image", "image/png")
+    assert base64.b64decode(picture.data) == PIXELS

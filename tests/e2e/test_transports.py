@@ -4,8 +4,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,7 +16,8 @@ import pytest
 from mcp import Client
 from mcp.client.sse import sse_client
 
-from tests.e2e.serving import ROOT, STOP_SECONDS, Serving, serving, until_it_stops_listening
+from tests.e2e import forks
+from tests.e2e.serving import STOP_SECONDS, Serving, serving, until_it_stops_listening
 from tests.e2e.test_clients import over_http, over_websocket
 from tests.e2e.test_sockets import INITIALIZE
 from tests.simulators.nsip import NsipSimulator, nsip_simulator
@@ -36,18 +35,17 @@ def mcp_alone(sluice: Serving, transport: str) -> Iterator[str]:
     port = httpx2.URL(sluice.base).port
     assert port is not None
     environment = {**sluice.environment, "MCP_TRANSPORT": transport, "MCP_PORT": str(1024 + (port + 4321) % 60000)}
-    process = subprocess.Popen(
-        [sys.executable, "manage.py", "mcp"], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    try:
-        said = re.search(r"MCP listens on (\S+)", process.stdout.readline())
-        assert said is not None
-        yield said[1]
-    finally:
-        os.kill(process.pid, signal.SIGTERM)
-        assert process.wait(STOP_SECONDS) == 0
-        process.stdout.close()
+    reading, writing = os.pipe()
+    process = forks.start(["mcp"], environment, -1, writing)
+    os.close(writing)
+    with os.fdopen(reading) as printed:
+        try:
+            said = re.search(r"MCP listens on (\S+)", printed.readline())
+            assert said is not None
+            yield said[1]
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(STOP_SECONDS) == 0
 
 
 @pytest.mark.parametrize(

@@ -221,5 +221,5 @@ def test_staff_may_import_what_nobody_else_may_send(sluice: Serving):
         elsewhere = client.post("/admin/", data=form, files=document(6 * 2**20))
     assert (refused.status_code, refused.json()["error"]["reason"]) == (413, "body_too_large")
     assert taken.status_code == 200
-    assert "The document is no valid JSON" in taken.text
+    assert "The document is not valid JSON" in taken.text
     assert (elsewhere.status_code, elsewhere.json()["error"]["reason"]) == (413, "body_too_large")

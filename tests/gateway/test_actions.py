@@ -155,3 +155,13 @@ def test_a_handle_that_has_expired_does_not_send_its_caller_back_to_the_action(d
     assert error["reason"] == "handle_expired"
     assert error["data"]["suggestion"].startswith("Calling do_something again does it once more")
     assert done.times == 1
+
+
+@pytest.mark.django_db
+def test_an_action_gives_a_handle_and_is_done_once(doors: Doors, offered: Any):
+    done = offered(rows)
+    answer = doors.mcp("do_something", {"what": "this", "format": "handle"})
+    assert answer["meta"]["totalCount"] == 300
+    sql = {"handle": answer["meta"]["resultHandle"], "sql": "SELECT max(id) AS last FROM rows"}
+    assert doors.mcp("result_query", sql)["items"] == [{"last": 299}]
+    assert done.times == 1

@@ -5,6 +5,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 from urllib.parse import urljoin
 
@@ -23,8 +24,8 @@ from context_protection.models import TokenBudget
 from gateway.access.admin import ApiKeyAdmin
 from gateway.access.models import ApiKey
 from gateway.connectors.hostaway.models import SyncState, WebhookEvent
-from gateway.connectors.mcp_servers.models import McpServer
-from gateway.connectors.openapi import import_pages, import_plan
+from gateway.connectors.mcp_servers.models import McpServer, McpTool
+from gateway.connectors.openapi.importing import import_pages, import_plan
 from gateway.connectors.openapi.models import ImportDraft, ImportedApi, ImportedOperation
 from gateway.upstreams.models import UpstreamApi
 from tests import admin_walk as walk
@@ -46,6 +47,9 @@ MORE: dict[str, dict[str, Any]] = {
     "upstreams_upstreamapi_add": {"base_url": "https://api.example.com"},
     "mcp_servers_mcpserver_add": {"url": "https://mcp.example.com/mcp"},
     "openapi_importedoperation_changelist": {"form-0-pinned": "on"},
+    "mcp_servers_mcptool_changelist": {"form-0-enabled": "on"},
+    "upstreams_upstreamapi_rename": {"name": "store", "shown": "store", "_rename": "1"},
+    "mcp_servers_mcpserver_rename": {"name": "papers", "shown": "papers", "_rename": "1"},
     "openapi_import": {"file": SimpleUploadedFile("shop.json", DOCUMENT), "name": "another"},
 }
 
@@ -54,7 +58,7 @@ LEAD_ELSEWHERE = {"openapi_importedapi_add"}  # to the page of an import
 
 
 @dataclass
-class Walk:
+class Snapshot:
     """The users, the rows, and what is wrong."""
 
     people: dict[str, Client]
@@ -62,6 +66,7 @@ class Walk:
     rows: dict[type[Model], Model]
     drafts: dict[str, str]
     before: dict[str, Any] = field(default_factory=dict)
+    shown: dict[Page, str] = field(default_factory=dict)  # to the superuser
 
     def path(self, page: Page, who: str) -> str:
         return walk.address(page, {**self._of_site(), **self._of_row(page), "token": self.drafts[who]})
@@ -77,7 +82,7 @@ class Walk:
         pk = self.rows[page.model].pk
         history = getattr(page.model, "history", None)
         version = history.filter(**{page.model._meta.pk.attname: pk}).last().pk if history else ""
-        return {"object_id": pk, "id": pk, "version_id": version}
+        return {"object_id": pk, "id": pk, "pk": pk, "version_id": version}
 
     def changes(self) -> bool:
         return walk.dump() != self.before
@@ -102,7 +107,7 @@ def person(name: str, *codenames: str, **more: Any) -> tuple[Client, int]:
 
 
 @pytest.fixture
-def here(settings: Any) -> Walk:
+def here(settings: Any) -> Snapshot:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the others take their time
     rows = made_rows()
     viewing = list(Permission.objects.filter(codename__startswith="view_").values_list("codename", flat=True))
@@ -116,7 +121,7 @@ def here(settings: Any) -> Walk:
     people = {"anonymous": Client(), **{name: client for name, (client, _) in known.items()}}
     ids = {name: pk for name, (_, pk) in known.items()}
     drafts = {"anonymous": "x", **{name: draft_of(pk) for name, pk in ids.items()}}
-    found = Walk(people, ids, rows, drafts)
+    found = Snapshot(people, ids, rows, drafts)
     found.before = walk.dump()
     return found
 
@@ -127,9 +132,10 @@ def made_rows() -> dict[type[Model], Model]:
     api = import_plan.store(plan, chosen=[each.key for each in plan.proposals])
     ImportedOperation.objects.update(learned={"row": ["id"]})
     walk.sample(McpServer, name="files", url="https://mcp.example.com/mcp")
+    walk.sample(McpTool, server="files", name="write", enabled=False)
     ApiKey.objects.issue("desk")
     SyncState.objects.create(resource="reservations", attempts=3)
-    walk.sample(WebhookEvent, outcome=WebhookEvent.Outcome.FAILED)
+    walk.sample(WebhookEvent, outcome=WebhookEvent.EventOutcome.FAILED)
     rows = {model: walk.sample(model) for model in admin.site._registry}
     rows[ImportedApi], rows[UpstreamApi] = api, api.upstream
     for row in rows.values():
@@ -154,11 +160,16 @@ def is_allowed(who: str, model: type[Model] | None) -> bool:
     return who == "superuser" or model is None or (who == "ops" and model in OPS_MODELS)
 
 
-def wrong_with_opening(here: Walk, page: Page) -> Iterator[str]:
+def wrong_with_opening(here: Snapshot, page: Page) -> Iterator[str]:
     statuses = {}
     for who, client in here.people.items():
-        response = client.get(here.path(page, who))
+        with walk.Writes() as writes:
+            response = client.get(here.path(page, who))
         statuses[who] = response.status_code
+        if who == "superuser":
+            here.shown[page] = walk.text_of(response)
+            if writes.found:
+                yield f"GET {page} writes: {writes.found}"
         if who == "anonymous" and page.name not in ("login", "logout") and not walk.is_login(response):
             yield f"GET {page} answers {response.status_code} to anybody"
     if page.action in ("login", "logout"):
@@ -175,13 +186,8 @@ def wrong_with_opening(here: Walk, page: Page) -> Iterator[str]:
         yield f"GET {page} answers {statuses['ops']} to ops"
 
 
-def wrong_with_sending(here: Walk, page: Page) -> Iterator[str]:
-    top = here.people["superuser"]
-    with walk.Writes() as writes:
-        opened = top.get(here.path(page, "superuser"))
-    if writes.found:
-        yield f"GET {page} writes: {writes.found}"
-    body = walk.body_of(walk.text_of(opened), MORE.get(page.name, {}))
+def wrong_with_sending(here: Snapshot, page: Page) -> Iterator[str]:
+    body = walk.body_of(here.shown[page], MORE.get(page.name, {}))
     response, is_changed = here.sent("superuser", here.path(page, "superuser"), body)
     harmless = page.model is None or page.action in walk.POSTS_CHANGE_NOTHING or page.name in LEAD_ELSEWHERE
     harmless |= page.action == "changelist" and not admin.site._registry[page.model].list_editable
@@ -192,7 +198,9 @@ def wrong_with_sending(here: Walk, page: Page) -> Iterator[str]:
             yield from wrong_with_sent(here, page, who, body, is_dangerous=is_changed and page.model is not None)
 
 
-def wrong_with_sent(here: Walk, page: Page, who: str, body: Mapping[str, Any], *, is_dangerous: bool) -> Iterator[str]:
+def wrong_with_sent(
+    here: Snapshot, page: Page, who: str, body: Mapping[str, Any], *, is_dangerous: bool
+) -> Iterator[str]:
     response, is_changed = here.sent(who, here.path(page, who), body)
     if who == "anonymous":
         if is_changed or not (walk.is_login(response) or page.name in ("login", "logout")):
@@ -209,7 +217,7 @@ def wrong_with_sent(here: Walk, page: Page, who: str, body: Mapping[str, Any], *
         yield f"POST {page} answers {response.status_code} to {who} instead of 403"
 
 
-def wrong_with_actions(here: Walk) -> Iterator[str]:
+def wrong_with_actions(here: Snapshot) -> Iterator[str]:
     for model_admin, name, function in walk.actions():
         label = f"the action {name} of {model_admin.opts.label}"
         if not getattr(function, "allowed_permissions", None):
@@ -228,26 +236,26 @@ def wrong_with_actions(here: Walk) -> Iterator[str]:
                 yield f"{label} is {'not ' if may else ''}done for {who}"
 
 
-def wrong_with_offers(here: Walk, who: str, pages: Iterable[Page]) -> Iterator[str]:
+def wrong_with_offers(here: Snapshot, who: str, pages: Iterable[Page]) -> Iterator[str]:
     """Links that lead to a refusal, and buttons for what is not allowed."""
-    client = here.people[who]
+    get = cache(here.people[who].get)  # a page is linked from many others
     seen = {f"/admin/auth/user/{here.rows[User].pk}/password/"}  # which Django's own page offers whoever opens it
     for page in pages:
         path = here.path(page, who)
-        html = walk.text_of(client.get(path))
+        html = walk.text_of(get(path))
         shown = walk.Shown(html)
         for link in {urljoin(path, each.partition("#")[0]) for each in shown.links}:
             place = link.partition("?")[0]  # one of the filters and orders of a list stands for all
             if link.startswith("/") and place not in seen:
                 seen.add(place)
-                status = client.get(link).status_code
+                status = get(link).status_code
                 if status >= 400:
                     yield f"{path} shows {who} a link to {link}, which answers {status}"
         if page.model and not is_allowed(who, page.model) and any(form.buttons for form in shown.sending):
             yield f"{path} shows {who} a button to send a form with"
 
 
-def all_wrong(here: Walk, only: str = "") -> list[str]:
+def all_wrong(here: Snapshot, only: str = "") -> list[str]:
     asked = [each for each in walk.pages() if each.pattern.startswith(f"admin/{only}")]
     found = [problem for page in asked for problem in wrong_with_opening(here, page)]
     found += [problem for page in asked for problem in wrong_with_sending(here, page)]
@@ -263,20 +271,20 @@ def none(found: Iterable[str]) -> None:
     assert not problems, "\n".join(problems)
 
 
-def test_every_address_asks_for_its_permission(here: Walk):
+def test_every_address_asks_for_its_permission(here: Snapshot):
     none(all_wrong(here))
 
 
-def test_every_action_asks_for_its_permission(here: Walk):
+def test_every_action_asks_for_its_permission(here: Snapshot):
     none(wrong_with_actions(here))
 
 
 @pytest.mark.parametrize("who", ["superuser", "ops", "viewer", "staff"])
-def test_nobody_is_shown_a_link_or_a_button_that_is_refused(here: Walk, who: str):
+def test_nobody_is_shown_a_link_or_a_button_that_is_refused(here: Snapshot, who: str):
     none(wrong_with_offers(here, who, walk.pages()))
 
 
-def test_who_may_look_at_one_thing_is_shown_no_link_to_another(here: Walk):
+def test_who_may_look_at_one_thing_is_shown_no_link_to_another(here: Snapshot):
     for model in here.rows:
         name = f"only_{model._meta.model_name}"
         here.people[name], user = person(name, f"view_{model._meta.model_name}")
@@ -287,15 +295,17 @@ def test_who_may_look_at_one_thing_is_shown_no_link_to_another(here: Walk):
 # The walk is worth what it finds: each of these forgets a permission, as a new class or action might.
 
 
-def test_the_walk_finds_an_action_without_permissions(here: Walk, monkeypatch: pytest.MonkeyPatch):
+def test_the_walk_finds_an_action_without_permissions(here: Snapshot, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delattr(ApiKeyAdmin.revoke, "allowed_permissions")
     found = "\n".join(wrong_with_actions(here))
     assert "the action revoke of access.ApiKey names no permissions" in found
     assert "the action revoke of access.ApiKey is done for viewer" in found
 
 
-def test_the_walk_finds_a_history_that_whoever_looks_can_write(here: Walk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(HistoryAdmin, "change_view", lambda self, request, pk: self.history_form_post(request, pk))
+def test_the_walk_finds_a_history_that_whoever_looks_can_write(here: Snapshot, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(
+        HistoryAdmin, "change_view", lambda self, request, pk, *more: self.history_form_post(request, pk)
+    )
     monkeypatch.setattr(HistoryAdmin, "history_form_post", forgetful, raising=False)
     found = "\n".join(all_wrong(here, "context_protection/tokenbudget/"))
     assert "history/([^/]+)/$ changes something for viewer" in found
@@ -307,7 +317,7 @@ def forgetful(model_admin: Any, request: Any, pk: str) -> HttpResponse:
     return SimpleHistoryAdmin.history_form_view(model_admin, request, pk, str(version.pk))  # type: ignore[no-any-return]
 
 
-def test_the_walk_finds_a_page_of_its_own_without_a_check(here: Walk, monkeypatch: pytest.MonkeyPatch):
+def test_the_walk_finds_a_page_of_its_own_without_a_check(here: Snapshot, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(import_pages.ImportPages, "_check", lambda pages, request: None)
     found = all_wrong(here, "openapi/importedapi/import/")
     page = "admin/openapi/importedapi/import/<str:token>/"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from context_protection.core.cursors import TTL, Sealer
-from context_protection.stores.snapshots import walks
+from context_protection.stores.snapshots import snapshots
 from gateway.access.models import ApiKey
 from tests.doors import Doors
 
@@ -26,7 +26,7 @@ def ask(request: pytest.FixtureRequest, doors: Doors, caplog: pytest.LogCaptureF
 
 def error_of(answer: dict[str, Any]) -> dict[str, Any]:
     error: dict[str, Any] = answer["error"]
-    assert error["code"] == -32602
+    assert error["code"] == (-32003 if error["reason"].startswith("cursor_") else -32602)
     assert error["reason"]
     assert error["message"]
     assert {"parameter", "value", "expected", "suggestion"} <= set(error["data"])
@@ -119,8 +119,8 @@ def test_a_cursor_works_for_ten_minutes_and_says_when_it_has_expired(
     doors: Doors, monkeypatch: pytest.MonkeyPatch, age: int, works: bool
 ):
     cursor = doors.rest(LIST, {})["nextCursor"]
-    issued = walks.sealer.clock()
-    monkeypatch.setattr(walks.sealer, "clock", lambda: issued + age)
+    issued = snapshots.sealer.clock()
+    monkeypatch.setattr(snapshots.sealer, "clock", lambda: issued + age)
     answer = doors.rest(LIST, {"cursor": cursor})
     if works:
         assert "items" in answer

@@ -6,6 +6,7 @@ import statistics
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -18,13 +19,13 @@ from context_protection.core.tokens import claude
 from gateway.catalog.catalog import catalogue
 from gateway.connectors.nsip.client import Nsip
 from gateway.connectors.nsip.operations import operations as nsip_operations
-from gateway.connectors.openapi import import_plan
+from gateway.connectors.openapi.importing import import_plan
 from gateway.upstreams.cache import STALE_SECONDS
-from gateway.upstreams.connected import retain
-from gateway.upstreams.exchanges import Request
+from gateway.upstreams.client import Timing, Upstream
+from gateway.upstreams.limits import CallLimits
 from gateway.upstreams.models import UpstreamApi
-from gateway.upstreams.registry import upstreams
-from gateway.upstreams.upstream import Limits, Timing, Upstream
+from gateway.upstreams.registry import retain, upstreams
+from gateway.upstreams.request import Request
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
 from tests import crawler
@@ -36,8 +37,9 @@ from tests.simulators.shop import shop
 from tests.simulators.token_server import token_server
 
 SECONDS = 1.0  # that a call may take
+SOON = 0.2  # that a call may take which cannot succeed: waiting longer would prove nothing
 GRACE = 0.5
-MOST_TOKENS = 150
+MAX_TOKENS = 150
 DOORS = ("post", "mcp")
 TOOLS = ("bad_list_rows", "bad_get_one")
 
@@ -47,6 +49,7 @@ FINE = {
     "etag", "flap", "second", "nan", "surrogate", "bigint",
 }  # fmt: skip
 FAILING = sorted(MODES.keys() - FINE - {"crumbs"})
+ENDLESS = ("drip", "hang", "hold", "slow_headers")  # only the end of a call's time ends them
 LEAKS = ("<", "secret-page", "log in", "bad gateway", "ssh-2.0", "169.254", "traceback", "127.0.0.1", "internal_error")
 
 
@@ -57,6 +60,15 @@ async def numbered(upstream: BadUpstream, request: Received, writer: Any) -> Non
     start, size = int(query.get("offset", 0)), int(query.get("limit", 50))
     rows = [{"id": n, "name": f"row {n}", "note": "words " * 40} for n in range(120)][start : start + size]
     reply(writer, json.dumps({"items": rows, "total": 120}).encode())
+
+
+@mode
+async def stingy(upstream: BadUpstream, request: Received, writer: Any) -> None:
+    """The same rows, after each page is first answered with 429."""
+    if sum(each == request for each in upstream.requests) == 1:
+        reply(writer, b"{}", 429, Retry_After="6", X_RateLimit_Remaining="0")
+    else:
+        await numbered(upstream, request, writer)
 
 
 @mode
@@ -133,8 +145,15 @@ class Bad:
         self.ahead += seconds
         upstream = upstreams.get("bad")
         assert upstream is not None
-        for part in (upstream._kept, upstream._breaker):
+        for part in (upstream._cache, upstream._breaker):
             part._clock = lambda: time.monotonic() + self.ahead
+
+    def turn(self, mode: str) -> None:
+        """From now on it answers so. It must have been called before."""
+        self.upstream.mode = mode
+        upstream = upstreams.get("bad")
+        assert upstream is not None
+        upstream.limits = replace(upstream.limits, total_seconds=SOON if mode in ENDLESS else SECONDS)
 
 
 @pytest.fixture
@@ -170,7 +189,7 @@ def check_told(answer: dict[str, Any], *leaks: str) -> None:
     assert error["code"] == -32000, error
     assert error["reason"], error
     assert error["data"]["suggestion"], error
-    assert claude.count(text) <= MOST_TOKENS, error
+    assert claude.count(text) <= MAX_TOKENS, error
     assert not [leak for leak in (*LEAKS, *leaks) if leak.lower() in text.lower()], text
 
 
@@ -183,7 +202,8 @@ def test_a_failure_is_told_shortly_in_time_and_forgotten(doors: Doors, bad: Bad,
     bad.upstream.mode, bad.upstream.location = mode, "http://169.254.169.254/latest"
     for tool, door in product(TOOLS, DOORS):
         check_told(call(doors, door, tool))
-    bad.upstream.mode = "ok"
+        bad.turn(mode)
+    bad.turn("ok")
     for tool, door in product(TOOLS, DOORS):
         assert "error" not in call(doors, door, tool)
 
@@ -227,6 +247,23 @@ def test_who_fails_again_and_again_is_left_alone_and_then_found_well(doors: Door
     assert "error" not in call(doors, "mcp", "bad_get_one")
 
 
+def test_a_call_of_several_pages_waits_ten_seconds_for_them_together(doors: Doors, bad: Bad):
+    bad.imported(attempts=3, total_seconds=60)
+    bad.upstream.mode = "numbered"
+    assert "items" in call(doors, "mcp", "bad_list_paged", limit=5)  # the upstream is made
+    upstream, sleeps = upstreams.get("bad"), list[float]()
+    assert upstream is not None
+
+    async def sleep(seconds: float) -> None:
+        sleeps.append(seconds)
+
+    upstream._timing = Timing(sleep=sleep)
+    bad.upstream.mode = "stingy"
+    answer = call(doors, "mcp", "bad_list_paged", where={"id": {"gte": 30}}, limit=100)
+    assert sleeps == [6]
+    assert bad.upstream.count == 4, answer
+
+
 # -- What was known before ----------------------------------------------------------------------------
 
 AWAY = ["close", "down", "hang", "login", "truncated", "bad_json", "busy", "slow_headers", "not_http", "bomb"]
@@ -239,7 +276,7 @@ def test_while_upstream_is_away_its_answer_of_before_is_given_as_such(doors: Doo
     bad.upstream.mode = "numbered" if tool == "bad_list_paged" else "ok"
     before = call(doors, "post", tool)
     assert "stale" not in before["meta"]
-    bad.upstream.mode = away
+    bad.turn(away)
     bad.later(61)
     for door in DOORS:
         answer = call(doors, door, tool)
@@ -276,18 +313,18 @@ def _contents(answer: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("away", AWAY)
-def test_a_walk_goes_on_from_what_is_kept_and_then_from_where_it_stopped(doors: Doors, bad: Bad, away: str):
+def test_a_walk_uses_up_the_rows_in_hand_and_then_resumes_where_it_stopped(doors: Doors, bad: Bad, away: str):
     bad.imported()
     bad.upstream.mode = "numbered"
     answer = call(doors, "mcp", "bad_list_paged", limit=20)
     seen = [row["id"] for row in answer["items"]]
-    bad.upstream.mode = away
+    bad.turn(away)
     while "error" not in (following := call(doors, "mcp", "bad_list_paged", cursor=answer["nextCursor"], limit=20)):
         answer = following
         seen += [row["id"] for row in answer["items"]]
     check_told(following)
-    assert seen == list(range(40))
-    bad.upstream.mode = "numbered"
+    assert seen == list(range(50)), "upstream's first page has 50 rows: all of them are answered"
+    bad.turn("numbered")
     bad.later(120)
     while cursor := answer.get("nextCursor"):
         answer = call(doors, "post", "bad_list_paged", cursor=cursor, limit=20)
@@ -318,15 +355,16 @@ class Sheepfold:
     def __init__(self, simulator: NsipSimulator) -> None:
         self.simulator, self.ahead = simulator, 0.0
         timing = Timing(clock=lambda: time.monotonic() + self.ahead)
-        limits = Limits(total_seconds=SECONDS, attempts=1)
-        upstream = Upstream("nsip", trusted=frozenset({simulator.url}), limits=limits, timing=timing)
-        self.offered = nsip_operations(Nsip(upstream, f"{simulator.url}/api", lambda method: 60.0))
+        limits = CallLimits(total_seconds=SECONDS, attempts=1)
+        self.upstream = Upstream("nsip", trusted=frozenset({simulator.url}), limits=limits, timing=timing)
+        self.offered = nsip_operations(Nsip(self.upstream, f"{simulator.url}/api", lambda method: 60.0))
 
     def turn(self, mode: str) -> None:
         """From now on it answers so; what was kept is no longer fresh, and the breaker lets a question through."""
         self.simulator.release.set()
         self.simulator.release = threading.Event()
         self.simulator.mode = mode
+        self.upstream.limits = replace(self.upstream.limits, total_seconds=SOON if mode == "slow" else SECONDS)
         self.ahead += 120
 
 
@@ -345,12 +383,11 @@ def sheepfold(db: None) -> Iterator[Sheepfold]:
 
 @pytest.mark.parametrize("away", ["busy", "failing", "garbage", "login", "anonymous", "empty", "down", "slow"])
 def test_nsip_that_fails_is_told_of_or_answered_for(doors: Doors, sheepfold: Sheepfold, away: str):
-    through = DOORS[:1] if away == "slow" else DOORS  # each is a second of waiting, and all are one way in the end
     for tool, arguments in CALLS.items():
         if away == "anonymous" and tool in WITHOUT_IDENTITY:
             continue
         sheepfold.turn(away)
-        for door in through:
+        for door in DOORS:
             check_told(call(doors, door, tool, **arguments), "object reference", "sign in")
         sheepfold.turn("new")
         # A breaker lets one question through at first, and a profile asks three.
@@ -358,7 +395,7 @@ def test_nsip_that_fails_is_told_of_or_answered_for(doors: Doors, sheepfold: She
         fresh = call(doors, "mcp", tool, **arguments)
         assert fresh["meta"].get("stale") is None
         sheepfold.turn(away)
-        for door in through:
+        for door in DOORS:
             stale = call(doors, door, tool, **arguments)
             assert stale["meta"]["stale"] is True
             assert stale["meta"]["asOf"]
@@ -420,7 +457,7 @@ def test_a_secret_reaches_its_upstream_and_nobody_else(
     sent = [f"{each.query} {each.headers}" for each in bad.upstream.requests]
     assert all(SECRET in each or encoded in each for each in sent)
     assert not [each for each in sent if doors.key in each]
-    recorder.drain()
+    recorder.flush()
     logged = " ".join(str(each.__dict__) for each in caplog.records)
     stored = str(list(TelemetryRecord.objects.values()))
     for leak in (SECRET, encoded, doors.key):

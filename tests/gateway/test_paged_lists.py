@@ -8,10 +8,11 @@ import pytest
 
 from context_protection.core.payloads import Payload
 from context_protection.core.policy import Kind
-from context_protection.core.upstream_pages import MOST_EMPTY, MOST_ROWS, PagedRows, SourcePage
+from context_protection.core.upstream_pages import MAX_EMPTY, MAX_ROWS, PagedRows, SourcePage
 from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation
+from gateway.upstreams.errors import UpstreamUnavailable
 from tests import crawler
 from tests.doors import Doors
 
@@ -160,7 +161,7 @@ def test_an_upstream_without_rows_and_without_an_end_is_told_of(doors: Doors, of
     offered(upstream)
     error = doors.mcp("list_rows", arguments)["error"]
     assert error["reason"] == "upstream_empty_pages"
-    assert len(upstream.pages) == MOST_EMPTY
+    assert len(upstream.pages) == MAX_EMPTY
 
 
 def test_a_question_reads_all_rows(doors: Doors, offered: Any):
@@ -181,7 +182,7 @@ def test_a_walk_over_what_was_asked_for_needs_no_upstream(doors: Doors, offered:
 
 
 def test_a_question_about_too_many_rows_says_how_to_ask_less(doors: Doors, offered: Any):
-    upstream = Counted(MOST_ROWS + 1)
+    upstream = Counted(MAX_ROWS + 1)
     offered(upstream)
     error = doors.post("list_rows", {"where": {"group": 1}})["error"]
     assert error["reason"] == "too_many_rows"
@@ -213,3 +214,120 @@ def test_what_stands_beside_the_rows_can_be_had(doors: Doors, offered: Any, rows
 def test_both_doors_give_the_same_rows(doors: Doors, offered: Any):
     offered(Counted(45))
     assert doors.mcp("list_rows", {"limit": 30})["items"] == doors.post("list_rows", {"limit": 30})["items"]
+
+
+# -- Rows that alone exceed the cap -----------------------------------------------------------------
+
+LONG = "A row of many words. " * 3000
+
+
+def whole_rows(doors: Doors, **arguments: Any) -> list[dict[str, Any]]:
+    """Every row of the walk as upstream sent it: as it came, or by the call that the page names for it."""
+    found = []
+    for row in crawler.walk(doors.mcp, "list_rows", {**arguments, "fields": "all"}):
+        if "detailsAvailable" not in row:
+            found.append(row)
+        else:
+            found.append(crawler.from_parts(doors.mcp, *crawler.details(row["detailsAvailable"])))
+    return found
+
+
+PLACES: list[set[int]] = [{0}, {5}, {PAGE - 1}, {PAGE}, {PAGE + 1}, {2 * PAGE + 3}, {0, 1, PAGE, 44}, {44}]
+
+
+@pytest.mark.parametrize(
+    ("places", "limit", "certain"),
+    [*((places, 7, True) for places in PLACES), ({0, 1, PAGE, 44}, None, False), ({PAGE, 44}, 1, False)],
+    ids=str,
+)
+def test_a_row_above_the_cap_is_had_whole_wherever_it_stands(
+    doors: Doors, offered: Any, places: set[int], limit: int | None, certain: bool
+):
+    upstream = Counted(45, certain=certain)
+    for place in places:
+        upstream.rows[place]["text"] = LONG
+    offered(upstream)
+    arguments = {} if limit is None else {"limit": limit}
+    assert whole_rows(doors, **arguments) == upstream.rows
+
+
+def test_opening_a_row_that_was_read_asks_upstream_for_nothing(doors: Doors, offered: Any):
+    upstream = Counted(10 * PAGE)
+    upstream.rows[3]["text"] = LONG
+    offered(upstream)
+    page = doors.mcp("list_rows", {"fields": "all", "limit": 5})
+    while "detailsAvailable" not in (row := crawler.rows(page)[0]):
+        page = doors.mcp("list_rows", {"fields": "all", "limit": 5, "cursor": page["nextCursor"]})
+    before = len(upstream.pages)
+    assert crawler.from_parts(doors.mcp, *crawler.details(row["detailsAvailable"])) == upstream.rows[3]
+    assert len(upstream.pages) == before
+
+
+# -- An upstream that fails while pages are read ahead ----------------------------------------------
+
+
+class Failing(Counted):
+    """Fails at every page from row `fails_from` on, until that is None."""
+
+    def __init__(self, rows: int, fails_from: int | None) -> None:
+        super().__init__(rows)
+        self.fails_from = fails_from
+
+    async def page(self, token: Any, size: int) -> SourcePage:
+        if self.fails_from is not None and (token or 0) >= self.fails_from:
+            raise UpstreamUnavailable("The API does not answer.", reason="upstream_down", suggestion="Try again.")
+        return await super().page(token, size)
+
+
+def test_the_rows_in_hand_are_answered_when_the_next_page_fails(doors: Doors, offered: Any):
+    upstream = Failing(70, fails_from=40)
+    offered(upstream)
+    first = doors.mcp("list_rows", {"limit": 50})
+    assert [row["id"] for row in first["items"]] == list(range(40))
+    assert first["meta"]["hasMore"]
+    (note,) = first["meta"]["notes"]
+    assert note == "Upstream failed while further rows were read: The API does not answer. The next page tries again."
+    following = {"limit": 50, "cursor": first["nextCursor"]}
+    assert doors.mcp("list_rows", following)["error"]["reason"] == "upstream_down"
+    upstream.fails_from = None
+    assert [row["id"] for row in doors.mcp("list_rows", following)["items"]] == list(range(40, 70))
+
+
+def test_a_later_page_is_answered_as_far_as_upstream_goes(doors: Doors, offered: Any):
+    upstream = Failing(100, fails_from=60)
+    offered(upstream)
+    page = doors.mcp("list_rows", {"limit": 30})
+    found = [row["id"] for row in page["items"]]
+    page = doors.mcp("list_rows", {"limit": 40, "cursor": page["nextCursor"]})
+    found += [row["id"] for row in page["items"]]
+    assert found == list(range(60))
+    upstream.fails_from = None
+    found += [row["id"] for row in crawler.walk(doors.mcp, "list_rows", {"limit": 40, "cursor": page["nextCursor"]})]
+    assert found == list(range(100))
+
+
+def test_a_failure_at_the_first_page_and_in_a_query_is_an_error(doors: Doors, offered: Any):
+    offered(Failing(70, fails_from=0))
+    assert doors.mcp("list_rows", {})["error"]["reason"] == "upstream_down"
+    offered(Failing(70, fails_from=40))
+    assert doors.mcp("list_rows", {"aggregate": {"metrics": ["count"]}})["error"]["reason"] == "upstream_down"
+
+
+def test_format_handle_reads_every_page_and_tells_the_exact_count(doors: Doors, offered: Any):
+    upstream = Counted(107, tells_total=False)
+    offered(upstream)
+    answer = doors.post("list_rows", {"format": "handle", "limit": 10})
+    assert (answer["meta"]["totalCount"], len(upstream.pages)) == (107, 6)
+    assert answer["columns"] == {"id": "number 0", "name": "text Row 0", "group": "number 0"}
+    sql = "SELECT count(*) AS n FROM a JOIN b USING (id) WHERE b.status IS NOT NULL"
+    bookings = doors.mcp("list_bookings", {"format": "handle"})["meta"]["resultHandle"]
+    handles = {"a": answer["meta"]["resultHandle"], "b": bookings}
+    assert doors.post("result_query", {"handles": handles, "sql": sql})["items"] == [{"n": 0}]
+    assert len(upstream.pages) == 6, "the rows are stored"
+
+
+def test_format_handle_of_too_many_rows_says_how_to_ask_less(doors: Doors, offered: Any):
+    upstream = Counted(MAX_ROWS + 1)
+    offered(upstream)
+    error = doors.post("list_rows", {"format": "handle"})["error"]
+    assert (error["reason"], error["data"]["parameter"]) == ("too_many_rows", "format")

@@ -3,8 +3,12 @@
 import orjson
 import pytest
 
+from context_protection.core import canonical
 from context_protection.core.redaction import is_secret
+from context_protection.core.shapes import Shape
 from gateway.connectors.hostaway import pieces
+from gateway.connectors.hostaway.bookings import BOOKINGS
+from gateway.connectors.hostaway.listings import LISTINGS
 from gateway.connectors.hostaway.models import Booking, Document, Listing
 from gateway.connectors.hostaway.sample import reservations
 from tests import crawler
@@ -36,10 +40,59 @@ def test_a_large_booking_comes_as_a_preview_that_identifies_it(doors: Doors, num
     assert set(answer["meta"]["projectedFields"]) == set(answer["summary"])
 
 
-def test_a_small_booking_comes_whole(doors: Doors):
+def canonical_form(upstream: dict[str, object], shape: Shape) -> dict[str, object]:
+    return canonical.whole(upstream, shape).value
+
+
+def test_a_small_booking_comes_whole_in_canonical_names_and_raw_as_upstream_sent_it(doors: Doors):
     answer = doors.rest("get_booking", {"id": 43000013})
     upstream = original(Booking, 43000013)
-    assert crawler.own(answer) == upstream
+    assert crawler.own(answer) == canonical_form(upstream, BOOKINGS.shape)
+    assert (answer["checkInDate"], answer["status"], answer["sourceStatus"]) == (
+        upstream["arrivalDate"],
+        "confirmed",
+        upstream["status"],
+    )
+    assert "arrivalDate" not in answer
+    assert answer["meta"]["emptyFields"] > 0
+    assert crawler.from_parts(doors.rest, "get_booking", {"id": 43000013, "fields": "raw"}) == upstream
+
+
+def test_an_upstream_name_gives_upstreams_value(doors: Doors):
+    answer = doors.rest("get_booking", {"id": 43000013, "fields": "arrivalDate,sourceStatus,status,cancellationDate"})
+    upstream = original(Booking, 43000013)
+    assert crawler.own(answer) == {
+        "arrivalDate": upstream["arrivalDate"],
+        "sourceStatus": upstream["status"],
+        "status": "confirmed",
+        "cancellationDate": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("operation", "number", "fields", "names"),
+    [
+        ("get_booking", 43000003, "id,status,total", {"id", "status", "total"}),
+        ("get_booking", 43000003, "price.basePrice", {"price"}),
+        ("get_booking", 43000003, "priceBreakdown", {"totalPrice", "currency", "financeField"}),
+        ("get_booking", 43000003, "guestDetails", {"guestName", "guests"}),
+        ("get_booking", 43000003, "propertyDetails", {"propertyId", "propertyName", "checkInDate"}),
+        ("get_listing", 200100, "amenities", {"listingAmenities"}),
+        ("get_listing", 200100, "price.basePrice", {"price"}),
+    ],
+)
+def test_the_names_of_the_specification_are_understood(
+    doors: Doors, operation: str, number: int, fields: str, names: set[str]
+):
+    number = number if operation == "get_booking" else Listing.objects.values_list("id", flat=True)[0]
+    answer = crawler.own(doors.rest(operation, {"id": number, "fields": fields}))
+    assert names <= set(answer)
+    assert all(value is not None for value in answer.values())
+
+
+def test_a_listing_without_a_special_status_is_active(doors: Doors):
+    rows = doors.rest("list_listings", {})["items"]
+    assert {row["status"] for row in rows} == {"active"}
 
 
 @pytest.mark.parametrize("number", [43000000, 43000001, 43000002, 43000003, 43000040])
@@ -48,22 +101,27 @@ def test_a_booking_put_together_again_is_the_original_with_what_is_withheld_mask
     upstream = original(Booking, number)
     masked = {name for name, value in upstream.items() if "[withheld: " in str(value)}
     assert masked == {path.partition(".")[0] for path in preview["meta"]["withheld"]}
-    assert crawler.by_sections(doors.mcp, "get_booking", {"id": number}) == upstream
-    assert crawler.record(doors.mcp, "get_booking", {"id": number}) == upstream
-    assert len(upstream) == preview["meta"]["totalFields"]
+    whole = crawler.record(doors.mcp, "get_booking", {"id": number})
+    assert whole == canonical_form(upstream, BOOKINGS.shape)
+    assert crawler.by_sections(doors.mcp, "get_booking", {"id": number}) == whole
+    assert crawler.from_parts(doors.mcp, "get_booking", {"id": number, "fields": "raw"}) == upstream
+    assert set(preview["summary"]) <= set(whole)
+    assert preview["meta"]["totalFields"] == len(whole)
 
 
 def test_listings_of_forty_kilobytes_come_in_parts_under_the_cap(doors: Doors):
     for listing in Listing.objects.all():
-        whole = crawler.record(doors.rest, "get_listing", {"id": listing.id})
         upstream = orjson.loads(listing.data)
-        assert whole == upstream
+        assert crawler.from_parts(doors.rest, "get_listing", {"id": listing.id, "fields": "raw"}) == upstream
+        whole = crawler.record(doors.rest, "get_listing", {"id": listing.id})
+        assert whole == canonical_form(upstream, LISTINGS.shape)
 
 
 def test_the_financial_section_is_given_alone_and_whole(doors: Doors):
     answer = doors.rest("get_booking", {"id": 43000003, "fields": "financial"})
     upstream = original(Booking, 43000003)
-    assert answer["financeField"] == upstream["financeField"]
+    lines = upstream["financeField"]
+    assert [line["name"] for line in answer["financeField"]] == [line["name"] for line in lines]  # type: ignore[attr-defined]
     assert answer["totalPrice"] == upstream["totalPrice"]
     assert "guestName" not in answer
 
@@ -95,9 +153,11 @@ def test_long_texts_of_a_preview_end_at_a_sentence_and_say_how_to_go_on(doors: D
     note = doors.rest("get_booking", {"id": 43000003})["summary"]["guestNote"]
     upstream = str(original(Booking, 43000003)["guestNote"])
     start, _, marker = note.partition(" …[+")
-    assert upstream.startswith(start)
+    first, *later = start.split(" … ")
+    assert upstream.startswith(first)
+    assert all(sentence in upstream for sentence in later)
     assert start[-1] in ".!?。！？"
-    assert f"of {len(upstream):,} characters: fields=guestNote]" in marker
+    assert f"of {len(upstream.split()):,} words: fields=guestNote]" in marker
     assert doors.rest("get_booking", {"id": 43000003, "fields": "guestNote"})["guestNote"] == upstream
 
 

@@ -104,7 +104,7 @@ async def test_cancelling_a_call_hangs_up_on_upstream(
         assert await reached(upstream.begun)
         tasks.cancel_scope.cancel()
     assert upstream.hung_up.wait(PATIENCE)
-    await sync_to_async(recorder.drain)()
+    await sync_to_async(recorder.flush)()
     assert [each async for each in TelemetryRecord.objects.values_list("outcome", "error_reason")] == [
         ("error", "cancelled")
     ]
@@ -119,7 +119,7 @@ async def test_a_call_over_its_time_is_given_up_and_upstream_hung_up_on(
     assert "1 seconds" in document["error"]["message"]
     assert document["error"]["data"]["retry_after"] > 0
     assert await reached(upstream.hung_up)
-    await sync_to_async(recorder.drain)()
+    await sync_to_async(recorder.flush)()
     assert [each async for each in TelemetryRecord.objects.values_list("outcome", "error_reason")] == [
         ("error", "timeout")
     ]

@@ -12,8 +12,11 @@ from django.test import Client as Browser
 from context_protection.configuration.revisions import revisions
 from gateway.access.models import ApiKey
 from gateway.connectors.hostaway import store
+from gateway.connectors.hostaway.bookings import BOOKINGS
+from gateway.connectors.hostaway.listings import LISTINGS
 from gateway.connectors.hostaway.models import Booking
-from gateway.dispatch.response_cache import answers
+from gateway.connectors.hostaway.transactions import TRANSACTIONS
+from gateway.dispatch.response_cache import response_cache
 from telemetry import recorder, retention
 from telemetry.models import TelemetryRecord, WithheldField
 from tests import crawler
@@ -24,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 PLANTED = planted()
 ABSENT = is_code(9_999)  # a value that is nowhere
-RESOURCES = {"booking": store.BOOKINGS, "listing": store.LISTINGS, "transaction": store.TRANSACTIONS}
+RESOURCES = {"booking": BOOKINGS, "listing": LISTINGS, "transaction": TRANSACTIONS}
 
 
 @pytest.fixture(autouse=True)
@@ -100,7 +103,7 @@ def test_no_error_offers_the_name_of_a_withheld_field(doors: Doors):
 
 
 def test_what_only_lists_withhold_can_still_be_asked(doors: Doors):
-    list(store.save(store.BOOKINGS, [{"id": 9, "phone": "+49 30 5550", "guestName": "Bo"}]))
+    list(store.save(BOOKINGS, [{"id": 9, "phone": "+49 30 5550", "guestName": "Bo"}]))
     found = doors.rest("list_bookings", {"where": {"phone": {"contains": "5550"}}, "fields": "id,phone"})
     assert found["items"] == [{"id": 9}]
     assert "phone" in found["meta"]["withheld"]
@@ -172,7 +175,7 @@ def test_a_key_sees_what_it_reveals_and_nothing_else(insider: Doors):
 
 
 def test_a_key_may_ask_by_what_it_reveals(insider: Doors):
-    list(store.save(store.BOOKINGS, [{"id": number, "doorCode": f"c{number % 3}"} for number in range(100, 160)]))
+    list(store.save(BOOKINGS, [{"id": number, "doorCode": f"c{number % 3}"} for number in range(100, 160)]))
     asked = {"where": {"doorCode": "c1"}, "fields": "id,doorCode", "limit": 7}
     rows = crawler.walk(insider.mcp, "list_bookings", asked)
     assert sorted(row["id"] for row in rows) == list(range(100, 160, 3))
@@ -186,7 +189,7 @@ def test_a_key_may_ask_by_what_it_reveals(insider: Doors):
 
 def test_what_one_key_sees_no_other_does(insider: Doors, doors: Doors, monkeypatch: pytest.MonkeyPatch):
     """Neither a cached answer, nor a cursor, nor a handle."""
-    monkeypatch.setattr(answers, "most_bytes", 2**20)
+    monkeypatch.setattr(response_cache, "most_bytes", 2**20)
     for call in (
         ("get_booking", {"id": 7, "fields": "doorCode"}),
         ("list_bookings", {"fields": "doorCode", "limit": 1}),
@@ -202,7 +205,7 @@ def test_what_one_key_sees_no_other_does(insider: Doors, doors: Doors, monkeypat
 
 
 def test_what_a_key_reveals_no_longer_is_gone_with_the_next_call(insider: Doors, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(answers, "most_bytes", 2**20)
+    monkeypatch.setattr(response_cache, "most_bytes", 2**20)
     call = ("get_booking", {"id": 7, "fields": "doorCode"})
     assert REVEALED["doorCode"] in json.dumps(insider.rest(*call))
     asked = {"where": {"doorCode": {"isnull": False}}, "limit": 1}

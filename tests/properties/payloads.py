@@ -56,12 +56,20 @@ names = st.one_of(
     st.sampled_from(["guest", "guestName", "system", "secretCode", "other", "a.b"]),
     st.integers(0, 400).map(lambda n: f"a_name_that_is_long_{n}_" + "and_goes_on_" * 20),
 )
-values: st.SearchStrategy[Any] = st.recursive(
-    st.one_of(scalars, texts()),
-    lambda below: st.one_of(st.lists(below, max_size=8), st.dictionaries(names, below, max_size=8)),
-    max_leaves=25,
-)
+
+
+def nested(most_leaves: int) -> st.SearchStrategy[Any]:
+    return st.recursive(
+        st.one_of(scalars, texts()),
+        lambda below: st.one_of(st.lists(below, max_size=8), st.dictionaries(names, below, max_size=8)),
+        max_leaves=most_leaves,
+    )
+
+
+values = nested(25)
 records = st.dictionaries(names, values, min_size=1, max_size=25)
+# Smaller than records, as drawing them takes longer than the lists that are made of them.
+rows = st.dictionaries(names, nested(8), min_size=1, max_size=8)
 
 
 @st.composite
@@ -78,12 +86,12 @@ def large_records(draw: st.DrawFn) -> dict[str, Any]:
 @st.composite
 def lists(draw: st.DrawFn) -> list[dict[str, Any]]:
     """Rows with ids; some of them alone over the cap."""
-    count = draw(st.integers(0, 130))
-    shapes = draw(st.lists(records, min_size=1, max_size=4))
-    rows = [{**shapes[n % len(shapes)], "id": n} for n in range(count)]
-    if rows and draw(st.booleans()):
-        rows[draw(st.integers(0, count - 1))]["story"] = draw(texts(80_000))
-    return rows
+    count = draw(st.integers(0, 40) | st.integers(0, 40) | st.integers(41, 130))  # long ones take most of the time
+    shapes = draw(st.lists(rows, min_size=1, max_size=3))
+    drawn = [{**shapes[n % len(shapes)], "id": n} for n in range(count)]
+    if drawn and draw(st.booleans()):
+        drawn[draw(st.integers(0, count - 1))]["story"] = draw(texts(80_000))
+    return drawn
 
 
 def longest_path(value: Any) -> int:

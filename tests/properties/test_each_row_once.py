@@ -14,6 +14,7 @@ from context_protection.models import TokenBudget
 from context_protection.orm import querysets
 from gateway.catalog.caller import Caller
 from gateway.connectors.hostaway import store
+from gateway.connectors.hostaway.bookings import BOOKINGS
 from gateway.connectors.hostaway.models import Booking
 from gateway.dispatch import hints
 from gateway.dispatch.call import Call
@@ -38,11 +39,11 @@ def booking(number: int, order: random.Random) -> dict[str, Any]:
 
 
 def save(bookings: list[dict[str, Any]]) -> None:
-    for _ in store.save(store.BOOKINGS, bookings):
+    for _ in store.save(BOOKINGS, bookings):
         pass
 
 
-def ask(operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def request(operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
     call = Call(operation, arguments, Caller("key:1", "tests"), "rest", hints.rest)
     document: dict[str, Any] = orjson.loads(serve_blocking(call).body)
     return document
@@ -85,7 +86,7 @@ def test_every_row_of_the_snapshot_comes_once_and_in_order_whatever_is_written(
     expected = list(Booking.objects.order_by(f"{sign}{name}", f"{sign}id").values_list("id", flat=True))
 
     known, removed, got, totals = list(range(1, count + 1)) or [1], set(), [], set()
-    for page in crawler.pages(ask, "list_bookings", {"order": order, "limit": limit}):
+    for page in crawler.pages(request, "list_bookings", {"order": order, "limit": limit}):
         got += [row["id"] for row in crawler.rows(page)]
         totals.add(page["meta"]["totalCount"])
         removed |= meddle(chance, known)
@@ -98,9 +99,9 @@ def test_every_row_of_the_snapshot_comes_once_and_in_order_whatever_is_written(
 
 def test_a_walk_by_key_counts_once(monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any):
     monkeypatch.setattr(querysets, "SNAPSHOT_ROWS", 50)
-    first = ask("list_bookings", {"limit": 20})
+    first = request("list_bookings", {"limit": 20})
     with django_assert_max_num_queries(2) as queries:  # the walk, the page
-        ask("list_bookings", {"cursor": first["nextCursor"]})
+        request("list_bookings", {"cursor": first["nextCursor"]})
     assert not [query for query in queries if "COUNT(" in query["sql"]]
 
 
@@ -119,5 +120,5 @@ def test_a_request_sees_one_policy_from_start_to_end(
         return original(arguments, caller)
 
     monkeypatch.setitem(operation.__dict__, "fetch", fetch_while_ops_save)
-    assert len(ask("list_bookings", {})["items"]) == 50
-    assert len(ask("list_bookings", {})["items"]) == 10
+    assert len(request("list_bookings", {})["items"]) == 50
+    assert len(request("list_bookings", {})["items"]) == 10

@@ -154,6 +154,5 @@ def same_hint(hint: dict[str, Any]) -> dict[str, Any]:
     where = arguments.get("where")
     if isinstance(where, str):  # as a query has it
         arguments["where"] = json.loads(where)
-    return {"operation": operation, "arguments": {**arguments, "id": str(arguments.get("id"))}, **each} | {
-        "sections": hint.get("sections")
-    }
+    texts = {name: str(arguments.get(name)) for name in ("id", "startLine", "endLine")}  # as an address has them
+    return {"operation": operation, "arguments": {**arguments, **texts}, **each} | {"sections": hint.get("sections")}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from context_protection.configuration.revisions import revisions
 from gateway.access.callers import caller_of_key
 from gateway.access.models import ApiKey
-from gateway.mcp.tools import listing_of
+from gateway.mcp.tools import tool_list_of
 from tests import crawler
 from tests.doors import Doors
 
@@ -28,7 +28,7 @@ def searching(db: None) -> Doors:
 
 def by_its_list(doors: Doors) -> crawler.Call:
     """Calls tools of its list, and others by call_tool; whatever an answer says is to be called, is in the list."""
-    listed = listing_of(caller_of_key(doors.key)).names
+    listed = tool_list_of(caller_of_key(doors.key)).names
 
     def call(operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         asked = {"name": operation, "arguments": dict(arguments)}
@@ -54,7 +54,7 @@ def hints(value: Any) -> list[dict[str, Any]]:
 def test_every_tool_is_found_described_and_called(searching: Doors, doors: Doors):
     call = by_its_list(searching)
     found = [row["name"] for row in crawler.walk(call, "search_tools", {})]
-    assert set(found) == listing_of(caller_of_key(doors.key)).names
+    assert set(found) == tool_list_of(caller_of_key(doors.key)).names
     for name in found:
         described = call("describe_tool", {"name": name})
         answer = searching.mcp("call_tool", described["example"])
@@ -63,6 +63,7 @@ def test_every_tool_is_found_described_and_called(searching: Doors, doors: Doors
             "",
             "not_found",
             "handle_invalid",
+            "invalid_handles",
             "invalid_text",
             "invalid_search_string",
             "invalid_lpn_id",

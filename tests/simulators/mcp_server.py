@@ -25,13 +25,14 @@ from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
-from mcp.shared.message import SessionMessage
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.responses import PlainTextResponse
 
 Answer = types.CallToolResult | str | list[types.ContentBlock]
 Context = ServerRequestContext[Any]
 Admits = Callable[[dict[str, str]], bool]
-Tool = Callable[[Context, dict[str, Any]], Awaitable[Answer]]
+Tool = Callable[[Context, dict[str, Any]], Awaitable[Answer | types.InputRequiredResult]]
 
 PAGE = 7  # tools of a page of tools/list
 READS = types.ToolAnnotations(read_only_hint=True)
@@ -99,8 +100,41 @@ def media() -> list[types.ContentBlock]:
     ]
 
 
+def png(width: int, height: int, size: int = 4096) -> bytes:
+    """A PNG's header, and bytes up to `size`."""
+    header = b"\x89PNG\r\n\x1a\n" + (13).to_bytes(4, "big") + b"IHDR"
+    pixels = width.to_bytes(4, "big") + height.to_bytes(4, "big")
+    return (header + pixels + b"\x08\x02\x00\x00\x00" + PIXELS * (size // len(PIXELS) + 1))[:size]
+
+
+def image(data: bytes, media_type: str = "image/png") -> types.ImageContent:
+    return types.ImageContent(type="image", data=base64.b64encode(data).decode(), mime_type=media_type)
+
+
+def sound(size: int) -> types.AudioContent:
+    data = base64.b64encode((PIXELS * (size // len(PIXELS) + 1))[:size]).decode()
+    return types.AudioContent(type="audio", data=data, mime_type="audio/wav")
+
+
+ERROR = "".join(
+    f"line {number}: column {number % 7} is not a number, as row {number * 3} says.\n" for number in range(900)
+)
 PLAIN: dict[str, Answer] = {
+    "picture": [_text("A chart."), image(png(600, 400))],
+    "large_picture": [_text("A photograph."), image(png(4000, 3000, 5 * 2**20 + 1))],
+    "album": [image(png(1100, 1000, 4096 + number)) for number in range(12)],
+    "drawing": [image(b"<svg/>", "image/svg+xml")],
+    "sound": [sound(2**20)],
+    "large_sound": [sound(2**20 + 1)],
+    "blob": media()[3:4],
+    "no_picture": [_text("A chart."), image(b"<html>Log in</html>")],
+    "no_base64": [_text("A chart."), types.ImageContent(type="image", data="%PNG not base64", mime_type="image/png")],
+    "picture_and_prose": [_text(prose()), image(png(600, 400))],
+    "secret": _json({"name": "Villa", "wifiPassword": "hunter2-hunter2"}),
+    "long_error": types.CallToolResult(content=[_text(ERROR)], is_error=True),
+    "picture_error": types.CallToolResult(content=[_text("It looks so."), image(png(600, 400))], is_error=True),
     "rows": _json(rows()),
+    "short_rows": _json([{"n": number, "name": f"Row {number}"} for number in range(800)]),
     "wrapped": _json({"ok": True, "data": {"total": 800, "items": rows()}}),
     "record": _json(record()),
     "small": _json({"id": 7, "name": "Seven"}),
@@ -124,6 +158,23 @@ PLAIN: dict[str, Answer] = {
     "huge": "x" * (30 * 2**20),
     "too_large": "x" * (65 * 2**20),
 }
+
+
+NAME = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+SAID = types.TextContent(type="text", text="Say hello.")
+QUESTIONS: dict[str, types.InputRequest] = {
+    "ask_name": types.ElicitRequest(params=types.ElicitRequestFormParams(message="Your name?", requested_schema=NAME)),
+    "ask_model": types.CreateMessageRequest(
+        params=types.CreateMessageRequestParams(
+            messages=[types.SamplingMessage(role="user", content=SAID)], max_tokens=50
+        )
+    ),
+    "ask_roots": types.ListRootsRequest(),
+}
+
+
+class AnyResult(types.Result, extra="allow"):
+    """Whatever the client answers."""
 
 
 class Simulator:
@@ -150,6 +201,9 @@ class Simulator:
         self.offer("slow", self.slow)
         self.offer("steps", self.steps)
         self.offer("grow", self.grow)
+        self.offer("ask_name", self.ask)
+        self.offer("ask_model", self.ask)
+        self.offer("ask_roots", self.ask)
         self.offer("poisoned", self.echo, description=POISON, title="Add\u202e numbers")
         self.offer("echo", self.echo, schema=ECHO)
         self.offer("read file/v2", self.echo)
@@ -170,13 +224,16 @@ class Simulator:
         following = str(start + PAGE) if start + PAGE < len(tools) else None
         return types.ListToolsResult(tools=tools[start : start + PAGE], next_cursor=following)
 
-    async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        self, context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
         if params.name not in self.tools:
             raise MCPError(code=types.METHOD_NOT_FOUND, message=f"no tool {params.name}")
         self.calls[params.name] += 1
         _, run = self.tools[params.name]
-        answer = await run(context, {"": params.name, **(params.arguments or {})})
-        if isinstance(answer, types.CallToolResult):
+        own = {"responses": params.input_responses} if run == self.ask else {}
+        answer = await run(context, {"": params.name, **own, **(params.arguments or {})})
+        if isinstance(answer, (types.CallToolResult, types.InputRequiredResult)):
             return answer
         return types.CallToolResult(content=[_text(answer)] if isinstance(answer, str) else answer)
 
@@ -256,6 +313,21 @@ class Simulator:
             await session.send_tool_list_changed()
         return "grown"
 
+    async def ask(self, context: Context, arguments: dict[str, Any]) -> Answer | types.InputRequiredResult:
+        """Says what it was answered."""
+        request = QUESTIONS[arguments[""]]
+        if context.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
+            responses = arguments["responses"] or {}
+            if not responses:
+                return types.InputRequiredResult(input_requests={"it": request}, request_state="state")
+            return _json(responses["it"].model_dump(mode="json", by_alias=True, exclude_none=True))
+        related = ServerMessageMetadata(related_request_id=context.request_id)
+        try:
+            answer = await context.session.send_request(request, AnyResult, metadata=related)
+        except MCPError as error:
+            return types.CallToolResult(content=[_text(f"not answered: {error.error.message}")], is_error=True)
+        return _json(answer.model_dump(mode="json", by_alias=True, exclude_none=True))
+
     def server(self, *, era: str = "") -> "Server[Any]":
         server: Server[Any] = Server(
             "simulator",
@@ -312,9 +384,10 @@ def mcp_server(
     admits: Admits | None = None,
     port: int = 0,
     simulator: Simulator | None = None,
+    busy: dict[str, str] | None = None,
 ) -> Iterator[str]:
     """The address of a server of this process, on a thread. `admits` is asked for each request, by its headers and its
-    query: whom it does not know is answered 401."""
+    query: whom it does not know is answered 401. While `busy` has headers, every request is answered 429 with them."""
     inner = (simulator or Simulator()).server(era=era).streamable_http_app(json_response=json_response)
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
@@ -322,6 +395,9 @@ def mcp_server(
         query = scope.get("query_string", b"").decode()
         if admits and scope["type"] == "http" and not admits({**headers, "?": query}):
             await PlainTextResponse("no", 401)(scope, receive, send)
+            return
+        if busy and scope["type"] == "http":
+            await PlainTextResponse("slow down", 429, headers=busy)(scope, receive, send)
             return
         await inner(scope, receive, send)
 

@@ -199,8 +199,9 @@ def nsip_simulator(mode: str = "new") -> Iterator[NsipSimulator]:
             yield simulator
         finally:
             simulator.release.set()
-            server.shutdown()
-            thread.join()
+            if thread.is_alive():  # In a forked child it is not, and shutdown would wait for it forever.
+                server.shutdown()
+                thread.join()
 
 
 def _handler(simulator: NsipSimulator) -> type[BaseHTTPRequestHandler]:

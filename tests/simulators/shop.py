@@ -42,7 +42,7 @@ class Shop:
         self.url = ""
         self.calls: list[tuple[str, str, dict[str, str], dict[str, str], bytes]] = []
         self.orders: list[Any] = []
-        self.odd: dict[str, Any] = {}  # answers by path, in the place of those it has
+        self.odd: dict[str, Any] = {}  # answers by path, in the place of those it has; or (query) → (body, headers)
         self.extra: dict[str, Any] = {}  # that each row of /all and /customers has besides
 
     @property
@@ -56,7 +56,8 @@ class Shop:
             lines = [{"id": n, "item": f"Item {n}", "note": "as it was ordered " * 10} for n in range(80)]
             return 201, {"id": f"o{len(self.orders)}", "placed": self.orders[-1], "lines": lines}, {}
         if path in self.odd:
-            return 200, self.odd[path], {}
+            odd = self.odd[path]
+            return (200, *odd(query)) if callable(odd) else (200, odd, {})
         if path == "/customers":
             return 200, {"customers": [{**each, **self.extra} for each in CUSTOMERS]}, {}
         if path.startswith("/shops/"):

@@ -11,7 +11,7 @@ from typing import Any
 from tests import crawler
 from tests.tasks.account import Account
 
-Ask = Callable[..., dict[str, Any]]
+AnswerRequest = Callable[..., dict[str, Any]]
 LOG, MANUAL = "sync-2026-11.log", "house-manual.md"
 CONFIRMED = {"new", "modified"}  # upstream's words for what is confirmed
 
@@ -22,7 +22,7 @@ class Question:
 
     words: str
     needs: tuple[str, ...]
-    answer: Callable[[Ask], Any]
+    answer: Callable[[AnswerRequest], Any]
     truth: Callable[[Account], Any]
 
 
@@ -34,17 +34,17 @@ def confirmed(account: Account) -> list[dict[str, Any]]:
     return [booking for booking in account.bookings if booking["status"] in CONFIRMED]
 
 
-def handle_of(ask: Ask, operation: str, **arguments: Any) -> str:
+def handle_of(ask: AnswerRequest, operation: str, **arguments: Any) -> str:
     handle: str = ask(operation, limit=1, fields="id", **arguments)["meta"]["resultHandle"]
     return handle
 
 
-def handle_of_text(ask: Ask, name: str) -> str:
+def handle_of_text(ask: AnswerRequest, name: str) -> str:
     handle: str = ask("read_document", id=name, startLine=1, endLine=1)["meta"]["resultHandle"]
     return handle
 
 
-def every_row(ask: Ask, operation: str, **arguments: Any) -> list[Any]:
+def every_row(ask: AnswerRequest, operation: str, **arguments: Any) -> list[Any]:
     """All rows of a computed list, page by page."""
     rows, cursor = [], None
     while True:
@@ -58,7 +58,7 @@ def every_row(ask: Ask, operation: str, **arguments: Any) -> list[Any]:
 # -- Totals -----------------------------------------------------------------------------------------
 
 
-def revenue_by_listing_and_month(ask: Ask) -> Any:
+def revenue_by_listing_and_month(ask: AnswerRequest) -> Any:
     aggregate = {
         "groupBy": ["propertyId", {"field": "checkInDate", "bucket": "month"}],
         "metrics": [{"op": "sum", "field": "totalPrice", "as": "revenue"}],
@@ -74,12 +74,12 @@ def true_revenue(account: Account) -> Any:
     return {key: exact(each) for key, each in sums.items()}
 
 
-def bookings_by_status(ask: Ask) -> Any:
+def bookings_by_status(ask: AnswerRequest) -> Any:
     groups = ask("list_bookings", aggregate={"groupBy": ["sourceStatus"]})["groups"]
     return {each["sourceStatus"]: each["count"] for each in groups}
 
 
-def nights_by_channel(ask: Ask) -> Any:
+def nights_by_channel(ask: AnswerRequest) -> Any:
     aggregate = {"groupBy": ["channel"], "metrics": [{"op": "sum", "field": "nights", "as": "nights"}]}
     groups = ask("list_bookings", where={"status": "confirmed"}, aggregate=aggregate)["groups"]
     return {each["channel"]: each["nights"] for each in groups}
@@ -92,7 +92,7 @@ def true_nights_by_channel(account: Account) -> Any:
     return dict(nights)
 
 
-def refunds_by_currency(ask: Ask) -> Any:
+def refunds_by_currency(ask: AnswerRequest) -> Any:
     aggregate = {"groupBy": ["currency"], "metrics": [{"op": "sum", "field": "amount", "as": "sum"}, {"op": "count"}]}
     groups = ask("list_transactions", where={"type": "refund"}, aggregate=aggregate)["groups"]
     return {each["currency"]: (exact(each["sum"]), each["count"]) for each in groups}
@@ -106,7 +106,7 @@ def true_refunds(account: Account) -> Any:
     return {currency: (exact(sum(amounts)), len(amounts)) for currency, amounts in by_currency.items()}
 
 
-def cleaning_fees_in_euros(ask: Ask) -> Any:
+def cleaning_fees_in_euros(ask: AnswerRequest) -> Any:
     """A field that only upstream knows by name."""
     aggregate = {"metrics": [{"op": "sum", "field": "cleaningFee", "as": "sum"}]}
     (group,) = ask("list_bookings", where={"status": "confirmed", "currency": "EUR"}, aggregate=aggregate)["groups"]
@@ -118,7 +118,7 @@ def true_cleaning_fees(account: Account) -> Any:
     return exact(sum(Decimal(str(fee)) for fee in fees if fee is not None))
 
 
-def busiest_listings(ask: Ask) -> Any:
+def busiest_listings(ask: AnswerRequest) -> Any:
     aggregate = {"groupBy": ["propertyId"], "orderBy": "-count", "limit": 3}
     groups = ask("list_bookings", where={"status": "confirmed"}, aggregate=aggregate)["groups"]
     return sorted(each["count"] for each in groups)
@@ -130,7 +130,7 @@ def true_busiest(account: Account) -> Any:
     )
 
 
-def middle_price_in_dollars(ask: Ask) -> Any:
+def middle_price_in_dollars(ask: AnswerRequest) -> Any:
     aggregate = {"metrics": [{"op": "median", "field": "totalPrice", "as": "median"}]}
     (group,) = ask("list_bookings", where={"currency": "USD"}, aggregate=aggregate)["groups"]
     return exact(group["median"])
@@ -145,7 +145,7 @@ def true_middle_price(account: Account) -> Any:
 # -- Some rows --------------------------------------------------------------------------------------
 
 
-def next_arrivals(ask: Ask) -> Any:
+def next_arrivals(ask: AnswerRequest) -> Any:
     answer = ask(
         "list_bookings",
         where={"status": "confirmed", "checkInDate": {"gte": "2026-12-01"}},
@@ -160,7 +160,7 @@ def true_arrivals(account: Account) -> Any:
     return sorted(each["arrivalDate"] for each in confirmed(account) if each["arrivalDate"] >= "2026-12-01")[:5]
 
 
-def history_of_a_guest(ask: Ask) -> Any:
+def history_of_a_guest(ask: AnswerRequest) -> Any:
     answer = ask("list_bookings", guestName="Habersack", fields="id,checkInDate,checkOutDate,totalPrice")
     return {(each["id"], each["checkInDate"], exact(each["totalPrice"])) for each in answer["items"]}
 
@@ -173,25 +173,25 @@ def true_history(account: Account) -> Any:
     }
 
 
-def departures_of_a_day(ask: Ask) -> Any:
+def departures_of_a_day(ask: AnswerRequest) -> Any:
     return {each["id"] for each in every_row(ask, "list_bookings", where={"checkOutDate": "2026-11-20"}, fields="id")}
 
 
-def dearest_in_euros(ask: Ask) -> Any:
+def dearest_in_euros(ask: AnswerRequest) -> Any:
     (row,) = ask("list_bookings", where={"currency": "EUR"}, order="-totalPrice", limit=1)["items"]
     return exact(row["totalPrice"])
 
 
-def failed_charges(ask: Ask) -> Any:
+def failed_charges(ask: AnswerRequest) -> Any:
     return {each["bookingId"] for each in every_row(ask, "list_transactions", status="failed", fields="bookingId")}
 
 
-def largest_house(ask: Ask) -> Any:
+def largest_house(ask: AnswerRequest) -> Any:
     (row,) = ask("list_listings", order="-bedrooms", limit=1, fields="name,bedrooms")["items"]
     return row["bedrooms"]
 
 
-def fees_of_a_booking(ask: Ask) -> Any:
+def fees_of_a_booking(ask: AnswerRequest) -> Any:
     answer = ask("get_booking", id=43000003, fields="financeField.*.name,financeField.*.total")
     return {each["name"]: exact(each["total"]) for each in answer["financeField"]}
 
@@ -204,7 +204,7 @@ def true_fees(account: Account) -> Any:
 # -- Over all rows ----------------------------------------------------------------------------------
 
 
-def overlapping_stays(ask: Ask) -> Any:
+def overlapping_stays(ask: AnswerRequest) -> Any:
     handle = handle_of(ask, "list_bookings", where={"status": "confirmed"})
     sql = """SELECT count(*) AS pairs, count(DISTINCT one.propertyId) AS properties FROM rows one JOIN rows other
     ON one.propertyId = other.propertyId AND one.id < other.id
@@ -227,7 +227,7 @@ def true_overlaps(account: Account) -> Any:
     return len(pairs), len(set(pairs))
 
 
-def average_lead_time(ask: Ask) -> Any:
+def average_lead_time(ask: AnswerRequest) -> Any:
     handle = handle_of(ask, "list_bookings", where={"status": "confirmed"})
     sql = "SELECT sum(date_diff('day', insertedOn::DATE, checkInDate)) AS days, count(*) AS stays FROM rows"
     (row,) = ask("result_query", handle=handle, sql=sql)["items"]
@@ -242,7 +242,7 @@ def true_lead_time(account: Account) -> Any:
     return sum(days), len(days)
 
 
-def repeat_guests(ask: Ask) -> Any:
+def repeat_guests(ask: AnswerRequest) -> Any:
     sql = "SELECT count(*) AS guests FROM (SELECT guestName FROM rows GROUP BY guestName HAVING count(*) > 1)"
     (row,) = ask("result_query", handle=handle_of(ask, "list_bookings"), sql=sql)["items"]
     return row["guests"]
@@ -252,7 +252,7 @@ def true_repeat_guests(account: Account) -> Any:
     return sum(count > 1 for count in Counter(each["guestName"] for each in account.bookings).values())
 
 
-def bookings_that_speak_of_a_dog(ask: Ask) -> Any:
+def bookings_that_speak_of_a_dog(ask: AnswerRequest) -> Any:
     hits = every_row(ask, "result_search", handle=handle_of(ask, "list_bookings"), text="dog")
     return {each["id"] for each in hits if each["path"] == "guestNote"}
 
@@ -264,7 +264,7 @@ def true_dogs(account: Account) -> Any:
 # -- In texts ---------------------------------------------------------------------------------------
 
 
-def first_error_of_the_log(ask: Ask) -> Any:
+def first_error_of_the_log(ask: AnswerRequest) -> Any:
     handle = handle_of_text(ask, LOG)
     line = ask("result_search", handle=handle, regex=r"\bERROR\b")["items"][0]["line"]
     return ask("read_document", id=LOG, startLine=line, endLine=line)["content"]
@@ -274,9 +274,9 @@ def true_first_error(account: Account) -> Any:
     return next(line for line in account.texts[LOG].splitlines(keepends=True) if re.search(r"\bERROR\b", line))
 
 
-def errors_of_the_log(ask: Ask) -> Any:
+def errors_of_the_log(ask: AnswerRequest) -> Any:
     handle = handle_of_text(ask, LOG)
-    return ask("result_search", handle=handle, regex=r"\bERROR\b")["meta"]["totalHits"]
+    return ask("result_search", handle=handle, regex=r"\bERROR\b")["meta"]["totalCount"]
 
 
 QUESTIONS = (

@@ -2,20 +2,19 @@
 
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from telemetry.calls import Call
+from telemetry.measurement import Measurement
 from telemetry.storage import store
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
-PLAIN = Call(
+PLAIN = Measurement.with_defaults(
     request_id="req-1",
     operation="list_bookings",
     endpoint="/api/v1/bookings",
-    door="rest",
+    transport="rest",
     caller="ops-bot",
     at=NOON,
     latency_ms=12.5,
@@ -33,12 +32,12 @@ PLAIN = Call(
 )
 
 
-def a_call(**changes: Any) -> Call:
-    call = replace(PLAIN, **{"baseline_tokens": changes.get("original_tokens", PLAIN.original_tokens), **changes})
-    return replace(call, oversized=changes.get("oversized", call.original_tokens > call.threshold))
+def a_call(**changes: Any) -> Measurement:
+    call = PLAIN._replace(**{"baseline_tokens": changes.get("original_tokens", PLAIN.original_tokens), **changes})
+    return call._replace(oversized=changes.get("oversized", call.original_tokens > call.threshold))
 
 
-def a_summary(**changes: Any) -> Call:
+def a_summary(**changes: Any) -> Measurement:
     """A booking of 6,000 tokens, sent as a preview of 2,400."""
     reduced = {
         "operation": "get_booking",
@@ -51,12 +50,12 @@ def a_summary(**changes: Any) -> Call:
     return a_call(**(reduced | changes))
 
 
-def stored(*calls: Call) -> None:
+def stored(*calls: Measurement) -> None:
     store(calls)
 
 
-def calls_of_all_sorts(count: int, *, seed: int = 7, span: timedelta = timedelta(hours=6)) -> Iterator[Call]:
-    """Calls of every outcome and door, at any time in the `span` before noon."""
+def calls_of_all_sorts(count: int, *, seed: int = 7, span: timedelta = timedelta(hours=6)) -> Iterator[Measurement]:
+    """Calls of every outcome and transport, at any time in the `span` before noon."""
     chance = random.Random(seed)
     for n in range(count):
         outcome = chance.choice(("plain", "paginated", "summarized", "chunked", "error"))
@@ -64,7 +63,7 @@ def calls_of_all_sorts(count: int, *, seed: int = 7, span: timedelta = timedelta
         yield a_call(
             request_id=f"req-{n}",
             operation=chance.choice(("list_bookings", "get_booking", "read_document")),
-            door=chance.choice(("rest", "websocket", "http", "stdio")),
+            transport=chance.choice(("rest", "websocket", "http", "stdio")),
             at=NOON - chance.random() * span,
             latency_ms=chance.lognormvariate(3, 1),
             estimated_tokens=estimated,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from telemetry.models import Alert, TelemetryRecord
+from telemetry.models import Alert, RejectedKey, TelemetryRecord, TokenAudit
 from tests.telemetry.examples import NOON, a_call, a_summary, stored
 
 pytestmark = pytest.mark.django_db
@@ -43,8 +43,8 @@ def test_charts_show_the_calls_of_the_list(admin_client):
     assert list(drawn) == ["outcomes", "tokens", "oversized"]
     assert total(drawn["outcomes"], "Plain") == 1
     assert total(drawn["outcomes"], "Summarized") == 2
-    assert total(drawn["tokens"], "Sent") == 900 + 2 * 2400
-    assert total(drawn["tokens"], "Saved") == 2 * 3600
+    assert total(drawn["tokens"], "Sent") == 3 * 1000
+    assert total(drawn["tokens"], "Saved") == int((900 + 2 * 6000) * 3000 / 5700) - 3000
     assert max(value or 0 for value in drawn["oversized"]["lines"][0]["values"]) == pytest.approx(2 / 3)
 
 
@@ -66,7 +66,7 @@ def test_charts_show_the_calls_of_the_list(admin_client):
 def test_charts_and_tiles_follow_the_filters(admin_client, query, calls):
     stored(
         a_call(at=ago(minutes=1)),
-        a_call(at=ago(minutes=2), door="http", caller="ci"),
+        a_call(at=ago(minutes=2), transport="http", caller="ci"),
         a_summary(at=ago(minutes=3)),
         a_call(at=ago(hours=3)),
         a_call(at=ago(days=3)),
@@ -122,8 +122,21 @@ def test_the_page_costs_a_fixed_number_of_queries(admin_client, django_assert_ma
 def test_figures_are_written_for_people(admin_client):
     stored(a_summary(at=ago(minutes=5), latency_ms=1234.5, response_bytes=9830))
     html = page(admin_client)
-    for figure in ("6,000 → 2,400", "60.0\u00a0%", "1,234\u00a0ms", "9.6\u00a0KB"):
+    for figure in ("2,500 → 1,000", "60.0\u00a0%", "1,234\u00a0ms", "9.6\u00a0KB"):
         assert figure in html
+
+
+def test_people_read_claudes_count_and_estimates_are_labelled(admin_client):
+    stored(a_summary(at=ago(minutes=5), estimated_tokens=2400, claude_tokens=3600))
+    html = page(admin_client)
+    assert "9,000 → 3,600" in html
+    assert "no audits yet" in html
+    assert "×\u00a01.50" in html
+    TokenAudit.objects.create(at=NOON, text_class="json", chars=9, formula_tokens=2, claude_tokens=9, actual_tokens=10)
+    assert "of 1 audits" in page(admin_client)
+    call = admin_client.get(f"{CALLS}{TelemetryRecord.objects.get().pk}/change/").content.decode()
+    assert "Original tokens, formula estimate" in call
+    assert "×\u00a01.50" in call
 
 
 def test_a_call_can_be_looked_at_and_not_changed(admin_client):
@@ -139,7 +152,7 @@ def test_a_call_can_be_looked_at_and_not_changed(admin_client):
 
 def test_alerts_can_be_looked_at_and_not_changed(admin_client):
     alert = Alert.objects.create(
-        kind=Alert.Kind.OVERSIZED_SHARE,
+        kind=Alert.AlertKind.OVERSIZED_SHARE,
         message="6 of 100",
         opened_at=NOON,
         share=0.0612,
@@ -156,6 +169,17 @@ def test_alerts_can_be_looked_at_and_not_changed(admin_client):
     assert admin_client.get(url).status_code == 200
     assert admin_client.post(url, {}).status_code == 403
     assert admin_client.get(f"{ALERTS}add/").status_code == 403
+
+
+def test_every_page_writes_dates_in_one_form(admin_client):
+    stored(a_call(at=ago(minutes=5)))
+    TokenAudit.objects.create(at=NOON, text_class="json", chars=9, formula_tokens=2, claude_tokens=3, actual_tokens=3)
+    RejectedKey.objects.create(minute=NOON, address="127.0.0.1", transport="rest", attempts=1, last_at=NOON)
+    Alert.objects.create(message="6 of 100", opened_at=NOON, share=0.1, peak_share=0.2, threshold_share=0.05, calls=9)
+    for model in ("telemetryrecord/?range=any", "tokenaudit/", "rejectedkey/?range=any", "alert/"):
+        html = admin_client.get(f"/admin/telemetry/{model}").content.decode()
+        assert not re.findall(r"Nov\b|noon|a\.m\.|p\.m\.", html), model
+        assert "2026-11-20 12:00" in html, "in the list, and in the banner of the alert"
 
 
 def test_the_pages_are_for_staff(client):

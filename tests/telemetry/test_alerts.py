@@ -7,7 +7,7 @@ import pytest
 from django.core import mail
 
 from telemetry import alerts, tasks
-from telemetry.alerts import Rule, Verdict, Window, judge
+from telemetry.alerts import Rule, Verdict, WindowCounts, judge
 from telemetry.models import Alert
 from tests.telemetry.examples import NOON, a_call, a_summary, stored
 
@@ -48,7 +48,7 @@ def check(minute):
     ],
 )
 def test_the_rule(calls, oversized, alert_is_open, verdict):
-    assert judge(Window(calls, oversized), RULE, alert_is_open=alert_is_open) is verdict
+    assert judge(WindowCounts(calls, oversized), RULE, alert_is_open=alert_is_open) is verdict
 
 
 @pytest.mark.django_db
@@ -68,6 +68,7 @@ def test_an_alert_is_raised_once_and_cleared(caplog):
     assert [(line.levelname, line.oversized_calls) for line in lines] == [("WARNING", 6)]
     assert [message.to for message in mail.outbox] == [["ops@example.com"]]
     assert "6 of 100" in mail.outbox[0].body
+    assert "by the formula estimate or, where the budget's ruler says so, by Claude's count" in mail.outbox[0].body
 
     traffic(5, calls=200, oversized=0)
     assert check(6) is Verdict.CLEAR
@@ -120,9 +121,9 @@ def test_a_second_episode_is_a_second_alert():
 
 @pytest.mark.django_db
 def test_of_two_checkers_at_once_one_raises():
-    seen = alerts.sighting(Window(calls=100, oversized=6), RULE)
-    assert alerts.raise_once(Alert.Kind.OVERSIZED_SHARE, seen, NOON)
-    assert not alerts.raise_once(Alert.Kind.OVERSIZED_SHARE, seen, NOON)
+    seen = alerts.sighting(WindowCounts(calls=100, oversized=6), RULE)
+    assert alerts.raise_once(Alert.AlertKind.OVERSIZED_SHARE, seen, NOON)
+    assert not alerts.raise_once(Alert.AlertKind.OVERSIZED_SHARE, seen, NOON)
     assert Alert.objects.count() == 1
     assert len(mail.outbox) == 1
 

@@ -133,7 +133,7 @@ def test_a_class_that_drifts_opens_one_alert_which_clears_when_it_is_back(settin
     assert drift.check(now=NOON + timedelta(hours=2)) is Verdict.CLEAR
     alert.refresh_from_db()
     assert alert.state == Alert.State.CLEARED
-    assert alert.message == "Cleared: our token counts are within 5% of the actual ones."
+    assert alert.message == "Cleared: our counts of Claude's tokens are within 5% of the full counts."
 
 
 @pytest.mark.django_db
@@ -148,7 +148,7 @@ def test_both_alerts_may_be_open_at_once_and_the_task_checks_both():
     off_by(10, 20)
     tasks.check_alerts()
     Alert.objects.create(
-        kind=Alert.Kind.OVERSIZED_SHARE, message="x", share=1, peak_share=1, threshold_share=0, calls=1
+        kind=Alert.AlertKind.OVERSIZED_SHARE, message="x", share=1, peak_share=1, threshold_share=0, calls=1
     )
     assert set(Alert.objects.filter(state="open").values_list("kind", flat=True)) == {"token_drift", "oversized_share"}
 
@@ -180,7 +180,7 @@ def test_the_page_shows_the_classes_and_follows_the_filter(admin_client):
     html = admin_client.get(PAGE).content.decode()
     rows = re.findall(r'<tr><th scope="row">(\w+)</th>(.*?)</tr>', html)
     assert [name for name, _ in rows] == ["cjk", "json", "all"]
-    assert "<td>50.0\u00a0%</td><td>0.730</td><td>50.0\u00a0%</td><td>0.900</td>" in rows[2][1]
+    assert "<td>50.0\u00a0%</td><td>×\u00a01.37</td><td>50.0\u00a0%</td><td>0.900</td>" in rows[2][1]
     filtered = admin_client.get(f"{PAGE}?text_class=json").content.decode()
     assert [name for name, _ in re.findall(r'<tr><th scope="row">(\w+)</th>(.*?)</tr>', filtered)] == ["json", "all"]
     assert "style=" not in filtered

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def alert():
     return Alert.objects.create(
-        kind=Alert.Kind.OVERSIZED_SHARE,
+        kind=Alert.AlertKind.OVERSIZED_SHARE,
         message="6 of 100 answers <would> have been too large.",
         opened_at=NOON,
         share=0.06,

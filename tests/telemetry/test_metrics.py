@@ -1,11 +1,14 @@
 """What Prometheus reads."""
 
+from dataclasses import replace
+
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from telemetry import counters, recorder
+from telemetry import audits, counters, recorder
+from telemetry.audits import Audit
 from telemetry.metrics import metrics_text
-from tests.telemetry.examples import a_call, a_summary
+from tests.telemetry.examples import NOON, a_call, a_summary
 
 pytestmark = pytest.mark.django_db
 
@@ -34,7 +37,7 @@ def key(name, **labels):
 
 
 def test_calls_are_counted_by_operation_outcome_and_door():
-    grown = growth(a_call(), a_call(), a_summary(door="websocket"))
+    grown = growth(a_call(), a_call(), a_summary(transport="websocket"))
     assert grown[key("sluice_calls_total", operation="list_bookings", outcome="plain", door="rest")] == 2
     labels = {"operation": "get_booking", "outcome": "summarized", "door": "websocket"}
     assert grown[key("sluice_calls_total", **labels)] == 1
@@ -61,14 +64,16 @@ def test_an_odd_figure_does_not_spoil_a_sum():
     assert grown[key("sluice_call_duration_seconds_sum", operation="list_bookings")] == pytest.approx(0.04)
 
 
-def test_estimates_are_compared_with_claudes_own_count():
-    grown = growth(
-        a_call(estimated_tokens=900, claude_tokens=1000),
-        a_call(estimated_tokens=700, claude_tokens=1000),
-        a_call(claude_tokens=0),
-    )
-    assert grown[key("sluice_token_estimates_total", within_20_percent="yes")] == 1
-    assert grown[key("sluice_token_estimates_total", within_20_percent="no")] == 1
+def test_claudes_count_is_added_up_and_audits_of_it_are_counted():
+    before = samples()
+    audit = Audit(NOON, "list_bookings", "json", 3200, 960, 1000, 1000, "ctok")
+    for claude_tokens in (1000, 1100, 1101):
+        audits.store(replace(audit, claude_tokens=claude_tokens))
+    after = samples()
+    counted = [key("sluice_token_audits_total", within_10_percent=each) for each in ("yes", "no")]
+    assert [after[each] - before.get(each, 0) for each in counted] == [2, 1]
+    grown = growth(a_call(claude_tokens=1000), a_call(claude_tokens=0))
+    assert grown[key("sluice_claude_tokens_total", operation="list_bookings")] == 1000
 
 
 def test_the_recorder_reports_on_itself():
@@ -81,9 +86,10 @@ def test_the_recorder_reports_on_itself():
 
 
 def test_the_number_of_series_is_bounded(monkeypatch):
-    monkeypatch.setattr(counters, "MAX_OPERATIONS", len(counters._operations | {"list_bookings"}))
+    monkeypatch.setattr(counters, "operations", counters.BoundedLabels(1))
+    monkeypatch.setattr(counters, "transports", counters.BoundedLabels(1))
     growth(a_call())
-    grown = growth(a_call(operation="one too many", door="hatch"))
+    grown = growth(a_call(operation="one too many", transport="hatch"))
     labels = {"operation": "_other", "outcome": "plain", "door": "_other"}
     assert grown[key("sluice_calls_total", **labels)] == 1
     assert not any("one too many" in str(each) for each in grown)

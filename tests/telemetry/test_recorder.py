@@ -9,9 +9,9 @@ from django.core.exceptions import SynchronousOnlyOperation
 from django.db import connection
 
 from telemetry import recorder
+from telemetry.batch_writer import BatchWriter
 from telemetry.models import TelemetryRecord
-from telemetry.recorder import Recorder
-from telemetry.storage import Stored, StoreUnavailableError
+from telemetry.storage import StoreResult, StoreUnavailableError
 from tests.telemetry.examples import a_call
 
 SOON = 10  # seconds; nothing below waits as long unless it is broken
@@ -36,7 +36,7 @@ class Shelf:
         self.batches.append(len(calls))
         self.calls += calls
         self.received.set()
-        return Stored(stored=len(calls))
+        return StoreResult(stored=len(calls))
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def started():
     made = []
 
     def start(store, **limits):
-        made.append(Recorder(store, **limits))
+        made.append(BatchWriter(store, **limits))
         return made[-1]
 
     yield start
@@ -68,9 +68,9 @@ def test_what_was_recorded_is_stored_once_flushed():
 
 def test_a_full_queue_drops_the_newest_calls_and_counts_them():
     shelf = Shelf()
-    small = Recorder(shelf, threaded=False, capacity=3)
+    small = BatchWriter(shelf, threaded=False, capacity=3)
     for n in range(5):
-        small.record(a_call(request_id=str(n)))
+        small.put(a_call(request_id=str(n)))
     assert small.state().queued == 3
     assert small.state().dropped == 2
     small.flush()
@@ -91,7 +91,7 @@ def test_recording_raises_nothing_when_no_thread_can_be_started(monkeypatch, sta
     busy = started(Shelf())
     with monkeypatch.context() as full_machine:
         full_machine.setattr(threading.Thread, "start", refuse)
-        busy.record(a_call())
+        busy.put(a_call())
     assert busy.state().last_error == "RuntimeError"
     assert busy.flush(SOON)
     assert busy.state().stored == 1
@@ -123,7 +123,7 @@ def test_a_row_that_no_database_takes_costs_only_itself(caplog):
 
 def test_the_writer_thread_stores_calls_without_being_asked(started):
     shelf = Shelf()
-    started(shelf, interval=0.01).record(a_call())
+    started(shelf, interval=0.01).put(a_call())
     assert shelf.received.wait(SOON)
 
 
@@ -131,7 +131,7 @@ def test_a_batch_that_is_full_is_not_kept_waiting(started):
     shelf = Shelf()
     patient = started(shelf, batch=4, interval=3600)
     for _ in range(5):
-        patient.record(a_call())
+        patient.put(a_call())
     assert shelf.received.wait(SOON)
     assert patient.flush(SOON)
     assert max(shelf.batches) <= 4
@@ -142,7 +142,7 @@ def test_a_flush_gives_up_when_its_time_is_over(started):
     shelf = Shelf()
     slow = started(shelf)
     shelf.open.clear()
-    slow.record(a_call())
+    slow.put(a_call())
     assert not slow.flush(0.01)
     shelf.open.set()
     assert slow.flush(SOON)
@@ -153,7 +153,7 @@ def test_calls_wait_in_order_while_the_database_is_away(started, caplog):
     shelf = Shelf(away=3)
     hopeful = started(shelf, batch=2, interval=0.01)
     for n in range(5):
-        hopeful.record(a_call(request_id=str(n)))
+        hopeful.put(a_call(request_id=str(n)))
     assert hopeful.flush(SOON)
     assert [call.request_id for call in shelf.calls] == ["0", "1", "2", "3", "4"]
     assert hopeful.state().dropped == 0
@@ -161,8 +161,8 @@ def test_calls_wait_in_order_while_the_database_is_away(started, caplog):
 
 
 def test_calls_are_given_up_when_the_database_stays_away():
-    forgetful = Recorder(Shelf(away=1), threaded=False, patience=0)
-    forgetful.record(a_call())
+    forgetful = BatchWriter(Shelf(away=1), threaded=False, patience=0)
+    forgetful.put(a_call())
     assert forgetful.flush()
     assert forgetful.state().dropped == 1
     assert forgetful.state().queued == 0
@@ -175,14 +175,14 @@ def test_the_writer_thread_recovers_when_the_database_does(started):
     with connection.cursor() as cursor:
         cursor.execute(f"ALTER TABLE {table} RENAME TO {table}_away")
     try:
-        writer.record(a_call(request_id="during"))
+        writer.put(a_call(request_id="during"))
         while not writer.state().last_error:
             assert not writer.flush(0.05)
         assert writer.state().queued
     finally:
         with connection.cursor() as cursor:
             cursor.execute(f"ALTER TABLE {table}_away RENAME TO {table}")
-    writer.record(a_call(request_id="after"))
+    writer.put(a_call(request_id="after"))
     assert writer.flush(SOON)
     assert set(TelemetryRecord.objects.values_list("request_id", flat=True)) == {"during", "after"}
 
@@ -191,11 +191,11 @@ def test_stopping_flushes_and_a_later_call_starts_again(started):
     threads = set(threading.enumerate())
     shelf = Shelf()
     stopped = started(shelf, interval=3600)
-    stopped.record(a_call())
+    stopped.put(a_call())
     assert stopped.stop(SOON)
     assert len(shelf.calls) == 1
     assert set(threading.enumerate()) <= threads
-    stopped.record(a_call())
+    stopped.put(a_call())
     assert stopped.stop(SOON)
     assert len(shelf.calls) == 2
 

@@ -9,7 +9,7 @@ from django.db import DatabaseError
 from telemetry import rejections, retention, tasks
 from telemetry.metrics import metrics_text
 from telemetry.models import RejectedKey
-from telemetry.rejections import MOST_ADDRESSES, OTHERS, Rejection, store
+from telemetry.rejections import MAX_ADDRESSES, OTHERS, Rejection, store
 from tests.telemetry.examples import NOON
 
 pytestmark = pytest.mark.django_db
@@ -17,8 +17,8 @@ pytestmark = pytest.mark.django_db
 HINT = "slc_abc123"
 
 
-def a_rejection(seconds: float = 0, address: str = "192.0.2.1", door: str = "rest", hint: str = "") -> Rejection:
-    return Rejection(NOON + timedelta(seconds=seconds), door, address, hint)
+def a_rejection(seconds: float = 0, address: str = "192.0.2.1", transport: str = "rest", hint: str = "") -> Rejection:
+    return Rejection(NOON + timedelta(seconds=seconds), transport, address, hint)
 
 
 def rows(*names: str) -> list[Any]:
@@ -36,11 +36,11 @@ def test_an_address_has_one_row_a_minute_however_it_is_stored():
 
 
 def test_a_row_tells_of_the_last_and_keeps_a_hint():
-    store([a_rejection(1, door="rest", hint=HINT), a_rejection(2, door="websocket")])
-    store([a_rejection(3, door="http")])
-    assert rows("door", "hint", "last_at") == [("http", HINT, NOON + timedelta(seconds=3))]
-    store([a_rejection(4, door="page", hint="slc_zzz999")])
-    assert rows("door", "hint") == [("page", "slc_zzz999")]
+    store([a_rejection(1, transport="rest", hint=HINT), a_rejection(2, transport="websocket")])
+    store([a_rejection(3, transport="http")])
+    assert rows("transport", "hint", "last_at") == [("http", HINT, NOON + timedelta(seconds=3))]
+    store([a_rejection(4, transport="page", hint="slc_zzz999")])
+    assert rows("transport", "hint") == [("page", "slc_zzz999")]
 
 
 def test_a_flood_of_ten_thousand_is_one_row():
@@ -59,12 +59,12 @@ def test_what_waits_is_bounded_and_what_is_lost_is_counted():
 
 
 def test_a_flood_from_everywhere_has_a_bounded_number_of_rows():
-    addresses = [f"2001:db8::{number:x}" for number in range(1, MOST_ADDRESSES + 501)]
+    addresses = [f"2001:db8::{number:x}" for number in range(1, MAX_ADDRESSES + 501)]
     for _ in range(2):
         for each in addresses:
             rejections.record(a_rejection(address=each))
     rejections.flush()
-    assert RejectedKey.objects.count() == MOST_ADDRESSES + 1
+    assert RejectedKey.objects.count() == MAX_ADDRESSES + 1
     assert RejectedKey.objects.get(address=OTHERS).attempts == 2 * 500
     rejections.record(a_rejection(address=addresses[0]))
     rejections.record(a_rejection(address="192.0.2.77"))
@@ -112,7 +112,7 @@ def test_they_are_counted_for_prometheus_by_door():
         )
 
     before = counted()
-    store([a_rejection(door="sse")] * 3)
+    store([a_rejection(transport="sse")] * 3)
     assert counted() == before + 3
 
 

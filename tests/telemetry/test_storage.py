@@ -19,7 +19,7 @@ def test_a_record_carries_the_figures_of_its_call():
     assert (row.estimated_tokens, row.response_bytes, row.item_count, row.latency_ms) == (2400, 9600, 1, 7.5)
     assert (row.pagination_used, row.summarization_used, row.chunking_used) == (False, True, False)
     assert (row.original_tokens, row.saved_tokens, row.oversized) == (6000, 3600, True)
-    assert row.reduction == pytest.approx(0.6)
+    assert row.measurement.reduction == pytest.approx(0.6)
     assert row.created_at == NOON
 
 
@@ -28,7 +28,7 @@ def test_a_follow_up_costs_what_it_sends():
     first, follow_up = TelemetryRecord.objects.order_by("pk")
     assert (first.baseline_tokens, first.saved_tokens) == (6000, 3600)
     assert (follow_up.baseline_tokens, follow_up.saved_tokens) == (0, -800)
-    assert follow_up.reduction == pytest.approx(1 - 800 / 6000)
+    assert follow_up.measurement.reduction == pytest.approx(1 - 800 / 6000)
 
 
 def test_an_answer_larger_than_its_original_was_not_reduced():

@@ -13,23 +13,23 @@ from context_protection.core.tokens import formula_of_length
 
 LARGE_CHARS = 400  # characters of compact JSON; a larger object or array is a section of its own
 LARGE_SECTION = 2000  # tokens by the formula; a larger section is divided if its names allow it
-MOST_NAMES = 1000  # top-level names that are examined
-SAMPLES = 10  # values whose average is the size of a name
-FEWEST = 3  # names that make a group
-MOST_ALONE, MOST_GROUPS, MOST = 24, 12, 38  # sections; with the rest of the record, a preview can list them all
+MAX_NAMES = 1000  # top-level names that are examined
+SAMPLES = 10  # values of a name that are measured; their average is its size
+FEWEST = 3  # minimum number of names in a group
+MAX_ALONE, MAX_GROUPS, MOST = 24, 12, 38  # sections; a preview can list MOST of them and the rest of the record
 _MEASURED = 600  # characters of a value after which measuring stops
-# Words that many names share without having anything in common.
+# Words that unrelated names share.
 _EMPTY_WORDS = word_set("a an all are at by can does for has id ids in is no not of on other the to was with")
 
 
 def sections(records: Sequence[Mapping[str, Any]]) -> tuple[Section, ...]:
-    """The sections of records like these. Names that match no section, seen or not, are the rest of the record."""
+    """The sections of such records. Names that match no section, even unseen ones, belong to the rest of the record."""
     sizes = _sizes(records)
     large = [
         name for name in sizes if sizes[name] > LARGE_CHARS and _is_nested(name, records) and _may_be_a_section(name)
     ]
-    alone = large[:MOST_ALONE]
-    if len(sizes) == MOST_NAMES:
+    alone = large[:MAX_ALONE]
+    if len(sizes) == MAX_NAMES:
         return tuple(map(_alone, alone))  # a record with so many names is a map: its keys are data and share no words
     small = [name for name in sizes if name not in set(alone)]
     return (*map(_alone, alone), *_grouped(small, sizes))[:MOST]
@@ -39,11 +39,11 @@ def sections(records: Sequence[Mapping[str, Any]]) -> tuple[Section, ...]:
 
 
 def _sizes(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """The average characters of each top-level name's non-empty values, in the order of first appearance."""
+    """The average length, in characters, of each top-level name's non-empty values, in order of first appearance."""
     found: dict[str, list[int]] = {}
     for record in records:
-        for name, value in islice(record.items(), MOST_NAMES):
-            if name not in found and len(found) == MOST_NAMES:
+        for name, value in islice(record.items(), MAX_NAMES):
+            if name not in found and len(found) == MAX_NAMES:
                 continue
             sizes = found.setdefault(name, [])
             if len(sizes) < SAMPLES and value not in NOTHING:
@@ -52,7 +52,7 @@ def _sizes(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def measure(value: Any) -> int:
-    """The approximate characters of `value` as compact JSON; for a large value, some number above `_MEASURED`."""
+    """The approximate length of `value` as compact JSON, in characters. Counting stops above `_MEASURED`."""
     if not isinstance(value, (dict, list)):
         return _scalar_chars(value)
     total, waiting = 0, [value]
@@ -91,10 +91,10 @@ def _alone(name: str) -> Section:
 
 
 def _grouped(names: Sequence[str], sizes: Mapping[str, float]) -> list[Section]:
-    """Groups names by a shared word: the word that most names begin or end with forms a group, then the next."""
+    """Groups names by shared words. The word that most names begin or end with forms the first group, and so on."""
     found: list[Section] = []
     remaining = {name: _ends(name) for name in names}
-    while len(found) < MOST_GROUPS and (word := _most_shared(remaining.values())):
+    while len(found) < MAX_GROUPS and (word := _most_shared(remaining.values())):
         members = [name for name, ends in remaining.items() if word in ends]
         remaining = {name: ends for name, ends in remaining.items() if word not in ends}
         used = {*sizes, *(section.name for section in found)}
@@ -117,8 +117,8 @@ def _is_meaningful(word: str) -> bool:
 
 
 def _most_shared(ends: Iterable[frozenset[str]]) -> str | None:
-    """The word that most names share; None if too few do. Ties go by the alphabet: the order of a set differs between
-    processes."""
+    """The word that most names share; None if too few do. Ties are broken alphabetically, because the order of a set
+    differs between processes."""
     counts = Counter(chain.from_iterable(ends))
     word = min(counts, key=lambda each: (-counts[each], each), default=None)
     return word if word is not None and counts[word] >= FEWEST else None
@@ -136,7 +136,7 @@ def _patterns(members: Iterable[str], word: str) -> tuple[str, ...]:
 
 
 def _pattern(name: str, word: str) -> str:
-    """The pattern of names that begin or end with the word as this one does; the name itself if it is just the word."""
+    """The pattern of names that begin or end with `word` in the same way; `name` itself if it is just the word."""
     start, following = name[: len(word)], name[len(word) : len(word) + 1]
     if start.lower() == word and following:
         if following in "_-":
@@ -156,8 +156,8 @@ def _pattern(name: str, word: str) -> str:
 
 
 def _divided(section: Section, members: list[str], sizes: Mapping[str, float], used: set[str]) -> list[Section]:
-    """The section. If it is too large, smaller sections come first: names that also share a second word, and names with
-    large values."""
+    """The section, preceded by smaller ones if it is too large: for names that also share a second word, and for names
+    with large values."""
     if not _is_too_large(members, sizes):
         return [section]
     seconds: dict[str, list[str]] = {}
@@ -171,7 +171,7 @@ def _divided(section: Section, members: list[str], sizes: Mapping[str, float], u
 
 
 def _large_alone(names: list[str], sizes: Mapping[str, float]) -> list[Section]:
-    """Single sections for the names with large values, if the names are too large together."""
+    """One section per name with large values, if all `names` together are too large."""
     large = [name for name in names if sizes[name] > LARGE_CHARS and _may_be_a_section(name)]
     return [_alone(name) for name in large] if _is_too_large(names, sizes) else []
 

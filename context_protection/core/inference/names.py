@@ -3,11 +3,12 @@
 import re
 from functools import lru_cache
 
-LONGEST = 80  # characters of a name; a longer one is never proposed
+LONGEST = 80  # characters; longer names are never proposed
 _WORD = re.compile(r"[^\W\d_]+|\d+")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# `floatingIPs` has two words: the plural of an abbreviation is no new word.
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])")
 _ONE_WORD = re.compile(r"[\w-]+")
-_FORBIDDEN = frozenset(".,*")  # they have a meaning in `fields`
+_FORBIDDEN = frozenset(".,*")  # special characters in `fields`
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -24,10 +25,10 @@ def _words(name: str) -> tuple[str, ...]:
     return tuple(word.lower() for piece in _HUMP.split(name) for word in _WORD.findall(piece))
 
 
-def askable(name: str) -> bool:
-    """Whether `fields` can name this field, and a preview can hold the name."""
+def queryable(name: str) -> bool:
+    """Whether the name can be used in `fields` and in a preview."""
     return 0 < len(name) <= LONGEST and name == name.strip() and _FORBIDDEN.isdisjoint(name) and name != "all"
 
 
 def can_be_a_section(name: str) -> bool:
-    return askable(name) and _ONE_WORD.fullmatch(name) is not None
+    return queryable(name) and _ONE_WORD.fullmatch(name) is not None

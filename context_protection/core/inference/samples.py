@@ -11,13 +11,20 @@ from itertools import count, islice
 from typing import Any
 
 from context_protection.core.cached_property import cached_property
+from context_protection.core.inference.names import word_set, words
 
-# How many properties of an object are read, by the number of levels that may follow: 1,000 at the top of the record.
-_MOST_PROPERTIES = (0, 5, 40, 1000)
-MOST_SCHEMAS = 200  # schemas that are merged into one
+# The most properties that are read of an object, indexed by the levels allowed below it: 1,000 at the top of the
+# record, none at the deepest level.
+_MAX_PROPERTIES = (0, 5, 40, 1000)
+MAX_SCHEMAS = 200  # schemas that are merged into one
 ELEMENTS = 10  # elements of a sample list
 TEXT_CHARS, LONGEST_TEXT = 20, 2000
-FILLED = 4  # a sample text has a quarter of its maxLength
+LENGTH_DIVISOR = 4  # a sample text is a quarter of its maxLength long
+STORAGE_CHARS = 1000  # a larger maxLength limits storage; only of a field that is named as a text it tells the length
+_TEXTS = word_set("body content description text html markdown notes message comment")
+_MOMENTS = word_set("at date datetime timestamp created updated modified")
+_MONEY = word_set("amount price total subtotal value")
+_FIRST_SECOND = 1_790_000_000
 _MERGED = ("allOf", "oneOf", "anyOf")
 _DEFINITIONS = ("definitions", "$defs")
 _FIRST_DAY = date(2026, 1, 1)
@@ -31,7 +38,7 @@ _FORMATS: Mapping[str, Callable[[int], str]] = {
 
 
 @dataclass(frozen=True)
-class Specimen:
+class SchemaSample:
     """A sample record for `schema`, which describes one record. Local references are resolved by their last step in the
     schema's own `definitions`, `$defs` or `components.schemas`."""
 
@@ -41,32 +48,37 @@ class Specimen:
     def record(self) -> dict[str, Any]:
         """The sample record. Values differ where the schema allows it, so that none are equal by coincidence. Empty if
         the schema describes no object."""
-        value = self._value(self.schema, len(_MOST_PROPERTIES) - 1, count(1))
+        value = self._value(self.schema, len(_MAX_PROPERTIES) - 1, count(1))
         return value if isinstance(value, dict) else {}
 
     @cached_property
     def required(self) -> frozenset[str]:
-        """The top-level names that every record has."""
-        lists = (schema.get("required") for schema in self._merged(self.schema))
-        return frozenset(name for names in lists if isinstance(names, list) for name in names if isinstance(name, str))
+        """The names that every record has, and the dotted paths of those that every object one level down has."""
+        below = self._properties(self.schema, _MAX_PROPERTIES[-1]).items()
+        nested = (f"{name}.{each}" for name, schema in below for each in self._required(schema))
+        return frozenset((*self._required(self.schema), *nested))
+
+    def _required(self, schema: Any) -> list[str]:
+        lists = (each.get("required") for each in self._merged(schema))
+        return [name for names in lists if isinstance(names, list) for name in names if isinstance(name, str)]
 
     @cached_property
     def enumerations(self) -> frozenset[str]:
         """The top-level names whose values the schema enumerates."""
-        properties = self._properties(self.schema, _MOST_PROPERTIES[-1])
+        properties = self._properties(self.schema, _MAX_PROPERTIES[-1])
         return frozenset(name for name, schema in properties.items() if _enumerated(self._merged(schema)))
 
-    def _value(self, schema: Any, depth: int, numbers: Iterator[int]) -> Any:
+    def _value(self, schema: Any, depth: int, numbers: Iterator[int], name: str = "") -> Any:
         merged = list(self._merged(schema))
         types = _types(merged)
-        properties = self._properties(schema, _MOST_PROPERTIES[depth])
+        properties = self._properties(schema, _MAX_PROPERTIES[depth])
         if properties or "object" in types:
-            return {name: self._value(each, depth - 1, numbers) for name, each in properties.items()}
+            return {name: self._value(each, depth - 1, numbers, name) for name, each in properties.items()}
         if "array" in types:
             items = next((each["items"] for each in merged if "items" in each), None)
-            return [self._value(items, depth - 1, numbers) if depth else None] * ELEMENTS
+            return [self._value(items, depth - 1, numbers, name) if depth else None] * ELEMENTS
         known = [value for values in _enumerated(merged) for value in values if value is not None]
-        return known[0] if known else _scalar(merged, types, next(numbers))
+        return known[0] if known else _scalar(merged, types, next(numbers), name)
 
     def _properties(self, schema: Any, most: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -80,7 +92,7 @@ class Specimen:
     def _merged(self, schema: Any) -> Iterator[Mapping[str, Any]]:
         """The schema and all schemas that it refers to or combines, each once."""
         waiting, seen = [schema], set[int]()
-        while waiting and len(seen) < MOST_SCHEMAS:
+        while waiting and len(seen) < MAX_SCHEMAS:
             each = waiting.pop(0)
             if not isinstance(each, Mapping) or id(each) in seen:
                 continue
@@ -89,7 +101,7 @@ class Specimen:
             if isinstance(reference := each.get("$ref"), str):
                 waiting.append(self._definitions.get(reference.rpartition("/")[2]))
             for parts in map(each.get, _MERGED):
-                waiting += parts[:MOST_SCHEMAS] if isinstance(parts, list) else []
+                waiting += parts[:MAX_SCHEMAS] if isinstance(parts, list) else []
 
     @cached_property
     def _definitions(self) -> dict[str, Any]:
@@ -109,20 +121,31 @@ def _enumerated(schemas: Iterator[Mapping[str, Any]] | list[Mapping[str, Any]]) 
     return [values for schema in schemas if isinstance(values := schema.get("enum"), list)]
 
 
-def _scalar(schemas: list[Mapping[str, Any]], types: set[str], number: int) -> Any:
-    """A sample value. `number`: the count of sample values so far, which makes it unique."""
+def _scalar(schemas: list[Mapping[str, Any]], types: set[str], number: int, name: str) -> Any:
+    """A sample value of the field `name`. `number`: the count of sample values so far, which makes it unique."""
+    last = words(name)[-1:]
     if "boolean" in types:
         return True
     if "integer" in types:
-        return number
+        return number + _FIRST_SECOND * (not _MOMENTS.isdisjoint(last))
     if "number" in types:
         return number + 0.5
     if "string" not in types:
         return None
     form = next((each["format"] for each in schemas if isinstance(each.get("format"), str)), "")
-    return _FORMATS[form](number) if form in _FORMATS else f"text {number}".ljust(_text_chars(schemas), "x")
+    if form not in _FORMATS and not _MOMENTS.isdisjoint(last):
+        form = "date-time"
+    if not _MONEY.isdisjoint(last) and any(_is_of_digits(each.get("pattern")) for each in schemas):
+        return f"{number}.50"
+    is_text = not _TEXTS.isdisjoint(last)
+    return _FORMATS[form](number) if form in _FORMATS else f"text {number}".ljust(_text_chars(schemas, is_text), "x")
 
 
-def _text_chars(schemas: list[Mapping[str, Any]]) -> int:
+def _is_of_digits(pattern: Any) -> bool:
+    return isinstance(pattern, str) and ("0-9" in pattern or "\\d" in pattern)
+
+
+def _text_chars(schemas: list[Mapping[str, Any]], is_text: bool) -> int:
     most = next((each["maxLength"] for each in schemas if isinstance(each.get("maxLength"), int)), None)
-    return TEXT_CHARS if most is None else min(most // FILLED, LONGEST_TEXT)
+    tells = most is not None and (is_text or most <= STORAGE_CHARS)
+    return min(most // LENGTH_DIVISOR, LONGEST_TEXT) if most is not None and tells else TEXT_CHARS

@@ -12,10 +12,14 @@ from datetime import date
 from decimal import Context, Decimal
 from enum import StrEnum
 from typing import Any
+from unicodedata import normalize
 
 from context_protection.core import projection
 from context_protection.core.cached_property import cached_property
 from context_protection.core.errors import InvalidArgument, nearest, shown
+from context_protection.core.names import meant
+from context_protection.core.query import currencies
+from context_protection.core.query.corrections import NOTHING, Correctable
 from context_protection.core.shapes import ANY, Shape
 from context_protection.core.withheld import HOW_TO_REVEAL, is_withheld
 
@@ -32,6 +36,9 @@ _DAY = f"(?:(?!0000)[0-9][0-9][0-9][0-9]-(?:{_LONG}|{_SHORT}|{_FEBRUARY})|{_LEAP
 MOMENT_PATTERN = f"^({_DAY}(?:[T ](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]|(?!.|\n)))"
 _MOMENT = re.compile(MOMENT_PATTERN)
 MIDNIGHT = " 00:00:00"
+_ACCENTS = re.compile("[\u0300-\u036f]")
+ACCENTED, PLAIN = "ØŁĐ", "OLD"  # letters whose accent is no character of its own
+_PLAIN_LETTERS = str.maketrans(ACCENTED, PLAIN)
 
 Scalar = str | Decimal | bool
 
@@ -52,7 +59,7 @@ class Type(StrEnum):
 
 
 @dataclass(frozen=True)
-class AskedColumn:
+class QueryColumn:
     """A column that a query may name.
 
     `path`: the path in upstream's record, if it differs from the name. `column`: the database column that holds the
@@ -80,39 +87,41 @@ class AskedColumn:
 
 
 @dataclass(frozen=True)
-class AskedColumns:
+class QueryColumns:
     """The columns of one list. `sample` returns some of its rows in upstream's form; they show which undeclared names
     exist, and it is called only for such a name. `reveal`: names of secret fields that a query may use."""
 
-    declared: tuple[AskedColumn, ...] = ()
+    declared: tuple[QueryColumn, ...] = ()
     shape: Shape = ANY
     sample: Callable[[], Sequence[Mapping[str, Any]]] = tuple
     reveal: frozenset[str] = frozenset()
 
-    def resolve(self, name: str, parameter: str) -> AskedColumn:
-        """The column of that name. Raises InvalidArgument: unknown_field with the nearest valid name, or withheld_field
-        for a secret's name, whether or not rows have it."""
+    def resolve(self, name: str, parameter: str) -> QueryColumn:
+        """The column of that name, whatever its case. Raises InvalidArgument: unknown_field with the nearest valid
+        name, or withheld_field for a secret's name, whether or not rows have it."""
         is_name = _storable(name) and len(name) <= NAME_CHARS
         if is_name and is_withheld(name, self.reveal):
             raise _withheld(name, parameter)
         column = self._found(name) if is_name else None
+        if column is None and is_name and (same := meant(name, self._queryable)):
+            name, column = same, self._found(same)
         if column is None or is_withheld(column.source, self.reveal):
             raise self._unknown(name, parameter)
         return replace(column, name=name, only_where=self._is_left_out(column.source))
 
     @cached_property
-    def _by_name(self) -> dict[str, AskedColumn]:
+    def _by_name(self) -> dict[str, QueryColumn]:
         # Upstream's name means upstream's own value; a converted value is available only by its canonical name.
         paths = {each.source: each for each in self.declared if not each.convert}
         return paths | {each.name: each for each in self.declared}
 
-    def _found(self, name: str) -> AskedColumn | None:
+    def _found(self, name: str) -> QueryColumn | None:
         if name in self._by_name:
             return self._by_name[name]
         if name in self.shape.canonical:
             shown_as = self.shape.canonical[name]
-            return AskedColumn(name, path=shown_as.path, convert=shown_as.convert)
-        return AskedColumn(name) if self._known(name) else None
+            return QueryColumn(name, path=shown_as.path, convert=shown_as.convert)
+        return QueryColumn(name, unit=currencies.beside(name, self.sample)) if self._known(name) else None
 
     def _known(self, name: str) -> bool:
         if name in self.shape.known:
@@ -129,35 +138,48 @@ class AskedColumns:
             probe = {step: probe}
         return any(self.shape.as_row(each)[1] for each in (probe, {source: 1}))
 
-    def _unknown(self, name: str, parameter: str) -> InvalidArgument:
-        canonical = list(dict.fromkeys([*(each.name for each in self.declared), *self.shape.canonical]))
+    @property
+    def _canonical(self) -> list[str]:
+        return list(dict.fromkeys([*(each.name for each in self.declared), *self.shape.canonical]))
+
+    @property
+    def _queryable(self) -> list[str]:
+        """The canonical names, then upstream's; without those that are withheld."""
         upstreams = {*self._by_name, *self.shape.known, *(key for row in self.sample()[:1] for key in row)}
-        askable = [each for each in [*canonical, *sorted(upstreams)] if not is_withheld(each, self.reveal)]
-        close = nearest(name[:NAME_CHARS], askable)
-        listed = canonical or askable
-        return InvalidArgument(
-            f"{parameter} names {shown(name)!r}, which cannot be asked here.",
+        return [
+            each for each in dict.fromkeys([*self._canonical, *sorted(upstreams)]) if not is_withheld(each, self.reveal)
+        ]
+
+    def _unknown(self, name: str, parameter: str) -> InvalidArgument:
+        queryable = self._queryable
+        close = nearest(name[:NAME_CHARS], queryable)
+        listed = self._canonical or queryable
+        return Correctable(
+            f"{parameter} names {shown(name)!r}, which cannot be queried here.",
             reason="unknown_field",
             parameter=parameter,
             value=name,
             expected=f"any of: {', '.join(str(shown(each)) for each in listed)}; or one of upstream's own names, "
-            "below a name with dots",
+            "with a.b for a field within a",
             suggestion=f"Did you mean {shown(close)}?" if close else "Choose from those listed.",
+            wrong=name,
+            right=close or NOTHING,
         )
 
 
 def _withheld(name: str, parameter: str) -> InvalidArgument:
-    return InvalidArgument(
+    return Correctable(
         f"{parameter} names {shown(name)!r}, which is {HOW_TO_REVEAL}",
         reason="withheld_field",
         parameter=parameter,
         value=name,
         expected="a field that is not withheld",
         suggestion=f"Leave {shown(name)} out, or ask an operator to reveal it to this key.",
+        wrong=name,
     )
 
 
-NOTHING_DECLARED = AskedColumns()
+NOTHING_DECLARED = QueryColumns()
 
 
 def upstream(record: Mapping[str, Any], name: str) -> Any:
@@ -217,9 +239,12 @@ def week(day: str) -> str:
 
 
 def fold(text: str) -> str:
-    """The form in which `contains` compares texts: without case, in any script. Postgres has no equivalent of casefold,
-    which differs from this in a few letters such as the Turkish dotted I."""
-    return text.lower().upper()
+    """The form in which `contains` compares texts: without case in any script, and without accents. Postgres has no
+    equivalent of casefold, which differs from this in a few letters such as the Turkish dotted I."""
+    folded = text.lower().upper()
+    if folded.isascii():
+        return folded
+    return normalize("NFC", _ACCENTS.sub("", normalize("NFD", folded))).translate(_PLAIN_LETTERS)
 
 
 def place(value: Scalar | None) -> tuple[int, Any]:

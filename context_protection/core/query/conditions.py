@@ -18,11 +18,13 @@ from typing import Any
 import orjson
 
 from context_protection.core.errors import InvalidArgument, nearest, shown
-from context_protection.core.query.columns import AskedColumn, AskedColumns, Scalar, Type, fold, read_as, storable
+from context_protection.core.names import meant
+from context_protection.core.query.columns import QueryColumn, QueryColumns, Scalar, Type, fold, read_as, storable
+from context_protection.core.query.corrections import NOTHING, Correctable, with_correction
 
 PARAMETER = "where"
-CONDITIONS, VALUES, TEXT_CHARS, JSON_CHARS = 20, 200, 200, 4_000
-EITHER = "or"
+MAX_CONDITIONS, MAX_VALUES, TEXT_CHARS, JSON_CHARS = 20, 200, 200, 4_000
+OR = "or"
 
 
 class Op(StrEnum):
@@ -44,7 +46,20 @@ COMPARED: Mapping[Op, Callable[[Any, Any], bool]] = {
     Op.LT: operator.lt,
     Op.LTE: operator.le,
 }
-_OF_BOOLEANS = (Op.EQ, Op.NE, Op.IN, Op.ISNULL)
+# Other spellings of the comparisons.
+_SPELLINGS: Mapping[str, Op] = {
+    **dict.fromkeys(("=", "==", "equals", "equal", "is"), Op.EQ),
+    **dict.fromkeys(("!=", "<>", "not", "neq", "notequals"), Op.NE),
+    **dict.fromkeys((">", "greaterthan", "after"), Op.GT),
+    **dict.fromkeys((">=", "ge", "min", "from", "greaterthanorequal"), Op.GTE),
+    **dict.fromkeys(("<", "lessthan", "before"), Op.LT),
+    **dict.fromkeys(("<=", "le", "max", "to", "lessthanorequal"), Op.LTE),
+    **dict.fromkeys(("oneof", "anyof"), Op.IN),
+    **dict.fromkeys(("like", "ilike", "icontains", "search"), Op.CONTAINS),
+    **dict.fromkeys(("null", "isempty"), Op.ISNULL),
+}
+_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})")
+_BOOLEAN_OPS = (Op.EQ, Op.NE, Op.IN, Op.ISNULL)
 EXPECTED = {
     Type.TEXT: f"a text of at most {TEXT_CHARS} characters",
     Type.NUMBER: "a finite number",
@@ -57,13 +72,18 @@ EXPECTED = {
 
 @dataclass(frozen=True)
 class Condition:
-    """One comparison. `type`: the type as which the row's value is read. `value`: of that type; a tuple for `in`; for
+    """One comparison. `type`: the type to read the row's value as. `value`: of that type; a tuple for `in`; for
     `isnull`, true if the row's value must be null and false if it must not."""
 
-    column: AskedColumn
+    column: QueryColumn
     op: Op
     type: Type
     value: Scalar | tuple[Scalar, ...]
+
+    @property
+    def compares_amounts(self) -> bool:
+        """Whether an amount is compared with a number that means another amount in each currency."""
+        return bool(self.column.unit) and self.op in (Op.GT, Op.GTE, Op.LT, Op.LTE) and self.value != 0
 
     def holds(self, record: Mapping[str, Any]) -> bool:
         found = self.column.read(record, self.type)
@@ -104,13 +124,22 @@ class Conditions:
         return len(self.every) + sum(len(each) for alternatives in self.either for each in alternatives)
 
 
-def parse(where: Any, columns: AskedColumns) -> Conditions:
+def parse(where: Any, columns: QueryColumns) -> Conditions:
     """Parses a `where` object, or the JSON text of one. Raises InvalidArgument."""
     document = read_object(where, PARAMETER, 'an object such as {"status":"confirmed","totalPrice":{"gte":500}}')
-    if sum(_sizes(document)) > CONDITIONS:
-        raise _invalid(f"where has more than {CONDITIONS} conditions.", where, f"at most {CONDITIONS} conditions")
-    every = tuple(_conditions({name: value for name, value in document.items() if name != EITHER}, columns))
-    alternatives = _alternatives(document[EITHER]) if EITHER in document else []
+    try:
+        return _parsed(document, columns)
+    except Correctable as error:
+        raise with_correction(error, document, lambda corrected: _parsed(corrected, columns)) from None
+
+
+def _parsed(document: Mapping[str, Any], columns: QueryColumns) -> Conditions:
+    if sum(_sizes(document)) > MAX_CONDITIONS:
+        raise _invalid(
+            f"where has more than {MAX_CONDITIONS} conditions.", dict(document), f"at most {MAX_CONDITIONS} conditions"
+        )
+    every = tuple(_conditions({name: value for name, value in document.items() if name != OR}, columns))
+    alternatives = _alternatives(document[OR]) if OR in document else []
     either = tuple(Conditions(tuple(_conditions(each, columns))) for each in alternatives)
     return Conditions(every, (either,) if either else ())
 
@@ -132,21 +161,21 @@ def read_object(value: Any, parameter: str, expected: str) -> dict[str, Any]:
             expected=expected,
             suggestion=f"Send {parameter} as a JSON object.",
         )
-    if len(json.dumps(document, ensure_ascii=False)) > JSON_CHARS:  # the hints of each page repeat it
+    if len(json.dumps(document, ensure_ascii=False)) > JSON_CHARS:  # the hints of each page repeat the object
         raise InvalidArgument(
             f"{parameter} is longer than {JSON_CHARS:,} characters.",
             reason=f"invalid_{parameter}",
             parameter=parameter,
             value=value,
             expected=f"at most {JSON_CHARS:,} characters of JSON",
-            suggestion="Ask for a range instead of many values, or in several calls.",
+            suggestion="Use a range instead of many values, or split them over several calls.",
         )
     return document
 
 
 def _sizes(document: Mapping[str, Any]) -> Iterator[int]:
     for name, value in document.items():
-        if name == EITHER and isinstance(value, list):
+        if name == OR and isinstance(value, list):
             yield from (len(each) if isinstance(each, dict) else 1 for each in value)
         else:
             yield len(value) if isinstance(value, dict) else 1
@@ -157,12 +186,12 @@ def _alternatives(value: Any) -> list[dict[str, Any]]:
         raise _invalid(
             "or is not a list of alternatives.", value, 'a list of objects: "or":[{"nights":1},{"guests":1}]'
         )
-    if any(EITHER in each for each in value):
-        raise _invalid("or stands inside an or.", value, "fields and their conditions in each alternative")
+    if any(OR in each for each in value):
+        raise _invalid("or is nested in another or.", value, "fields and their conditions in each alternative")
     return value
 
 
-def _conditions(document: Mapping[str, Any], columns: AskedColumns) -> Iterator[Condition]:
+def _conditions(document: Mapping[str, Any], columns: QueryColumns) -> Iterator[Condition]:
     for name, raw in document.items():
         column = columns.resolve(name, PARAMETER)
         for op, value in _ops(name, raw):
@@ -175,54 +204,74 @@ def _ops(name: str, raw: Any) -> list[tuple[Op, Any]]:
     if not isinstance(raw, dict):
         return [(Op.EQ, raw)]
     if not raw:
-        raise _invalid(f"{shown(name)} has no condition.", raw, f"a value, or any of: {', '.join(Op)}")
+        raise _invalid(f"{shown(name)} has no condition.", raw, f"a value, or any of: {', '.join(Op)}", wrong=name)
     return [(_op(name, op), value) for op, value in raw.items()]
 
 
 def _op(name: str, op: Any) -> Op:
-    if op not in list(Op):
-        close = nearest(str(op)[:TEXT_CHARS], list(Op))
-        raise _invalid(
-            f"{shown(name)} has the unknown comparison {shown(op)!r}.",
-            op,
-            f"any of: {', '.join(Op)}",
-            f"Did you mean {close}?" if close else 'For example {"gte":500}.',
-        )
-    return Op(op)
+    if op in list(Op):
+        return Op(op)
+    spelling = str(op)[:TEXT_CHARS].lstrip("$")
+    if found := meant(spelling, Op) or _SPELLINGS.get(spelling.replace("_", "").lower()):
+        return Op(found)
+    close = nearest(spelling, [each.value for each in Op])
+    raise _invalid(
+        f"{shown(name)} has an unknown comparison: {shown(op)!r}.",
+        op,
+        f"any of: {', '.join(Op)}",
+        f"Did you mean {close}?" if close else 'For example {"gte":500}.',
+        wrong=op,
+        right=close or NOTHING,
+    )
 
 
-def _condition(column: AskedColumn, op: Op, value: Any) -> Condition:
+def _condition(column: QueryColumn, op: Op, value: Any) -> Condition:
     if value is None and op in (Op.EQ, Op.NE, Op.ISNULL):
         return Condition(column, Op.ISNULL, column.type, op is not Op.NE)
     if op is Op.ISNULL:
-        if not isinstance(value, bool):
-            raise _wrong(column, op, value, EXPECTED[Type.BOOLEAN])
-        return Condition(column, op, column.type, value)
+        is_null = _boolean(value)
+        if is_null is None:
+            raise _bad_value(column, op, value, EXPECTED[Type.BOOLEAN])
+        return Condition(column, op, column.type, is_null)
     if op is Op.IN:
-        if not isinstance(value, list) or not 0 < len(value) <= VALUES:
-            raise _wrong(column, op, value, f"a list of 1 to {VALUES} values")
+        value = _listed(value)
+        if not isinstance(value, list) or not 0 < len(value) <= MAX_VALUES:
+            raise _bad_value(column, op, value, f"a list of 1 to {MAX_VALUES} values")
         typed = [_typed(column, op, each) for each in value]
         if len({each for each, _ in typed}) > 1:
-            raise _wrong(column, op, value, "values of one kind")
+            raise _bad_value(column, op, value, "values of a single type")
         return Condition(column, op, typed[0][0], tuple(dict.fromkeys(each for _, each in typed)))
-    as_type, wanted = _typed(column, op, value)
+    as_type, wanted = _typed(column, op, value[0] if isinstance(value, list) and len(value) == 1 else value)
     return Condition(column, op, as_type, wanted)
 
 
-def _typed(column: AskedColumn, op: Op, value: Any) -> tuple[Type, Scalar]:
-    """The value to compare with, and the type as which the row's value is read."""
+def _listed(value: Any) -> Any:
+    """The values of `in`: a text's are separated by commas."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return [value] if isinstance(value, (bool, int, float)) else value
+
+
+def _typed(column: QueryColumn, op: Op, value: Any) -> tuple[Type, Scalar]:
+    """The type to read the row's value as, and the value to compare it with."""
     as_type = _type_of(value) if column.type is Type.ANY else column.type
     if op is Op.CONTAINS and as_type is not Type.TEXT:
-        expected = EXPECTED[Type.TEXT] if column.type is Type.ANY else "contains only for texts"
-        raise _wrong(column, op, value, expected)
-    if as_type is Type.BOOLEAN and op not in _OF_BOOLEANS:
-        raise _wrong(column, op, value, "eq, ne, in or isnull, which go with true and false")
+        expected = EXPECTED[Type.TEXT] if column.type is Type.ANY else "contains only on a text field"
+        raise _bad_value(column, op, value, expected)
+    if as_type is Type.BOOLEAN and op not in _BOOLEAN_OPS:
+        raise _bad_value(column, op, value, "one of eq, ne, in and isnull for true and false")
     if isinstance(value, str) and value in column.elsewhere:
         other = orjson.dumps({column.elsewhere[value]: value}).decode()
-        raise _invalid(f"{column.name} is never {value!r} here.", value, f"where={other} for upstream's own word")
+        raise _invalid(
+            f"{column.name} is never {value!r} here.",
+            value,
+            f"where={other} for this value of upstream",
+            wrong=column.name,
+            right=column.elsewhere[value],
+        )
     wanted = _value(as_type, value)
     if wanted is None:
-        raise _wrong(column, op, value, EXPECTED[as_type])
+        raise _bad_value(column, op, value, EXPECTED[as_type])
     if as_type is Type.MOMENT and len(str(wanted)) == 10:
         return Type.DATE, wanted  # a date compared with a moment means the whole day
     return as_type, wanted
@@ -243,26 +292,49 @@ def _type_of(value: Any) -> Type:
 def _value(as_type: Type, value: Any) -> Scalar | None:
     match as_type:
         case Type.TEXT:
-            return value if isinstance(value, str) and len(value) <= TEXT_CHARS and storable([value]) else None
+            text = str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+            return text if isinstance(text, str) and len(text) <= TEXT_CHARS and storable([text]) else None
         case Type.NUMBER:
             return _finite(value)
         case Type.BOOLEAN:
-            return value if isinstance(value, bool) else None
+            return _boolean(value)
         case Type.DATE:
-            return value if isinstance(value, str) and _is_date(value) else None
+            return _day(value) if isinstance(value, str) else None
         case Type.MOMENT:
             return _moment(value) if isinstance(value, str) else None
         case Type.ANY:
             return None
 
 
+def _boolean(value: Any) -> bool | None:
+    return (
+        {"true": True, "false": False}.get(value.strip().lower())
+        if isinstance(value, str)
+        else (value if isinstance(value, bool) else None)
+    )
+
+
 def _finite(value: Any) -> Decimal | None:
+    if isinstance(value, str):
+        return _written_number(value.strip())
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     try:
         return Decimal(str(value)) if math.isfinite(float(value)) else None
     except (OverflowError, ValueError):  # an integer too large for a float, or with too many digits for str
         return None
+
+
+def _written_number(text: str) -> Decimal | None:
+    """A number as a text, which some clients send."""
+    return Decimal(text) if _NUMBER.fullmatch(text) and math.isfinite(float(text)) else None
+
+
+def _day(value: str) -> str | None:
+    """A date, or the date of a moment."""
+    if _is_date(value):
+        return value
+    return found[:10] if (found := _moment(value)) else None
 
 
 def _is_date(value: str) -> bool:
@@ -283,17 +355,21 @@ def _moment(value: str) -> str | None:
     return moment.replace(tzinfo=None).isoformat(" ", "seconds")
 
 
-def _wrong(column: AskedColumn, op: Op, value: Any, expected: str) -> InvalidArgument:
+def _bad_value(column: QueryColumn, op: Op, value: Any, expected: str) -> InvalidArgument:
     message = f"{shown(column.name)} ({column.type}) cannot be compared like this: {op} {shown(value)!r}."
-    return _invalid(message, value, expected, f"Expected for {shown(column.name)} with {op}: {expected}.")
+    return _invalid(message, value, expected, f"Expected for {shown(column.name)} with {op}: {expected}.", wrong=value)
 
 
-def _invalid(message: str, value: Any, expected: str, suggestion: str = "") -> InvalidArgument:
-    return InvalidArgument(
+def _invalid(
+    message: str, value: Any, expected: str, suggestion: str = "", *, wrong: Any = NOTHING, right: Any = NOTHING
+) -> InvalidArgument:
+    return Correctable(
         message,
         reason="invalid_where",
         parameter=PARAMETER,
         value=value,
         expected=expected,
         suggestion=suggestion or f"Send {expected}.",
+        wrong=wrong,
+        right=right,
     )

@@ -1,59 +1,115 @@
-"""Queries over a list: `where` filters its rows, `aggregate` returns totals instead of rows.
+"""Queries over a list: `where` and `search` filter its rows, `aggregate` returns totals instead of rows.
 
 Models cannot count, add or filter long lists reliably; the source of the list can, without sending it.
 """
 
-from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, cast, runtime_checkable
 
 from context_protection.core.payloads import Manner, Rows
-from context_protection.core.query import aggregates, conditions
-from context_protection.core.query.aggregates import Aggregation, Groups
-from context_protection.core.query.columns import AskedColumns
+from context_protection.core.query import aggregation, conditions, currencies, empty
+from context_protection.core.query.aggregation import Aggregation, GroupKey, GroupMetric, Groups, Reduction
+from context_protection.core.query.columns import QueryColumn, QueryColumns
 from context_protection.core.query.conditions import Conditions
+from context_protection.core.query.empty import GivenFilter
+from context_protection.core.query.words import SearchWords
 from context_protection.core.rows import Loaded, MemoryRows
 
 AS_GROUPS = Manner(key="groups", condensable=False)
 
 
 @runtime_checkable
-class Askable(Protocol):
+class Queryable(Protocol):
     """Rows that can run queries where they are stored."""
 
     def note(self) -> Mapping[str, Any]:
         """Remarks about all the rows, for `meta` of the first response."""
 
     @property
-    def askable(self) -> AskedColumns: ...
+    def queryable(self) -> QueryColumns: ...
+
+    @property
+    def compared(self) -> Sequence[QueryColumn]:
+        """The columns of amounts by which the rows were ordered or filtered."""
+
+    @property
+    def given(self) -> Sequence[GivenFilter]:
+        """The filters that the list's own parameters set."""
+
+    @property
+    def unfiltered(self) -> "Queryable":
+        """The rows without these filters."""
+
+    def with_notes(self, notes: Sequence[str]) -> Rows:
+        """These rows, with further notes for `meta` of the first response."""
 
     def filtered(self, wanted: Conditions) -> Rows: ...
 
-    def grouped(self, asked: Aggregation) -> Groups: ...
+    def searched(self, words: SearchWords) -> Rows: ...
+
+    def grouped(self, aggregation: Aggregation) -> Groups: ...
 
 
-def answered(rows: Rows, arguments: Mapping[str, Any]) -> Rows:
-    """Applies `where`, then `aggregate`, to the rows. Raises InvalidArgument."""
-    if not isinstance(rows, Askable):
+def run(rows: Rows, arguments: Mapping[str, Any], search: str | None = None) -> Rows:
+    """Applies `where`, `search` and `aggregate`, in this order, to the rows. Raises InvalidArgument."""
+    if not isinstance(rows, Queryable):
         return rows
-    wanted = conditions.parse(arguments["where"], rows.askable) if "where" in arguments else None
-    aggregation = aggregates.parse(arguments["aggregate"], rows.askable) if "aggregate" in arguments else None
-    chosen = rows.filtered(wanted) if wanted else rows
-    return _groups(chosen, aggregation) if aggregation else chosen
+    wanted = conditions.parse(arguments["where"], rows.queryable) if "where" in arguments else None
+    requested = aggregation.parse(arguments["aggregate"], rows.queryable) if "aggregate" in arguments else None
+    words = None if search is None else SearchWords.of(search)
+    chosen = _chosen(rows, wanted or Conditions(), words)
+    notes = _notes_on_amounts(rows, wanted or Conditions(), words)
+    if requested:
+        return _groups(chosen, requested, notes)
+    return chosen.with_notes(notes) if notes else cast(Rows, chosen)
 
 
-def taken_up(rows: Rows, arguments: Mapping[str, Any]) -> Rows:
-    """The same for a later page of a snapshot. The snapshot stores the chosen rows, so the query is not run again: it
-    may fail by now, because there are more rows, or none that has a queried name."""
-    return MemoryRows((), manner=AS_GROUPS) if "aggregate" in arguments and isinstance(rows, Askable) else rows
+def _chosen(rows: Queryable, wanted: Conditions, words: SearchWords | None) -> Queryable:
+    """The rows that match. The conditions are first: a database can check them without reading whole rows."""
+    matching = cast(Queryable, rows.filtered(wanted)) if len(wanted) else rows
+    return cast(Queryable, matching.searched(words)) if words else matching
 
 
-def _groups(rows: Rows, aggregation: Aggregation) -> MemoryRows:
-    assert isinstance(rows, Askable)
+def _notes_on_amounts(rows: Queryable, wanted: Conditions, words: SearchWords | None) -> list[str]:
+    """Notes on amounts that the order or a condition compares, if the rows compared have several currencies."""
+    compared = [*rows.compared, *(each.column for each in wanted if each.compares_amounts)]
+    if not compared:
+        return []
+    others = Conditions(tuple(each for each in wanted.every if not each.compares_amounts))
+    among = _chosen(rows, others, words)
+    notes = []
+    for name in dict.fromkeys(each.unit for each in compared):
+        key = GroupKey(name, rows.queryable.resolve(name, "order"))
+        units = Aggregation((key,), (GroupMetric("count", Reduction.COUNT),), limit=currencies.MAX_NAMED + 1)
+        found = {each[name] for each in among.grouped(units).rows} - {None}
+        if len(found) > 1:
+            amounts = ", ".join(dict.fromkeys(each.name for each in compared if each.unit == name))
+            listed = currencies.listed(found)
+            notes.append(f"{amounts}: compared across {name} ({listed}); choose one with where.")
+    return notes
+
+
+def about_no_rows(rows: Rows, arguments: Mapping[str, Any], search: str | None = None) -> list[str]:
+    """Notes on the filters of a list that `run` has found to be empty."""
+    if not isinstance(rows, Queryable):
+        return []
+    wanted = conditions.parse(arguments["where"], rows.queryable) if "where" in arguments else Conditions()
+    return empty.notes(rows, wanted, None if search is None else SearchWords.of(search))
+
+
+def resume(rows: Rows, arguments: Mapping[str, Any]) -> Rows:
+    """The rows for a later page of a snapshot. The snapshot stores the query's result, so the query is not run again.
+    It could fail now: rows have been added, or no row has a queried field any more."""
+    return MemoryRows((), manner=AS_GROUPS) if "aggregate" in arguments and isinstance(rows, Queryable) else rows
+
+
+def _groups(rows: Queryable, requested: Aggregation, about: Sequence[str]) -> MemoryRows:
+    """`about`: notes on the rows that are grouped."""
 
     def load() -> Loaded:
-        groups = rows.grouped(aggregation)
+        groups = rows.grouped(requested)
         note = rows.note()
-        notes = [*note.get("notes", ()), *groups.notes]
+        notes = [*note.get("notes", ()), *about, *groups.notes]
         return Loaded(groups.rows, {**note, **({"notes": notes} if notes else {})})
 
     return MemoryRows(load, manner=AS_GROUPS)

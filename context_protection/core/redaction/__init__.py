@@ -4,9 +4,9 @@ Plain Python, no Django. A redacted value is replaced by its kind: `[withheld: d
 """
 
 from context_protection.core.redaction.findings import Finding, mark
+from context_protection.core.redaction.json_values import redact
 from context_protection.core.redaction.names import is_secret, kinds_of_path, path_kind, secret_kind
 from context_protection.core.redaction.prose import REACH, redact_text
-from context_protection.core.redaction.walk import redact
 
 __all__ = [
     "REACH",

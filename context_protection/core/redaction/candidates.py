@@ -1,12 +1,12 @@
-"""Places in a text where a value may stand, found in one pass. A name with none of them nearby is skipped."""
+"""Finds, in one pass, the places in a text where a value may begin. A name without one nearby is skipped."""
 
 import re
 from bisect import bisect_left
 
 from context_protection.core.cached_property import cached_property
 
-_T = r"""[^\s<>|"'`()\[\]{}]"""  # a character of a token, as values are
-# The rest of a count, a time or a decimal such as 2.5, after its first digit.
+_T = r"""[^\s<>|"'`()\[\]{}]"""  # a character of an unquoted value
+# A count, a time or a decimal such as 2.5, without its first digit.
 _SMALL = rf"(?<!{_T}\d)\d?(?:[:.,]\d\d?)?(?:[ap]m|h|uhr)?[.,;:!?]*(?!{_T})(?! \d)"
 # The character class comes first, so that `re` skips all other characters quickly.
 _CANDIDATE = re.compile(
@@ -17,12 +17,11 @@ _END_OF_SENTENCE = re.compile(r"[.!?\n;]")
 
 
 class Candidates:
-    """The places in a folded text where a value may begin, or where markup puts one further away. No value begins
-    anywhere else; most of these places hold no secret."""
+    """All places in a folded text where a value may begin, directly or after markup. Most of them hold no secret."""
 
     def __init__(self, low: str) -> None:
         self.low = low
-        # Cache of scans over words: where a scan begins -> where it ends, and the value found there.
+        # Cache of word scans: start -> (end, span of the value found there).
         self.stops: dict[int, tuple[int, tuple[int, int] | None]] = {}
 
     @cached_property

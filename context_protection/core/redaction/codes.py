@@ -4,7 +4,7 @@ import re
 
 from context_protection.core.redaction import phrases
 
-COUNTED = 3  # digits; a longer number before a noun is a code, a shorter one a count ("120 guests")
+COUNTED = 3  # maximum digits of a count before a noun ("120 guests"); a longer number is a code
 SHORTEST, LONGEST = 3, 64  # characters of a value
 
 QUOTED = re.compile(r"""(["'])(?![\s:=,])([^"'\n]{3,64})(?<!\s)\1(?![a-z0-9])""")
@@ -54,8 +54,8 @@ _PLAIN_CODE = re.compile(r"(?=.*\d)(?:[#*]*\d{3,10}[#*]*|\S{4,64})")
 
 
 def value_at(low: str, at: int, *, direct: bool) -> tuple[int, int] | None:
-    """Start and end of the possible value that begins at `at`, without its quotes; None if no value begins there.
-    `direct`: nothing but punctuation and joining words stands between the name and `at`."""
+    """The span of the possible value that begins at `at`, without its quotes; None if no value begins there.
+    `direct`: only punctuation and joining words are between the name and `at`."""
     if quoted := QUOTED.match(low, at):
         return quoted.span(2)
     is_said = direct or low[at - 2 : at] in (": ", "= ")
@@ -73,7 +73,7 @@ def value_at(low: str, at: int, *, direct: bool) -> tuple[int, int] | None:
 
 
 def is_direct_value(low: str, start: int, end: int) -> bool:
-    """Whether a value directly after its name is a code: it has a digit or quotes, and is no time, date, price or
+    """Whether a value directly after its name is a code: it has a digit or quotes, and is not a time, date, price or
     measure."""
     value = low[start:end]
     if in_quotes(low, start, end):
@@ -87,7 +87,7 @@ def is_direct_value(low: str, start: int, end: int) -> bool:
 
 
 def is_loose_value(low: str, start: int, end: int) -> bool:
-    """Whether a value that follows its name after other words is a code: it is no count, and not the number of
+    """Whether a value with other words between it and its name is a code: it is neither a count nor the number of
     something else."""
     value = low[start:end]
     if in_quotes(low, start, end):
@@ -105,23 +105,23 @@ def is_loose_value(low: str, start: int, end: int) -> bool:
 
 
 def is_plain_code(low: str) -> bool:
-    """Whether the whole text is one code, as the value of a field named "Garage"."""
+    """Whether the whole text is one code, such as the value of a field named "Garage"."""
     return bool(_PLAIN_CODE.fullmatch(low)) and not _HARMLESS.fullmatch(low)
 
 
 def is_numbered_or_priced(before: str) -> bool:
-    """Whether the words before a number make it something else: "room 12", "EUR 12"."""
+    """Whether the words before a number show that it is no code: "room 12", "EUR 12"."""
     return _BEFORE.search(before) is not None
 
 
 def is_number(low: str, start: int, end: int) -> bool:
-    """Whether the value is digits only, as a keypad takes."""
+    """Whether the value can be typed on a keypad: digits, `*`, `#` and separators."""
     value = low[start:end]
     return _DIGITS.fullmatch(value) is not None or bool(_SPACED.fullmatch(value) or _GROUPED.fullmatch(value))
 
 
 def is_count(low: str, end: int) -> bool:
-    """Whether the noun that a number counts follows it."""
+    """Whether the word after a number is a noun that it counts."""
     word = _NEXT_WORD.match(low, end)
     return word is not None and word[1] not in phrases.GOES_ON
 
@@ -132,8 +132,8 @@ def is_mixed(value: str) -> bool:
 
 
 def is_short_mixed(value: str) -> bool:
-    """Whether the value has three letters and digits, such as `y99`. Only in a list of codes is that a code; elsewhere
-    it is too common."""
+    """Whether the value is three letters and digits, such as `y99`. It counts as a code only in a list of codes;
+    elsewhere such values are too common."""
     return _SHORT_MIXED.fullmatch(value) is not None and not _HARMLESS.fullmatch(value)
 
 

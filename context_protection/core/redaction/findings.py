@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-# Our own marks in a text: the values there are redacted already.
+# A mark in place of a value that is already redacted.
 MARK = re.compile(r"\[withheld: [^\]\n]{1,40}\]")
 
 

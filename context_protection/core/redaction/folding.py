@@ -3,8 +3,8 @@
 import re
 import unicodedata
 
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_NO_WORD = re.compile(r"[\W_]+")
+_CASE_CHANGE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NON_WORD = re.compile(r"[\W_]+")
 _FRENCH_QUOTES = re.compile("«[ \u00a0\u202f]([^«»\n]{1,80})[ \u00a0\u202f]»")
 _COMBINING = re.compile("[\u0300-\u036f]")
 
@@ -40,9 +40,9 @@ def composed(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """The text in lower case, without accents, with plain quotes, dashes and blanks. The length stays the same."""
+    """The text in lower case, without accents, with plain quotes, dashes and spaces. The length stays the same."""
     if "«" in text:
-        text = _FRENCH_QUOTES.sub(r" «\1» ", text)  # the blanks inside them move outside
+        text = _FRENCH_QUOTES.sub(r" «\1» ", text)  # the spaces inside the quotes move outside
     if text.isascii():
         return text.lower()
     low = text.translate(_TABLE).lower()
@@ -51,7 +51,7 @@ def folded(text: str) -> str:
 
 def spaced(name: str) -> str:
     """A field name as folded words: `frontDoor_Code-2` becomes `front door code 2`."""
-    return _NO_WORD.sub(" ", folded(composed(_HUMP.sub(" ", name)))).strip()
+    return _NON_WORD.sub(" ", folded(composed(_CASE_CHANGE.sub(" ", name)))).strip()
 
 
 def compact(name: str) -> str:

@@ -6,12 +6,12 @@ from functools import lru_cache
 from context_protection.core.redaction import terms, vocabulary
 from context_protection.core.redaction.folding import compact, spaced
 
-_COUNTED = frozenset({"tokens"})  # a count of a model's tokens, no secret
+_COUNTED = frozenset({"tokens"})  # a count of a model's tokens, not a secret
 LONGEST = 200  # characters of a name that are examined
 _WHOLE = {compact(name): kind for kind, names in vocabulary.WHOLE_NAMES.items() for name in names.split(",")}
 _NUMBERED = re.compile(r" \d{1,2}$")
 _ASKS = re.compile(r"(?:what|which|wie lautet|wie ist|welche[rs]?|quel|quelle|cual|qual)(?: (?:is|s|ist|est|es|e))? ")
-_IDENTIFIER = re.compile(r"[A-Za-z0-9]*(?:_|[a-z0-9][A-Z])\w*")  # an identifier in code, no label
+_IDENTIFIER = re.compile(r"[A-Za-z0-9]*(?:_|[a-z0-9][A-Z])\w*")  # an identifier in code, not a label
 _NUMBERED_CODE = re.compile(r"(?:access )?(?:code|codigo|codice|kode|pin)s? ?\d{1,2}")
 
 
@@ -26,8 +26,8 @@ def secret_kind(name: str) -> str | None:
 
 @lru_cache(maxsize=16384)
 def nested_kind(holder: str, name: str) -> str | None:
-    """The kind of secret that a field's name and its holder's name mean only together, as in
-    `{"entry": {"codes": ["4711"]}}`; None if they mean no secret. `holder`: the name of the object with the field."""
+    """The kind of secret that a field holds according to its own name and its holder's name together, as in
+    `{"entry": {"codes": ["4711"]}}`; None if it holds none. `holder`: the name of the object with the field."""
     words, own = spaced(holder[:LONGEST]), compact(name[:LONGEST])
     if own in vocabulary.VALUE_NAMES:
         return terms.place_of_words(words)
@@ -38,7 +38,7 @@ def nested_kind(holder: str, name: str) -> str | None:
 
 @lru_cache(maxsize=16384)
 def holder_below(holder: str, name: str) -> str:
-    """The holder name for the fields below `name`: `name` itself or, if it is meaningless, its holder's name."""
+    """The `holder` of the fields below `name`: `name` itself or, if it is meaningless, its own `holder`."""
     own = compact(name[:LONGEST])
     says_nothing = own in vocabulary.BETWEEN or own in vocabulary.VALUE_NAMES or own in terms.CODE_NAMES
     return holder if holder and (says_nothing or not own or own.isdecimal()) else name
@@ -46,7 +46,7 @@ def holder_below(holder: str, name: str) -> str:
 
 @lru_cache(maxsize=8192)
 def kinds_of_path(path: str) -> tuple[str | None, ...]:
-    """For each step of a dotted path, the kind of secret that it leads to; `*` is any element of a list."""
+    """The kind of secret at each step of a dotted path, or None. The step `*` is any element of a list."""
     kinds: list[str | None] = []
     holder = ""
     for step in path.split("."):
@@ -56,7 +56,7 @@ def kinds_of_path(path: str) -> tuple[str | None, ...]:
 
 
 def path_kind(path: str) -> str | None:
-    """The kind of secret that a dotted path leads to, or leads through."""
+    """The kind of secret at any step of a dotted path."""
     return next(filter(None, kinds_of_path(path)), None) or secret_kind(path)
 
 
@@ -66,8 +66,8 @@ def is_secret(name: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def label_kind(label: str) -> str | None:
-    """Like secret_kind, but for a label that people gave a custom field: there "code_1" is a code, and so is the answer
-    to "What is the gate code?"."""
+    """Like secret_kind, but for the label of a custom field: "code_1" and "What is the gate code?" are labels of
+    secrets too."""
     words = spaced(label[:LONGEST])
     kind = secret_kind(label) or (None if _IDENTIFIER.fullmatch(label) else terms.kind_of_words(words))
     if kind is not None:

@@ -8,19 +8,19 @@ from context_protection.core.redaction import pairs, terms, vocabulary
 from context_protection.core.redaction.folding import compact, spaced
 from context_protection.core.redaction.names import label_kind, nested_kind, place_kind, secret_kind
 
-# A field of this name may be any code. It is a lock's code only in an object that has to do with a lock.
-_CODES_OF_ANYTHING = word_set("code codes key combination")
-# Secrets of these kinds may be any word; a place's code has digits.
+# A field with one of these names may hold any code. In an object about a lock it holds the lock's code.
+_GENERIC_CODES = word_set("code codes key combination")
+# Secrets of these kinds may have no digits; the codes of places always have some.
 _WITHOUT_DIGITS = frozenset({vocabulary.WIFI, "API key", "access instructions"})
-_FEW = 24  # fields; in a larger object a field about a lock says nothing about the others
-_MANY = 200  # fields; a larger object is a map whose keys are data, so its result is not cached
+_SMALL = 24  # fields; in a larger object, a field about a lock does not make the others its codes
+_LARGE = 200  # fields; a larger object is a map whose keys are data, so its result is not cached
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ObjectField:
     """The meaning of a field's name for its value.
 
-    `kind`: the kind of secret. `opens`: the kind of code that the value is if it looks like a code or contains one.
+    `kind`: the kind of secret. `opens`: the kind of the code that the value may be or contain.
     `is_place`: the name is a place, so the value may be its code. `is_custom`: the values below are custom fields."""
 
     kind: str | None
@@ -34,16 +34,16 @@ class Field:
 class Fields:
     """All fields of an object. `values`: the names of the fields that hold the value of a name/value pair."""
 
-    each: tuple[Field, ...]
+    each: tuple[ObjectField, ...]
     values: tuple[str, ...]
     may_be_table: bool
 
 
 def fields_of(names: tuple[str, ...], *, within: str, custom: bool) -> Fields:
     """Classifies fields of these names. `within`: the holder name of the object (names.holder_below). `custom`: the
-    object holds custom fields, or stands below some."""
+    object holds custom fields, or is nested in one that does."""
     holder = within if within and _may_have_a_code(within) else ""
-    return _cached(names, holder, custom) if len(names) <= _MANY else _classified(names, holder, custom)
+    return _cached(names, holder, custom) if len(names) <= _LARGE else _classified(names, holder, custom)
 
 
 @lru_cache(maxsize=8192)
@@ -55,23 +55,23 @@ def _may_have_a_code(holder: str) -> bool:
 
 def _lock(holder: str) -> str | None:
     words = spaced(holder)
-    return terms.lock_of_words(words, or_door=True) if _names_the_thing(words) else None
+    return terms.lock_of_words(words, or_door=True) if _names_lock_itself(words) else None
 
 
-def _names_the_thing(words: str) -> bool:
-    """Whether the words name the thing itself; `hasKeybox` does not."""
+def _names_lock_itself(words: str) -> bool:
+    """Whether the words name the lock itself, not a fact about it such as `hasKeybox`."""
     return words.partition(" ")[0] not in vocabulary.ABOUT_BEFORE
 
 
 def _classified(names: tuple[str, ...], holder: str, custom: bool) -> Fields:
-    beside = _lock_beside(names)
+    beside = _neighbouring_lock(names)
     is_value = not any(_measures(name) for name in names)
     each = [_field(name, holder, beside, custom=custom, is_value=is_value) for name in names]
     values = tuple(name for name in names if pairs.part_of_pair(name) == "value")
     return Fields(tuple(each), values, pairs.may_be_table(names))
 
 
-def _field(name: str, holder: str, beside: str | None, *, custom: bool, is_value: bool) -> Field:
+def _field(name: str, holder: str, beside: str | None, *, custom: bool, is_value: bool) -> ObjectField:
     own = compact(name)
     kind = label_kind(name) if custom else secret_kind(name)
     opens = None
@@ -79,11 +79,11 @@ def _field(name: str, holder: str, beside: str | None, *, custom: bool, is_value
         opens = nested_kind(holder, name)
         if opens in _WITHOUT_DIGITS:
             kind, opens = opens, None
-    if opens is None and own in _CODES_OF_ANYTHING:
+    if opens is None and own in _GENERIC_CODES:
         opens = (_lock(holder) if holder else None) or beside
     is_place = place_kind(name) is not None
     is_named = is_place or kind is not None or opens is not None
-    return Field(kind, opens, is_place, custom or pairs.holds_custom_fields(name), is_named)
+    return ObjectField(kind, opens, is_place, custom or pairs.holds_custom_fields(name), is_named)
 
 
 def _measures(name: str) -> bool:
@@ -91,12 +91,12 @@ def _measures(name: str) -> bool:
     return compact(name) in vocabulary.MEASURED or pairs.part_of_pair(name).endswith("label")
 
 
-def _lock_beside(names: tuple[str, ...]) -> str | None:
+def _neighbouring_lock(names: tuple[str, ...]) -> str | None:
     """The kind of lock code that the names of neighbouring fields imply: {"smartlockId": 7, "code": 4711}."""
-    if len(names) > _FEW or _CODES_OF_ANYTHING.isdisjoint(map(compact, names)):
+    if len(names) > _SMALL or _GENERIC_CODES.isdisjoint(map(compact, names)):
         return None
     words = map(spaced, names)
-    locks = (terms.lock_of_words(each, or_door=False) for each in words if _names_the_thing(each))
+    locks = (terms.lock_of_words(each, or_door=False) for each in words if _names_lock_itself(each))
     return next(filter(None, locks), None)
 
 

@@ -47,8 +47,8 @@ LONGEST_LABEL = 80  # characters; a longer one is a sentence
 
 @lru_cache(maxsize=8192)
 def part_of_pair(name: str) -> str:
-    """The part that a field of this name has in a pair: "label", "value", "holder" (of a label), "holder and label", or
-    "" for none."""
+    """The role in a pair of a field with this name: "label", "value", "holder" (of a label), "holder and label", or ""
+    for none."""
     folded = compact(name)
     if folded in _VALUES:
         return "value"
@@ -79,7 +79,7 @@ def may_be_table(names: Iterable[str]) -> bool:
 
 
 def columns_of(value: dict[str, Any]) -> tuple[list[str], str] | None:
-    """The names of a table's columns, and the name of the field that holds its rows; None if the object is no table."""
+    """The names of a table's columns, and the name of the field with its rows; None if the object is not a table."""
     folded = {compact(name): name for name, below in value.items() if isinstance(below, list)}
     header = next((folded[name] for name in folded if name in _COLUMNS), None)
     rows = next((folded[name] for name in folded if name in _ROWS and folded[name] != header), None)

@@ -1,4 +1,4 @@
-"""Words around a value in a sentence: those that join it to its name, and those that show that it is no secret.
+"""Words around a value in a sentence: those that join it to its name, and those that show that it is not secret.
 
 Plain data, folded (lower case, no accents). Lists separated by `|` are parts of regular expressions.
 """
@@ -42,7 +42,7 @@ ATTACHED_UNITS = (
 )
 ORDINALS = "st|nd|rd|th|er|eme|e|o|a|x"  # after three digits at most
 COMPOUND_UNITS = "digit|stellig|character|char|day|night|hour|minute|bit|bed|bedroom|person|star|step|factor|letter"
-# After a bare number, these words show that it does not count things.
+# After a bare number, these words show that it is not a count.
 GOES_ON = word_set(
     """
     and or then to on in into for at when is if it that which will works opens open the a an as with followed plus
@@ -68,7 +68,7 @@ MONTHS = "jan|feb|mar|apr|may|mai|jun|jul|aug|sep|okt|oct|nov|dez|dec"
 BEFORE_YEARS = (
     f"in|im|en|em|nel|of|de|du|del|year|jahr|annee|ano|anno|and|summer|winter|spring|autumn|fall|(?:{MONTHS})[a-z]*"
 )
-# Placeholders: in quotes or after a colon, these words are no passwords.
+# Placeholders: in quotes or after a colon, these words are not passwords.
 SAID = word_set(
     """
     required optional string number integer null none true false undefined password 1password passwort secret token yes
@@ -98,7 +98,7 @@ IS = "is|are|was|=|lautet|ist|sind|bleibt|est|sont|reste|c'est|es|son|sigue sien
 STILL = (
     "still|also|again|now|weiterhin|noch|immer noch|auch|jetzt|toujours|encore|aussi|todavia|ahora|sempre|ancora|ainda"
 )
-ENTERED = "eintippen|eingeben|drucken|wahlen|tippen|eintasten"  # German verbs stand after the code
+ENTERED = "eintippen|eingeben|drucken|wahlen|tippen|eintasten"  # German verbs follow the code
 IT_IS = (
     "it's|its|it is|this is|that's|es ist|das ist|c'est|es el|es|e il|e o|e|use|take|nimm|nehmen sie"
     "|nutze|nutzen sie|verwende|verwenden sie|utilisez|utilise|usa|usar|use|usate|utilice|utiliza|utilize"
@@ -117,7 +117,7 @@ ENTERING = (
     "|digita|digitare|digiti|inserisci|inserire|componi|componga|digite|introduza|insira|tecle|com"
 )
 TO_A_KEYPAD = "on|into|at|in|am|an|sulla|ins|auf|sur|dans|en|sul|sulla|nel|nella|no|na"
-# A place after one of these says where something is; it is no label.
+# A place after one of these is a location, not a label.
 PREPOSITIONS = word_set(
     """
     at in on from to of by near behind before through via for with without per and or

@@ -8,33 +8,33 @@ from context_protection.core.redaction.candidates import Candidates
 from context_protection.core.redaction.findings import mark
 from context_protection.core.redaction.folding import composed, folded, spaced
 from context_protection.core.redaction.terms import Term
-from context_protection.core.redaction.values_after import OPENS, OTHER_WORD, SAYS_SO, Value, values_after
+from context_protection.core.redaction.values_after import ASSIGNS, OPENS, OTHER_WORD, Value, values_after
 from context_protection.core.redaction.values_before import (
     may_have_far_value,
     value_entered_after,
-    value_said_later,
+    value_later_in_clause,
     values_before,
 )
 from context_protection.core.redaction.vocabulary import ABOUT, OTHER_CODES
 
-CONTEXT = 160  # characters around a bare "code" in which its place must be named
-NEAR = 2000  # characters around a redacted value in which repetitions of it are redacted too
+PLACE_REACH = 160  # characters around a bare "code" within which a place must be named
+REPETITION_REACH = 2000  # characters around a redacted value within which its repetitions are redacted too
 # A caller that redacts a text in parts passes each part with this many characters of the text on either side.
-REACH = NEAR + 400
+REACH = REPETITION_REACH + 400
 
 _DIGIT_OR_QUOTE = re.compile(r"""[0-9"'`„“”‟«»‘’‚‛‹›´０-９]""")
 _LETTERS_BEFORE = 80  # the longest first word of a camel case name
-_HUMP = re.compile("[A-Z](?<=[a-z0-9][A-Z])")
+_CASE_CHANGE = re.compile("[A-Z](?<=[a-z0-9][A-Z])")
 _WORD_SO_FAR = re.compile(r"[A-Za-z0-9]*\Z")
 _CAMEL_CASE = re.compile(f"[A-Za-z0-9]{{0,{_LETTERS_BEFORE}}}[a-z0-9][A-Z][A-Za-z0-9_-]{{0,80}}")
-# Where the value of a name may stand.
+# How far from a name its value may be.
 _BEFORE_NAME, _BEHIND_NAME = 130, 210  # characters
-_BEHIND_HALF = 80  # after half a name: "door" or "code" alone
+_BEHIND_HALF_NAME = 80  # the same after half of a name, "door" or "code" alone
 
 _HALF_NAMES = frozenset({"half_place", "half_network", "half_code"})
 _SEPARATED = re.compile(rf"[:=|>]|(?<![a-z])(?:{OPENS})(?![a-z])|</t[dh]>|\n")
 _OPENED = re.compile(rf"(?<![a-z]){OPENS}(?![a-z])")
-_DIRECTLY = re.compile("")
+_ANYTHING = re.compile("")
 _CODE_BEFORE = re.compile(phrases.CODE_BEFORE)
 _AUTHORIZATION = re.compile(
     r"(?<![a-z])(?:authori[sz]ation[\"']?[ ]?[:=][ ]?[\"']?(?:[a-z]{3,12}[ ])?|bearer[ ])"
@@ -47,7 +47,7 @@ _LIST_OF_CODES = re.compile(
     rf"(?P<rest>[^.!?\n]{{0,120}})$"
 )
 _BETWEEN_LISTED = re.compile(rf"[,;:/|(+&]|\b(?:{phrases.AND})\b")
-_LAW = re.compile(r"(?:1[89]|20)\d\d\b")
+_YEAR = re.compile(r"(?:1[89]|20)\d\d\b")
 _ATTACHED = re.compile(r"[A-Za-z_-]{2,40}")
 _SEGMENT = re.compile(r"[^.,;:|>\n(*\"\[]*")  # of a reversed text
 _PREVIOUS = re.compile(r"([a-z]+)[ _'-]{1,2}$")
@@ -96,7 +96,7 @@ def _spans(text: str) -> list[Span]:
     if any(word in low for word in _IN_HEADERS):
         found |= {header.span("value"): "token" for header in _AUTHORIZATION.finditer(low)}
     spans = [(start, end, kind) for (start, end), kind in found.items()]
-    return _apart(spans + _repeated(low, spans)) if spans else []
+    return _merged(spans + _repeated(low, spans)) if spans else []
 
 
 def _terms(text: str, low: str, candidates: Candidates) -> Iterator[Term]:
@@ -115,12 +115,12 @@ def _terms(text: str, low: str, candidates: Candidates) -> Iterator[Term]:
 
 
 def _may_have_a_value(low: str, candidates: Candidates, match: re.Match[str]) -> bool:
-    """A cheap test whether the text around half a name may hold its code."""
+    """A cheap test whether the text around half of a name ("door" or "code" alone) may contain a code."""
     start, end = match.span()
     if not terms.may_have_a_code(match.lastgroup, match[0]):
         return match.lastgroup == "half_place" and _is_listed(low, start)
     is_network = match.lastgroup == "half_network"
-    if candidates.are_between(end, end + (_BEHIND_NAME if is_network else _BEHIND_HALF)) and not OTHER_WORD.match(
+    if candidates.are_between(end, end + (_BEHIND_NAME if is_network else _BEHIND_HALF_NAME)) and not OTHER_WORD.match(
         low, end
     ):
         return True
@@ -130,7 +130,7 @@ def _may_have_a_value(low: str, candidates: Candidates, match: re.Match[str]) ->
 def _names_in_camel_case(text: str) -> Iterator[tuple[int, int]]:
     """The same as _CAMEL_CASE.finditer, but faster: that would try every letter of the text."""
     at = 0
-    while hump := _HUMP.search(text, at + 1):
+    while hump := _CASE_CHANGE.search(text, at + 1):
         before = hump.start() - 1
         if word := _WORD_SO_FAR.search(text, max(at, before - _LETTERS_BEFORE), before):
             name = _CAMEL_CASE.match(text, word.start())
@@ -142,7 +142,7 @@ def _names_in_camel_case(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _terms_in_camel_case(text: str, low: str, at: int, end: int) -> Iterator[Term]:
-    while match := terms.IN_HUMPS.search(low, at, end):
+    while match := terms.IN_CAMEL_CASE.search(low, at, end):
         at = match.end()
         if not _is_whole(text, match.start(), match.end()):
             at = match.start() + 1
@@ -174,12 +174,12 @@ def _values_of(low: str, candidates: Candidates, term: Term) -> Iterator[Iterabl
     if term.strength == "secret":
         values = values_after(low, candidates, term.end, loose=True)
         if term.kind == "PIN":
-            values = _numbers_or_said(low, term.end, values)
-        yield _without_laws(low, values) if term.kind == "building code" else values
+            values = _numbers_or_assigned(low, term.end, values)
+        yield _without_years(low, values) if term.kind == "building code" else values
     elif term.strength == "code":
         both = (
             [*_codes(low, values_after(low, candidates, term.end, loose=False))],
-            value_said_later(low, candidates, term),
+            value_later_in_clause(low, candidates, term),
         )
         if any(both) and _is_bare(low, term.start) and _has_place_near(low, term):
             yield from both
@@ -188,14 +188,14 @@ def _values_of(low: str, candidates: Candidates, term: Term) -> Iterator[Iterabl
     elif term.strength == "place" and terms.may_open_with_a_code(term):
         yield value_entered_after(low, candidates, term)
         if terms.opens_with_a_code(term, low[term.start : term.end]) and not OTHER_WORD.match(low, term.end):
-            values = values_after(low, candidates, term.end, loose=False, says_so=_separator(low, term))
+            values = values_after(low, candidates, term.end, loose=False, required=_separator(low, term))
             yield (_codes if term.kind == "keypad code" else _numbers)(low, values)
     elif terms.opens_with_a_code(term, low[term.start : term.end]):
         yield _after_network(low, candidates, term.end)
 
 
 def _codes(low: str, values: Iterator[Value]) -> Iterator[Value]:
-    """The values that are numbers but no counts, or mixed codes."""
+    """The values that are mixed codes, or numbers other than counts."""
     for start, end in values:
         if codes.is_mixed(low[start:end]) or (codes.is_number(low, start, end) and not codes.is_count(low, end)):
             yield start, end
@@ -205,8 +205,8 @@ def _listed_codes(low: str, values: Iterator[Value]) -> Iterator[Value]:
     """The values that are codes in a list such as "Codes: door X1234, gate Y99"."""
     for value in values:
         is_number = codes.is_number(low, *value) and not codes.is_count(low, value[1])
-        said = low[slice(*value)]
-        if is_number or codes.is_mixed(said) or codes.is_short_mixed(said):
+        value_text = low[slice(*value)]
+        if is_number or codes.is_mixed(value_text) or codes.is_short_mixed(value_text):
             yield value
 
 
@@ -222,22 +222,22 @@ def _is_listed(low: str, start: int) -> bool:
     return len(words) <= 2 and phrases.PREPOSITIONS.isdisjoint(words)
 
 
-def _numbers_or_said(low: str, at: int, values: Iterator[Value]) -> Iterator[Value]:
-    """The values after "pin" that are numbers, or follow a colon or "is". "Pin" is also a verb, so other words are no
-    values."""
-    return (value for value in values if codes.is_number(low, *value) or SAYS_SO.search(low, at, value[0]))
+def _numbers_or_assigned(low: str, at: int, values: Iterator[Value]) -> Iterator[Value]:
+    """The values after "pin" that are numbers, or follow a colon or "is". "Pin" is also a verb, so other words do not
+    count as values."""
+    return (value for value in values if codes.is_number(low, *value) or ASSIGNS.search(low, at, value[0]))
 
 
-def _without_laws(low: str, values: Iterator[Value]) -> Iterator[Value]:
-    """The values without years after "building code": the International Building Code 2021 opens no door."""
-    return (value for value in values if not (_LAW.match(low, value[0]) and low[value[0] - 1] == " "))
+def _without_years(low: str, values: Iterator[Value]) -> Iterator[Value]:
+    """The values without years after "building code": the International Building Code 2021 is not a secret."""
+    return (value for value in values if not (_YEAR.match(low, value[0]) and low[value[0] - 1] == " "))
 
 
 def _separator(low: str, place: Term) -> re.Pattern[str]:
-    """The pattern that must stand between a place and its code."""
+    """The pattern that must match between a place and its code."""
     before = low[max(0, place.start - 80) : place.start]
     if place.kind in ("lockbox code", "keypad code") or _mentions_code(before):
-        return _DIRECTLY
+        return _ANYTHING
     segment = _SEGMENT.match(before[::-1])
     words = segment[0][::-1].split() if segment else []
     return _SEPARATED if len(words) <= 3 and phrases.PREPOSITIONS.isdisjoint(words) else _OPENED
@@ -263,7 +263,7 @@ def _is_bare(low: str, start: int) -> bool:
 
 
 def _has_place_near(low: str, term: Term) -> bool:
-    around = terms.IN_WORDS.finditer(low, max(0, term.start - CONTEXT), min(len(low), term.end + CONTEXT // 2))
+    around = terms.IN_WORDS.finditer(low, max(0, term.start - PLACE_REACH), min(len(low), term.end + PLACE_REACH // 2))
     places = (each for each in map(terms.term_of, around) if each and each.strength == "place")
     return any(map(terms.may_open_with_a_code, places))
 
@@ -281,13 +281,13 @@ def _after_network(low: str, candidates: Candidates, at: int) -> Iterator[Value]
         if value and codes.is_direct_value(low, *value):
             yield value
             return
-    for start, end in values_after(low, candidates, at, loose=False, says_so=_SEPARATED):
+    for start, end in values_after(low, candidates, at, loose=False, required=_SEPARATED):
         if not codes.is_count(low, end):
             yield start, end
 
 
 def _repeated(low: str, found: list[Span]) -> list[Span]:
-    """Repetitions nearby of values that were found. A value that reads like a year is not looked for again."""
+    """Repetitions of found values, near them. A value that looks like a year is not searched for."""
     places: dict[str, list[Span]] = {}
     for span in sorted(set(found)):
         value = low[span[0] : span[1]]
@@ -297,20 +297,20 @@ def _repeated(low: str, found: list[Span]) -> list[Span]:
 
 
 def _near(low: str, value: str, spans: list[Span]) -> Iterator[Span]:
-    """Each place near `spans` where `value` stands as a whole word."""
+    """Each place near `spans` where `value` occurs as a whole word."""
     at = 0
     for start, end, kind in spans:
-        at = max(at, start - NEAR)
-        while (at := low.find(value, at, end + NEAR)) >= 0:
+        at = max(at, start - REPETITION_REACH)
+        while (at := low.find(value, at, end + REPETITION_REACH)) >= 0:
             behind = at + len(value)
             is_named = codes.has_digit(value) or codes.in_quotes(low, at, behind)
             if is_named and not low[at - 1 : at].isalnum() and not low[behind : behind + 1].isalnum():
                 yield at, behind, kind
             at = behind
-        at = end + NEAR - len(value)
+        at = end + REPETITION_REACH - len(value)
 
 
-def _apart(spans: list[Span]) -> list[Span]:
+def _merged(spans: list[Span]) -> list[Span]:
     """The spans in order, overlapping ones merged; a merged span has the kind of the first."""
     merged: list[Span] = []
     for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):

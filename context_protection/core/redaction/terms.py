@@ -11,7 +11,7 @@ from context_protection.core.redaction.findings import MARK
 from context_protection.core.redaction.folding import folded
 from context_protection.core.redaction.vocabulary import Terms
 
-_BLANK = "\0"  # separates the words of a term
+_SPACE = "\0"  # stands for the space between the words of a term
 _SPLIT = re.compile(r"[\s'_-]+")
 _UMLAUT = {"ä": "ae", "ö": "oe", "ü": "ue"}
 _GAP = r"[ _'-]{0,2}"
@@ -22,10 +22,10 @@ _FILLERS = (
 
 
 def _spellings(term: str) -> set[str]:
-    """The folded spellings of a term: `ss` for sharp s, an umlaut both as `u` and as `ue`."""
+    """The folded spellings of a term: sharp s as `ss`, an umlaut such as ü both as `u` and as `ue`."""
     term = term.lower().replace("ß", "ss")
     variants = {term, "".join(_UMLAUT.get(char, char) for char in term)}
-    return {_BLANK.join(filter(None, _SPLIT.split(folded(each)))) for each in variants}
+    return {_SPACE.join(filter(None, _SPLIT.split(folded(each)))) for each in variants}
 
 
 def _each(terms: Terms) -> Iterator[str]:
@@ -47,7 +47,7 @@ def _alternation(terms: Iterable[str]) -> str:
 
 def _pattern(branch: dict[str, dict]) -> str:  # type: ignore[type-arg]
     choices = [
-        (_GAP if char == _BLANK else re.escape(char)) + _pattern(branch[char]) for char in sorted(branch) if char
+        (_GAP if char == _SPACE else re.escape(char)) + _pattern(branch[char]) for char in sorted(branch) if char
     ]
     if not choices:
         return ""
@@ -55,22 +55,22 @@ def _pattern(branch: dict[str, dict]) -> str:  # type: ignore[type-arg]
     return f"(?:{joined})?" if "" in branch else joined
 
 
-_IDENTIFIERS = frozenset(term.replace(_BLANK, "") for term in _each(vocabulary.IDENTIFIERS))
+_IDENTIFIERS = frozenset(term.replace(_SPACE, "") for term in _each(vocabulary.IDENTIFIERS))
 # The names of a code, a key or a password, whatever it opens.
 CODE_NAMES = frozenset(
-    term.replace(_BLANK, "") + plural
+    term.replace(_SPACE, "") + plural
     for table in (vocabulary.CODE_WORDS, vocabulary.NETWORK_KEYS)
     for term in _each(table)
     for plural in ("", "s")
 ) | {"keypadnumber", "instruction", "instructions", "number"}
 _OWN = {
-    term.replace(_BLANK, ""): kind
+    term.replace(_SPACE, ""): kind
     for table in (vocabulary.FIELDS_ONLY, vocabulary.OF_THEIR_OWN)
     for kind, terms in table.items()
     for term in _each(terms)
 }
 _PLACES = {
-    term.replace(_BLANK, ""): kind for kind, terms in reversed(vocabulary.PLACES.items()) for term in _each(terms)
+    term.replace(_SPACE, ""): kind for kind, terms in reversed(vocabulary.PLACES.items()) for term in _each(terms)
 }
 
 _place = _alternation({term for terms in vocabulary.PLACES.values() for term in _each(terms)})
@@ -82,7 +82,7 @@ _field = _alternation({term for terms in vocabulary.FIELDS_ONLY.values() for ter
 _link = _alternation(_each(vocabulary.LINKS))
 _filler = _alternation(_each({"en": _FILLERS}))
 
-_ENDING = "(?:'s|e?s|e?n)?"  # of plurals, and of German compounds: Garage-n-code, Eingang-s-code
+_ENDING = "(?:'s|e?s|e?n)?"  # the endings of plurals, and of words in German compounds: Garage-n-code, Eingang-s-code
 _LINKED = rf"(?:[ _'-]{{0,2}}(?:{_link})(?=[ _'-])){{0,4}}[ _'-]{{1,2}}(?:{_link}')?"
 
 
@@ -97,15 +97,15 @@ def _secrets(own: str) -> str:
     )"""
 
 
-def _without_blanks(verbose: str) -> str:
-    """The pattern without the line breaks and indentation of its layout; other blanks belong to it."""
+def _without_layout(verbose: str) -> str:
+    """The pattern without the line breaks and indentation of its layout. Other spaces are part of the pattern."""
     return re.sub(r"\n\s*(\| )?", lambda found: "|" if found[1] else "", verbose)
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
     """A word of the vocabulary in a text. `strength`: "secret" if it names a secret by itself; "place", "network" or
-    "code" if it is half of a name."""
+    "code" if it names one only together with another term."""
 
     start: int
     end: int
@@ -117,7 +117,7 @@ class Term:
 # The first letters of all terms: a lookahead for them skips other words quickly.
 _BEGINNING = 5
 _beginnings = _alternation(
-    term.partition(_BLANK)[0][:_BEGINNING]
+    term.partition(_SPACE)[0][:_BEGINNING]
     for table in (
         *vocabulary.PLACES.values(),
         *vocabulary.OF_THEIR_OWN.values(),
@@ -128,15 +128,15 @@ _beginnings = _alternation(
     for term in _each(table)
 )
 _HALVES = rf"(?P<half_network>{_network})|(?P<half_place>{_place}){_ENDING}|(?P<half_code>{_code})s?"
-_ANY = f"(?={_beginnings})(?:{_without_blanks(_secrets(_own))}|{_HALVES})"
+_ANY = f"(?={_beginnings})(?:{_without_layout(_secrets(_own))}|{_HALVES})"
 _MARKS = MARK.pattern
 IN_WORDS = re.compile(rf"{_MARKS}|(?<![a-z0-9]){_ANY}(?![a-z])")
-IN_HUMPS = re.compile(rf"{_MARKS}|{_ANY}")
-_FIELD = re.compile(rf"(?<![a-z0-9]){_without_blanks(_secrets(f'(?:{_own}|{_field})'))}(?![a-z])")
+IN_CAMEL_CASE = re.compile(rf"{_MARKS}|{_ANY}")
+_FIELD = re.compile(rf"(?<![a-z0-9]){_without_layout(_secrets(f'(?:{_own}|{_field})'))}(?![a-z])")
 
 
 def term_of(match: re.Match[str]) -> Term | None:
-    """The term of a match; None if the match is one of our own marks."""
+    """The term of a match; None if the match is a redaction mark."""
     kind, strength = _kind_of(match)
     if kind is None:
         return None
@@ -161,7 +161,7 @@ def _looked_up(kinds: dict[str, str], words: str) -> str:
     return kinds[_SPLIT.sub("", words)]
 
 
-# In a sentence or before a colon, these words are too common to announce a code on their own.
+# These words are too common to announce a code without a code word, in a sentence or before a colon.
 _TOO_COMMON = word_set(
     """
     lock portal porta porte puerta teclado tastiera clavier serrure schloss barrier barriera barreira barriere grille
@@ -181,7 +181,8 @@ def may_open_with_a_code(term: Term) -> bool:
 
 @lru_cache(maxsize=8192)
 def may_have_a_code(group: str, words: str) -> bool:
-    """Whether half a name may have a code by itself: `house` has none, `red` (Spanish: network) is too common."""
+    """Whether a place or network, named without a code word, may have a code: `house` has none, `red` (Spanish:
+    network) is too common a word."""
     if group == "half_place":
         match = _HALF_NAME.fullmatch(words)
         return match is None or match.lastgroup != group or _kind_of(match)[0] in _OPEN_WITH_A_CODE
@@ -199,7 +200,7 @@ def place_of_words(words: str) -> str | None:
     if words not in _TOO_COMMON and (kind := _kind_of_place(words)) is not None:
         return kind
     parts = words.split()
-    for count in (1, 2):  # leading words that tell which door or gate
+    for count in (1, 2):  # leading words that say which door or gate
         kind = _kind_of_place(" ".join(parts[count:]))
         if kind in _DOORS and vocabulary.ABOUT_BEFORE.isdisjoint(parts[:count]):
             return kind
@@ -236,8 +237,8 @@ def _is_identifier(words: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def kind_of_words(words: str, *, of_field: bool = False) -> str | None:
-    """The kind of secret that a name in folded words means; None if it is harmless. `of_field`: a program gave the
-    name, so that "house code" is an identifier."""
+    """The kind of secret that a name means; None if it is harmless. `words`: the name as folded words. `of_field`:
+    it is a field's name, where "house code" means an identifier."""
     match = _FIELD.search(words)
     if match is None or (of_field and _is_identifier(match[0])):
         return None

@@ -7,9 +7,9 @@ from context_protection.core.redaction import codes, phrases
 from context_protection.core.redaction.candidates import Candidates
 from context_protection.core.redaction.findings import MARK
 
-AWAY = 40  # the most characters between a name and its value; markup and brackets do not count
-SEVERAL = 12  # the most values after one name
-_BEHIND_FIRST = 140  # characters after a name in which its first value begins
+MAX_DISTANCE = 40  # characters between a name and its value, without markup and brackets
+MAX_VALUES = 12  # values after one name
+_FIRST_VALUE_REACH = 140  # characters after a name within which its first value must begin
 
 _COPULA = phrases.COPULA
 OPENS = rf"(?:{phrases.OPENS})(?: sich)? (?:{phrases.WITH})"
@@ -21,16 +21,16 @@ _GLUE = re.compile(
     """,
     re.VERBOSE,
 )
-# A word after a name that neither leads to a value nor is one. Most names in sentences are ruled out by it.
+# A word after a name that is not a value and does not lead to one. It quickly rules out most names in sentences.
 OTHER_WORD = re.compile(rf"[ \t]+(?![ \t])(?!(?:{_JOINS}|nr|no|num)(?![a-z0-9']))[a-z]+(?![a-z])[.,;:!?]?(?:\s|\Z)")
-SAYS_SO = re.compile(rf"[:=|>]|(?<![a-z])(?:{_COPULA}|{OPENS})(?![a-z])|-(?=\s)|</t[dh]>|\n")
+ASSIGNS = re.compile(rf"[:=|>]|(?<![a-z])(?:{_COPULA}|{OPENS})(?![a-z])|-(?=\s)|</t[dh]>|\n")
 _QUOTED_NAME = re.compile(rf"""["'][^"'\n]{{1,40}}["'] (?=(?:{_COPULA}) |[:=])""")
 _NUMBERING = re.compile(r"(?:'s)?[ _]?\#?\d{1,2}(?=\s*[:=)])")
 _LINE_BREAK = re.compile(r"[ \t]*\r?\n[ \t]*(?:\r?\n[ \t]*)?(?:[-*•>+][ \t]+|\d{1,2}[.)][ \t]+)?")
 _END_OF_LISTED = re.compile(r" ?[,;()]|[.]?(?:\s*\n|$)")
 _ALONE = re.compile(r"[*_\"'`).,;! \t|]*(?:<[^<>\n]{0,40}>[ \t]*)*(?:\r?\n|$)")
 _WORD = re.compile(r"[^\s]+")
-_WITH_CARE = "\"'="  # quotes may hold a name or a value, and "=" may be source code: _first_value decides
+_AMBIGUOUS = "\"'="  # quotes may enclose a name or a value, "=" may be source code: _first_value decides
 # The full stop comes first, so that `re` skips all other characters quickly.
 _SENTENCE_END = re.compile(
     r"[.!?;](?=\s|$|<)(?<!\b[dmh]r.)(?<!\bms.)(?<!\b[mf].)(?<!\bfr.)(?<!\bmme.)(?<!\bmrs.)(?<!\bs[rt].)(?<!\bsra.)"
@@ -48,14 +48,14 @@ Stop = tuple[int, Value | None]  # where a scan over words ends, and the value t
 
 
 def values_after(
-    low: str, candidates: Candidates, at: int, *, loose: bool, says_so: re.Pattern[str] | None = None
+    low: str, candidates: Candidates, at: int, *, loose: bool, required: re.Pattern[str] | None = None
 ) -> Iterator[Value]:
     """The value after the name that ends at `at`, and the values listed with it: "codes are 1234 and 5678". `loose`:
-    other words may stand between. `says_so`: a pattern that must match between the name and its value."""
+    other words may come between. `required`: a pattern that must match between the name and its value."""
     if not loose and OTHER_WORD.match(low, at):
         return
-    value = _first_value(low, candidates, at, loose=loose, says_so=says_so)
-    for _ in range(SEVERAL):
+    value = _first_value(low, candidates, at, loose=loose, required=required)
+    for _ in range(MAX_VALUES):
         if value is None:
             return
         start, end = value
@@ -65,31 +65,31 @@ def values_after(
 
 
 def _first_value(
-    low: str, candidates: Candidates, at: int, *, loose: bool, says_so: re.Pattern[str] | None
+    low: str, candidates: Candidates, at: int, *, loose: bool, required: re.Pattern[str] | None
 ) -> Value | None:
-    if not candidates.are_between(at, at + _BEHIND_FIRST):
+    if not candidates.are_between(at, at + _FIRST_VALUE_REACH):
         return None
     begin, direct, broken = at, True, False
     if numbering := _NUMBERING.match(low, at):
         at = numbering.end()
-    limit = at + AWAY
+    limit = at + MAX_DISTANCE
     while at < min(limit, len(low)):
         if not direct:
             at, value = _next_loose(low, candidates, at)
             if at >= min(limit, len(low)):
                 return None
-            if low[at] not in _WITH_CARE:
+            if low[at] not in _AMBIGUOUS:
                 return value
-        if (named := _QUOTED_NAME.match(low, at)) and not SAYS_SO.search(low, begin, at):
-            at, limit = named.end(), named.end() + AWAY  # a quoted name of what the code is for
+        if (named := _QUOTED_NAME.match(low, at)) and not ASSIGNS.search(low, begin, at):
+            at, limit = named.end(), named.end() + MAX_DISTANCE  # the quoted name of the thing that the code opens
             continue
         if masked := MARK.match(low, at):
             return masked.span()
         value = _value_here(low, at, direct=direct)
-        if value and not direct and codes.in_quotes(low, *value) and not SAYS_SO.search(low, begin, at):
+        if value and not direct and codes.in_quotes(low, *value) and not ASSIGNS.search(low, begin, at):
             return None
-        if value and (not broken or (SAYS_SO.search(low, begin, at) and _stands_alone(low, value, begin))):
-            if says_so is None or says_so.search(low, begin, at):
+        if value and (not broken or (ASSIGNS.search(low, begin, at) and _stands_alone(low, value, begin))):
+            if required is None or required.search(low, begin, at):
                 return value
             return None
         step = _GLUE.match(low, at) if direct else None
@@ -110,7 +110,7 @@ def _first_value(
 
 
 def _next_loose(low: str, candidates: Candidates, at: int) -> Stop:
-    """Scans the words from `at` to a value, to a character of _WITH_CARE, or to the end of the sentence. The names of
+    """Scans the words from `at` to a value, to a character of _AMBIGUOUS, or to the end of the sentence. The names of
     one sentence share the result through `candidates.stops`, so that no word is read twice."""
     passed: list[int] = []
     stop: Stop | None = None
@@ -129,7 +129,7 @@ def _loose_step(low: str, at: int) -> tuple[int, Stop | None]:
         return at, None if low[at - 1] in " \t" and not low[at : at + 1].isspace() else nothing
     if at == len(low):
         return at, nothing
-    if low[at] in _WITH_CARE:
+    if low[at] in _AMBIGUOUS:
         return at, (at, None)
     masked = MARK.match(low, at)
     if value := masked.span() if masked else _value_here(low, at, direct=False):

@@ -1,4 +1,4 @@
-"""Finds codes in sentences where the name is no label: "4711 is the gate code", "the safe opens with 4711"."""
+"""Finds codes in sentences where the name is not a label: "4711 is the gate code", "the safe opens with 4711"."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from context_protection.core.redaction.findings import MARK
 from context_protection.core.redaction.terms import Term
 from context_protection.core.redaction.vocabulary import OTHER_CODES
 
-_BACK = 100  # characters before or after a name in which the sentence is searched
+_REACH = 100  # characters before and after a name that are searched
 _NUMBER = r"(?<![\w.,/:€$£#*+-])(?P<value>[#*]{0,2}\d(?:[ -]?\d){2,9}[#*]{0,2})(?![\w*#]|[.,:/]\d)"
 _MIXED = r"(?<![\w./-])(?=[a-z#*-]*\d)(?=[\d#*-]*[a-z])(?P<mixed>[a-z\d][a-z\d#*-]{3,15})(?![\w*#])"
 _VALUE = rf"""(?:{_NUMBER}|{_MIXED}|["'](?P<quoted>[^"'\n]{{3,64}})(?:"|'(?![a-z0-9])))"""
@@ -25,8 +25,8 @@ _ENTERED_AT = re.compile(
     rf"(?:{_NUMBER}|{_MIXED})"
     rf"[\"']?,? (?:[a-z']+,? ){{0,8}}$"
 )
-# Cheap tests for words without which the patterns above cannot match.
-_LONGEST_LEAD = 60  # characters before a name in which its "is" is looked for
+# Cheap tests that rule out the patterns above: each pattern needs some of these words.
+_LONGEST_LEAD = 60  # characters before a name that are searched for "is" and its synonyms
 _LONGEST_NUMBER = 30  # characters
 _IS_BEFORE = re.compile(rf"(?:{phrases.IS})(?: (?:{phrases.STILL}))?\s{{1,2}}{_ARTICLES}{{0,2}}$")
 _LETTERS = re.compile("[a-z]+")
@@ -46,21 +46,21 @@ _DIGIT_OR_QUOTE_BEFORE = re.compile(r"""[a-z,=\s#*-]*[0-9"']""")
 
 
 def may_have_far_value(low: str, candidates: Candidates, start: int, end: int) -> bool:
-    """A cheap test whether a sentence may give the code of the name at `start` to `end`."""
-    return candidates.are_in_sentence(end, end + _BACK) or _may_be_before(low, candidates, start)
+    """A cheap test. False: the text around the name at `start` to `end` does not contain its code."""
+    return candidates.are_in_sentence(end, end + _REACH) or _may_be_before(low, candidates, start)
 
 
 def _may_be_before(low: str, candidates: Candidates, start: int) -> bool:
-    if not candidates.are_between(start - _BACK - _LONGEST_NUMBER, start):
+    if not candidates.are_between(start - _REACH - _LONGEST_NUMBER, start):
         return False
-    return _DIGIT_OR_QUOTE_BEFORE.match(low[max(0, start - _BACK) : start][::-1]) is not None
+    return _DIGIT_OR_QUOTE_BEFORE.match(low[max(0, start - _REACH) : start][::-1]) is not None
 
 
 def values_before(low: str, candidates: Candidates, term: Term) -> list[tuple[int, int]]:
     """The span of the code before the term, as in "4711 is the gate code"; empty if there is none."""
     if term.strength not in ("secret", "place") or not _may_be_before(low, candidates, term.start):
         return []
-    start = max(0, term.start - _BACK)
+    start = max(0, term.start - _REACH)
     before = low[start : term.start]
     for pattern in _patterns(before, term):
         found = pattern.search(before)
@@ -112,7 +112,7 @@ _ENTERED_AFTER = re.compile(
 
 def value_entered_after(low: str, candidates: Candidates, term: Term) -> list[tuple[int, int]]:
     """The span of the code in "To open the door, enter 4711" or "The safe in the bedroom opens with 4711"."""
-    end_of_reach = term.end + _BACK
+    end_of_reach = term.end + _REACH
     if not candidates.are_in_sentence(term.end, end_of_reach):
         return []
     found = _ENTERED_AFTER.match(low, term.end, end_of_reach) or _ENTERED_HERE.match(low, term.end, end_of_reach)
@@ -124,14 +124,14 @@ def value_entered_after(low: str, candidates: Candidates, term: Term) -> list[tu
 
 
 _ENTERED_HERE = re.compile(rf" (?:{phrases.ARTICLES} |den |die )?{_NUMBER} (?:{phrases.ENTERED})(?![a-z])")
-_SAID_LATER = re.compile(rf"[^.!?\n;:0-9]{{1,38}}(?<![a-z'])(?:{phrases.IS}) (?:{phrases.ARTICLES} )?{_NUMBER}")
+_IS_LATER = re.compile(rf"[^.!?\n;:0-9]{{1,38}}(?<![a-z'])(?:{phrases.IS}) (?:{phrases.ARTICLES} )?{_NUMBER}")
 
 
-def value_said_later(low: str, candidates: Candidates, term: Term) -> list[tuple[int, int]]:
+def value_later_in_clause(low: str, candidates: Candidates, term: Term) -> list[tuple[int, int]]:
     """The span of the code in "Smart lock: the code, followed by the tick, is 4711"."""
-    if not candidates.are_in_sentence(term.end, term.end + _BACK):
+    if not candidates.are_in_sentence(term.end, term.end + _REACH):
         return []
-    found = _SAID_LATER.match(low, term.end, term.end + _BACK)
+    found = _IS_LATER.match(low, term.end, term.end + _REACH)
     if found is None or not OTHER_CODES.isdisjoint(re.findall("[a-z]+", low[term.end : found.start("value")])):
         return []
     at, end = found.span("value")

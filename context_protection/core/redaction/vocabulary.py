@@ -4,9 +4,9 @@ Plain data. The name of a secret is
 - a place with a code word: "front door code", "Türcode", "code de la porte" (PLACES, CODE_WORDS, LINKS),
 - a network with a password word: "Wi-Fi key", "clé WPA" (NETWORKS, CODE_WORDS, NETWORK_KEYS), or
 - a word of its own: "PIN", "Kennwort", "API key" (OF_THEIR_OWN).
-People who come to the house have a code to get in, so PLACES lists them too.
+Visitors and staff have entry codes, so PLACES lists them too.
 
-Terms are written in the singular, in any case. Umlauts also match as `ue`; a blank also matches `-`, `_` or nothing.
+Terms are written in the singular, in any case. Umlauts also match as `ue`; a space also matches `-`, `_` or nothing.
 """
 
 from context_protection.core.inference.names import word_set
@@ -178,7 +178,7 @@ CODE_WORDS: Terms = {
     "it": "codice, codici, codice PIN, combinazione, parola d'ordine",
     "pt": "código, códigos, código PIN, combinação, senha, palavra-passe, palavra passe, segredo",
 }
-# Words for the value where the name is a network.
+# Further words for the password of a network.
 NETWORK_KEYS: Terms = {
     "en": "key, security key, pass, pw, pwd, psk, preshared key, pre-shared key, login, credential",
     "de": "Schlüssel, Netzwerkschlüssel, Sicherheitsschlüssel, Zugangsdaten, Zugang",
@@ -188,7 +188,7 @@ NETWORK_KEYS: Terms = {
     "pt": "chave, chave de segurança, credenciais",
 }
 
-# Names that need no place.
+# Names that are secret without a place.
 OF_THEIR_OWN: dict[str, Terms] = {
     "password": {
         "en": "password, passwd, passcode, pass code, master password, one-time password, one time password, "
@@ -286,7 +286,7 @@ WHOLE_NAMES: dict[str, str] = {
     "Wi-Fi login": "wifi username, wifi user, wi-fi username, wlan username",
 }
 
-# As field names these are identifiers of property systems; in a sentence, "house code: 4711" opens a door.
+# Identifiers of property systems in field names; door codes in sentences ("house code: 4711").
 IDENTIFIERS: Terms = {
     "en": "property code, house code, apartment code, flat code, building code, complex code, community code, "
     "condo code, condominium code, premises code",
@@ -299,18 +299,18 @@ IDENTIFIERS: Terms = {
     "código do prédio, código casa, código condomínio",
 }
 
-# Objects whose own key or code is no secret: {"account": {"key": "acc-1"}}.
+# Objects whose own key or code is not secret: {"account": {"key": "acc-1"}}.
 HOLDERS_WITH_KEYS = word_set(
     """
     account app application apartment flat guest login master staff storage subscription user visitor appartement
     wohnung apartamento appartamento besucher visiteur visitante visitatore
     """
 )
-# Names of a value that mean something only together with the name of the object that holds them.
+# Names of a value that are meaningful only with the name of the parent object.
 VALUE_NAMES = word_set("value values val wert werte valeur valeurs valor valores valore valori digits")
-# A field of one of these names beside a value makes the value a measure or a price.
+# A field with one of these names next to a value shows that the value is a measure or a price.
 MEASURED = word_set("unit units uom currency price amount cost min max")
-# Names of levels between a thing and its code: {"entry": {"main": {"code": "4711"}}}.
+# Names of levels between a place and its code: {"entry": {"main": {"code": "4711"}}}.
 BETWEEN = word_set(
     """
     data item items list details detail info main front back side rear left right upper lower primary secondary current
@@ -330,7 +330,7 @@ LINKS: Terms = {
 
 # ---- harmless neighbours ----
 
-# A name with one of these words is about the secret, not the secret itself: "door code fee", "password changed at".
+# A name with one of these words describes a secret but does not hold it: "door code fee", "password changed at".
 ABOUT = word_set(
     """
     fee price cost charge amount total count counter counts length size limit usage budget quota type types kind
@@ -353,7 +353,7 @@ ABOUT_BEFORE = word_set(
     prompt completion cached reasoning used remaining estimated last use uses supports enable enabled
     """
 )
-# A word before "code" that makes it another kind of code. None of these is a secret, even after a place.
+# Words before "code" that make it a code of another kind. None of these is a secret, even after a place.
 OTHER_CODES = word_set(
     """
     booking reservation confirmation order discount promo promotion promotional coupon voucher gift referral post

@@ -1,11 +1,10 @@
-"""Read-only SQL over the rows of a stored result.
+"""Read-only SQL over the rows of stored results.
 
-The first SQL query of a result loads its rows as a table into a separate process (sandbox.py). The process stays alive
-for further queries; it ends when it is idle, when there are too many, or when a statement breaks its limits. The
-gateway's own process never loads the engine.
+The first SQL query of some results loads their rows as tables into a separate process (sandbox.py). The process stays
+alive for further queries; it ends when it is idle, when there are too many processes, or when a statement exceeds its
+limits. The gateway's own process never loads the engine.
 """
 
-import re
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import threading
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -23,39 +22,49 @@ from typing import Any
 
 import orjson
 
-from context_protection.core import field_selection
 from context_protection.core.budget import dumps
-from context_protection.core.errors import InvalidArgument, nearest, shown
-from context_protection.core.results.tabulation import MOST_COLUMNS, Column, Tabulated, tabulate
+from context_protection.core.errors import InvalidArgument
+from context_protection.core.results import amounts, statement_errors
+from context_protection.core.results.tabulation import MAX_COLUMNS, Column, Kind, Tabulated, tabulate
 
 SANDBOX = Path(__file__).with_name("sandbox.py")
 HEADER_BYTES = 4
 BATCH_ROWS = 1024
-MOST_SQL_CHARS = 20_000
+MAX_SQL_CHARS = 20_000
 BUSY_SECONDS = 10.0
-_UNKNOWN_COLUMN = re.compile(r'(?:Referenced column|does not have a column named|Column) "([^"]{1,200})"')
+_KINDS: Mapping[str, Kind] = {"DATE": "date", "TIMESTAMP": "moment"}  # of a result's columns; others are inferred
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """The limits of one statement: seconds of work, MiB of the engine's memory (table included), columns, and the rows,
-    cells and bytes of JSON that it returns."""
+class QueryLimits:
+    """The limits of one statement: run time in seconds, the engine's memory in MiB (including the table), columns, and
+    the rows, cells and bytes of JSON that it returns."""
 
     seconds: float = 2.0
     memory_mb: int = 256
-    columns: int = MOST_COLUMNS
+    columns: int = MAX_COLUMNS
     rows: int = 10_000
     cells: int = 500_000
     bytes: int = 8 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Selected:
-    """The rows of a SELECT, by column name; repeated names get a number. `more`: the statement has further rows."""
+class QueryTable:
+    """The rows of one result, and its canonical columns."""
 
-    columns: tuple[str, ...]
+    rows: Sequence[Any]
+    columns: Sequence[Column] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The rows of a SELECT, by column name; repeated names get a number. `more`: whether there are further rows.
+    `notes`: what to know about its amounts."""
+
+    columns: tuple[Column, ...]
     rows: list[dict[str, Any]]
     more: bool
+    notes: tuple[str, ...] = ()
 
 
 class Ended(Exception):
@@ -63,12 +72,12 @@ class Ended(Exception):
 
 
 class RowsDatabase:
-    """The table `rows` in a separate process. Statements run one after the other."""
+    """Tables in a separate process, by the names that SQL has for them. Statements run one at a time."""
 
-    def __init__(self, rows: Sequence[Any], columns: Sequence[Column] = (), limits: Limits = Limits()) -> None:
-        """Raises InvalidArgument if SQL is not installed, or the rows do not fit into its limits."""
+    def __init__(self, tables: Mapping[str, QueryTable], limits: QueryLimits = QueryLimits()) -> None:
+        """Raises InvalidArgument if SQL is not installed or the rows exceed the limits."""
         if find_spec("duckdb") is None:
-            raise unavailable()
+            raise statement_errors.unavailable()
         self._lock = threading.Lock()
         self._process = subprocess.Popen(  # noqa: S603 (our own program; without our environment)
             [sys.executable, "-I", str(SANDBOX)],
@@ -79,21 +88,30 @@ class RowsDatabase:
             env={},
         )
         self.close = weakref.finalize(self, _end, self._process, self._lock)
-        table = tabulate([row if isinstance(row, dict) else {"value": row} for row in rows], columns)
-        table = table or [Tabulated("empty", "VARCHAR", [None] * len(rows))]
-        self.columns = {each.name: each.type for each in table}
-        self.size = self._build(table, len(rows), limits)
+        built = {name: _tabulated(table) for name, table in tables.items()}
+        self.columns = {name: {each.name: each.type for each in table} for name, table in built.items()}
+        self.amounts = [
+            each for name, table in tables.items() for each in amounts.of_table(name, table.columns, built[name])
+        ]
+        self.size = self._build(built, limits)
 
     @property
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def _build(self, table: Sequence[Tabulated], count: int, limits: Limits) -> int:
-        """Sends the table to the process; returns its size in bytes of JSON."""
-        starts = range(0, count, BATCH_ROWS)
+    def _build(self, tables: Mapping[str, Sequence[Tabulated]], limits: QueryLimits) -> int:
+        """Sends the tables to the process; returns their size in bytes of JSON."""
+        starts = {name: range(0, len(table[0].values), BATCH_ROWS) for name, table in tables.items()}
         plan = {
-            "columns": [[each.name, each.type] for each in table],
-            "batches": len(starts),
+            "tables": [
+                {
+                    "name": name,
+                    "columns": [[each.name, each.type] for each in table],
+                    "batches": len(starts[name]),
+                }
+                for name, table in tables.items()
+            ],
+            "explains": bool(self.amounts),
             "seconds": limits.seconds,
             "memory_mb": limits.memory_mb,
             "most_rows": limits.rows,
@@ -104,21 +122,20 @@ class RowsDatabase:
         size = 0
         try:
             self._send(dumps(plan))
-            for start in starts:
-                for each in table:
-                    data = each.json(start, start + BATCH_ROWS)
-                    size += len(data)
-                    self._send(data)
+            for data in _frames(tables, starts):
+                size += len(data)
+                self._send(data)
             self._receive()
         except Ended:
-            raise _too_large_a_table() from None
+            raise statement_errors.too_large_a_table() from None
         return size
 
     def select(self, sql: str) -> Selected:
         """Runs one SELECT. Raises InvalidArgument for any other statement, or one beyond the limits; Ended if the
         process was closed before the call."""
-        if not sql.strip() or len(sql) > MOST_SQL_CHARS:
-            raise _wrong("sql is empty." if not sql.strip() else "sql is too long.", "invalid_sql", sql, ONE_SELECT)
+        if not sql.strip() or len(sql) > MAX_SQL_CHARS:
+            message = "sql is empty." if not sql.strip() else "sql is too long."
+            raise statement_errors.wrong(message, "invalid_sql", sql, statement_errors.ONE_SELECT)
         with self._lock:
             if not self.alive:
                 raise Ended
@@ -128,14 +145,20 @@ class RowsDatabase:
             except Ended:
                 raise self._error_of_end(sql) from None
         if "error" in answer:
-            raise _rejected(sql, self.columns, **answer)
+            raise statement_errors.rejected(sql, self.columns, **answer)
         names = _distinct(answer["columns"])
-        return Selected(names, [dict(zip(names, row, strict=True)) for row in answer["rows"]], answer["more"])
+        rows = [dict(zip(names, row, strict=True)) for row in answer["rows"]]
+        explained = amounts.explained(answer["tree"], self.amounts, names)
+        columns = tuple(
+            Column(name, name, _KINDS.get(kind), unit=unit, units=units)
+            for name, kind, (unit, units) in zip(names, answer["types"], explained.units, strict=True)
+        )
+        return Selected(columns, rows, answer["more"], explained.notes)
 
     def _error_of_end(self, sql: str) -> InvalidArgument:
-        """The error for a statement that ended the process: the exit status tells whether time or memory ran out."""
+        """The error for a statement that ended the process: the exit status shows whether time or memory ran out."""
         by_alarm = self._process.wait() == -signal.SIGALRM
-        return _rejected(sql, self.columns, "time" if by_alarm else "memory")
+        return statement_errors.rejected(sql, self.columns, "time" if by_alarm else "memory")
 
     def _send(self, data: bytes) -> None:
         assert self._process.stdin is not None
@@ -155,8 +178,20 @@ class RowsDatabase:
         return data
 
 
+def _tabulated(table: QueryTable) -> list[Tabulated]:
+    rows = [row if isinstance(row, dict) else {"value": row} for row in table.rows]
+    return tabulate(rows, table.columns) or [Tabulated("empty", "VARCHAR", [None] * len(rows))]
+
+
+def _frames(tables: Mapping[str, Sequence[Tabulated]], starts: Mapping[str, range]) -> Iterator[bytes]:
+    for name, table in tables.items():
+        for start in starts[name]:
+            for each in table:
+                yield each.json(start, start + BATCH_ROWS)
+
+
 def _end(process: subprocess.Popen[bytes], lock: threading.Lock) -> None:
-    """Ends the process after the statement that is running."""
+    """Ends the process after the current statement."""
     assert process.stdin is not None
     assert process.stdout is not None
     with lock:
@@ -189,8 +224,8 @@ class _Entry:
 
 
 class Databases:
-    """The databases of the results that were queried last: at most `most`, of at most `most_bytes` of JSON together. A
-    query of any result closes those that have been idle for `idle_seconds`. At most `most` statements run at a time."""
+    """The databases of the most recently queried results: at most `most`, with at most `most_bytes` of JSON in total.
+    Any query closes those that have been idle for `idle_seconds`. At most `most` statements run at a time."""
 
     def __init__(self, most: int = 4, most_bytes: int = 256 * 2**20, idle_seconds: float = 300.0) -> None:
         self.most, self.most_bytes, self.idle_seconds = most, most_bytes, idle_seconds
@@ -201,7 +236,7 @@ class Databases:
     def select(self, key: str, build: Callable[[], RowsDatabase], sql: str) -> Selected:
         """Runs `sql` on the database of `key`; `build` creates it if there is none. Raises InvalidArgument."""
         if not self._places.acquire(timeout=BUSY_SECONDS):
-            raise _busy()
+            raise statement_errors.busy()
         try:
             while True:
                 entry = self._entry(key)
@@ -247,139 +282,3 @@ class Databases:
         for entry in entries:
             if entry.database is not None:
                 entry.database.close()
-
-
-# -- Errors -----------------------------------------------------------------------------------------
-
-ONE_SELECT = "one SELECT (WITH is fine) over the table rows"
-
-
-def unavailable() -> InvalidArgument:
-    return InvalidArgument(
-        "SQL is not available on this server.",
-        reason="sql_unavailable",
-        parameter="sql",
-        expected="a server with SQL installed",
-        suggestion="Use where and aggregate instead.",
-    )
-
-
-def _rejected(
-    sql: str, columns: Collection[str], error: str, name: str = "", said: str = "", position: int = 0
-) -> InvalidArgument:
-    """The caller's error for an error that the sandbox reported."""
-    match error:
-        case "wrong" if (column := _UNKNOWN_COLUMN.search(said)) and column[1].lower() not in map(str.lower, columns):
-            return _unknown_column(sql, column[1], columns)
-        case "syntax":
-            return _syntax(sql, said, position)
-        case "wrong":
-            message = f"The statement does not fit the rows: {said.partition(': ')[2] or said}"
-            return _wrong(message, "invalid_sql", sql, "columns and values of matching types", TRY_TYPES)
-        case "table":
-            message = f"sql reads from {shown(name)!r}."
-            return _wrong(message, "forbidden_sql", sql, "the table rows, and names that WITH gives", "Read FROM rows.")
-        case "function":
-            message = f"sql calls {shown(name)!r}, which is not offered here."
-            expected = "the functions of SQL that compute with values: texts, numbers, dates, lists, JSON, aggregates"
-            suggestion = f"Did you mean {said}?" if said else "Leave it out; use functions that compute."
-            return _wrong(message, "forbidden_sql", sql, expected, suggestion)
-        case "name":
-            message = f"WITH names {shown(name)!r}, which is taken."
-            return _wrong(message, "forbidden_sql", sql, "another name", "Choose another name in WITH.")
-        case "parameter":
-            message = "sql has a placeholder, for which there is no value."
-            return _wrong(message, "forbidden_sql", sql, "values written in the statement", "Write the value itself.")
-        case "time":
-            suggestion = "Add WHERE, or aggregate first; join less; recursion needs a condition that ends it."
-            return _wrong(
-                "The statement took too long.", "sql_timeout", sql, "a statement that ends in time", suggestion
-            )
-        case "memory":
-            suggestion = "Add WHERE, select fewer columns, or aggregate; join on equal keys."
-            return _wrong("The statement needs too much memory.", "sql_memory", sql, "a smaller statement", suggestion)
-        case "large":
-            suggestion = "Select fewer columns, or a part of the value with substr or json_extract."
-            return _wrong("One row of the answer is too large.", "sql_too_large", sql, "smaller rows", suggestion)
-        case "wide":
-            expected = f"at most {position:,} columns, those of equal names counted each"
-            suggestion = "Name the columns that you need, or ask in several statements."
-            return _wrong(f"The statement has {said} columns.", "sql_too_wide", sql, expected, suggestion)
-        case "time_zone":
-            suggestion = "Cast it: CAST(… AS TIMESTAMP), or AS DATE."
-            return _wrong("A column has a time zone.", "invalid_sql", sql, "timestamps without time zone", suggestion)
-        case "nested":
-            return _wrong(
-                "The statement is nested too deeply.", "invalid_sql", sql, ONE_SELECT, "Write it in WITH parts."
-            )
-        case "forbidden":
-            return _wrong(
-                "sql is not one SELECT.", "forbidden_sql", sql, ONE_SELECT, "Send a single SELECT … FROM rows."
-            )
-        case _:
-            return _wrong("The statement cannot be answered.", "invalid_sql", sql, ONE_SELECT, "Write it more simply.")
-
-
-TRY_TYPES = (
-    "Cast with TRY_CAST(… AS …); DESCRIBE rows gives each column's type. A JSON column is read with column->>'$.name', "
-    "its elements with unnest(column::JSON[])."
-)
-
-
-def _wrong(message: str, reason: str, sql: str, expected: str, suggestion: str = "") -> InvalidArgument:
-    return InvalidArgument(
-        message,
-        reason=reason,
-        parameter="sql",
-        value=sql,
-        expected=expected,
-        suggestion=suggestion or "Send a single SELECT … FROM rows.",
-    )
-
-
-def _unknown_column(sql: str, name: str, columns: Collection[str]) -> InvalidArgument:
-    close = nearest(name, columns)
-    listed = ", ".join(str(shown(each)) for each in list(columns)[: field_selection.LISTED_NAMES])
-    cut = len(columns) > field_selection.LISTED_NAMES or len(listed) > field_selection.LISTED_CHARS
-    return _wrong(
-        f"sql names the column {shown(name)!r}, which rows does not have.",
-        "unknown_column",
-        sql,
-        f"any of: {listed[: field_selection.LISTED_CHARS]}{' …' if cut else ''}",
-        f"Did you mean {shown(close)}?"
-        if close
-        else 'Choose from those listed; quote names with other than a-z as "…".',
-    )
-
-
-def _syntax(sql: str, said: str, position: int) -> InvalidArgument:
-    """The error for a statement that does not parse. `position`: the offset of the mistake, in bytes."""
-    before = sql.encode("utf-8", "replace")[:position].decode(errors="ignore")
-    return _wrong(
-        f"sql cannot be read: {said or 'there is an error'} (character {len(before) + 1}).",
-        "invalid_sql",
-        sql,
-        f"{ONE_SELECT}, in DuckDB's dialect",
-        "Correct it there; texts stand in 'single' quotes, names in \"double\" ones.",
-    )
-
-
-def _busy() -> InvalidArgument:
-    return InvalidArgument(
-        "Too many SQL statements run at this moment.",
-        reason="sql_busy",
-        parameter="sql",
-        expected="a moment with fewer of them",
-        suggestion="Call again in a few seconds.",
-        retry_after=5,
-    )
-
-
-def _too_large_a_table() -> InvalidArgument:
-    return InvalidArgument(
-        "This result is too large for SQL.",
-        reason="sql_too_large",
-        parameter="sql",
-        expected="a result with fewer or smaller rows",
-        suggestion="Use where and aggregate, or make the result smaller with filters or fields first.",
-    )

@@ -1,13 +1,15 @@
-"""The program of a separate process that holds one table and runs SELECTs over it.
+"""The program of a separate process that holds some tables and runs SELECT statements on them.
 
 If SQL crashes the engine, runs endlessly inside one function or exhausts memory, only this process ends. It starts
 without environment variables, sets its own hard limits, exchanges frames over stdin and stdout, and imports nothing
 from the gateway.
 
-    build   {"columns": [[name, type], …], "batches": n, "seconds", "memory_mb", "most_rows", "most_bytes",
-            "most_columns", "most_cells"}, then for
-            each batch a frame per column: the JSON array of its values           → {"ok": true}
-    select  the SQL                            → {"columns": […], "rows": [[…], …], "more": …} or {"error": kind, …}
+    build   {"tables": [{"name", "columns": [[name, type], …], "batches": n}, …], "seconds", "memory_mb", "most_rows",
+            "most_bytes", "most_columns", "most_cells", "explains"}, then for each table and batch
+            a frame per column: the JSON array of its values                      → {"ok": true}
+    select  the SQL   → {"columns": […], "types": […], "rows": [[…], …], "more": …, "tree": …} or {"error": kind, …}
+
+`tree`: the JSON of the parsed statement, if the plan `explains`.
 """
 
 import base64
@@ -21,8 +23,8 @@ import resource
 import signal
 import struct
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from datetime import date, datetime, time, timedelta
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, BinaryIO
 
@@ -30,11 +32,11 @@ import duckdb
 
 HEADER = struct.Struct(">I")
 BUILD_SECONDS = 30.0
-GRACE_SECONDS = 0.5  # how long the engine may take to stop by itself after its time is up
-BESIDE_MB = 384  # memory of the process besides the engine's: Python, the engine's code, one response
+GRACE_SECONDS = 0.5  # that the engine has to stop by itself when its time is up
+OVERHEAD_MB = 384  # memory of the process besides the engine's: Python, the engine's code, one response
 FETCHED_ROWS = 200
-DEEPEST_CELL = 200  # levels; a cell that is nested deeper is returned as the text of its JSON
-MOST_SAID = 300
+DEEPEST_CELL = 200  # levels; a more deeply nested cell is returned as JSON text
+MAX_MESSAGE_CHARS = 300
 
 # -- What a statement may contain -------------------------------------------------------------------
 # Everything else is rejected, and so is anything that a later version of the engine adds.
@@ -88,52 +90,36 @@ var_pop var_samp variance wavg week weekday weekofyear weighted_avg xor year yea
 FUNCTIONS = frozenset(_COMPUTING.split())
 TABLE_FUNCTIONS = frozenset({"generate_series", "json_each", "json_tree", "range", "unnest"})
 OPERATOR = re.compile(r"[^\w\s\"']{1,6}")
-NODES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
-SOURCES = frozenset(
-    {"BASE_TABLE", "EMPTY", "EXPRESSION_LIST", "JOIN", "PIVOT", "SHOW_REF", "SUBQUERY", "TABLE_FUNCTION"}
-)
-MODIFIERS = frozenset({"DISTINCT_MODIFIER", "LIMIT_MODIFIER", "ORDER_MODIFIER"})
-ORDERS = frozenset({"ASCENDING", "DESCENDING", "ORDER_DEFAULT"})
-TYPES = NODES | SOURCES | MODIFIERS | ORDERS
-CLASSES = frozenset(
-    {
-        "BETWEEN",
-        "CASE",
-        "CAST",
-        "COLLATE",
-        "COLUMN_REF",
-        "COMPARISON",
-        "CONJUNCTION",
-        "CONSTANT",
-        "FUNCTION",
-        "LAMBDA",
-        "LAMBDA_REF",
-        "OPERATOR",
-        "POSITIONAL_REFERENCE",
-        "STAR",
-        "SUBQUERY",
-        "TYPE",
-        "WINDOW",
-    }
-)
-TABLE = "rows"
+_TYPES = """
+SELECT_NODE SET_OPERATION_NODE RECURSIVE_CTE_NODE CTE_NODE BASE_TABLE EMPTY EXPRESSION_LIST JOIN PIVOT SHOW_REF SUBQUERY
+TABLE_FUNCTION DISTINCT_MODIFIER LIMIT_MODIFIER ORDER_MODIFIER ASCENDING DESCENDING ORDER_DEFAULT
+"""
+_CLASSES = """
+BETWEEN CASE CAST COLLATE COLUMN_REF COMPARISON CONJUNCTION CONSTANT FUNCTION LAMBDA LAMBDA_REF OPERATOR
+POSITIONAL_REFERENCE STAR SUBQUERY TYPE WINDOW
+"""
+TYPES, CLASSES = frozenset(_TYPES.split()), frozenset(_CLASSES.split())
+# A nested list is stored as JSON text. Without this macro, these functions would count its characters.
+COUNTS_ELEMENTS = """CREATE MACRO {name}(value) AS
+CASE WHEN typeof(value) = 'JSON' AND json_type(TRY_CAST(value AS JSON)) = 'ARRAY'
+THEN json_array_length(TRY_CAST(value AS JSON))::BIGINT ELSE system.main.{name}(value) END"""
 
 
-class Refused(Exception):
-    """A statement is not run. `answer`: the kind of error and its details."""
+class StatementRejected(Exception):
+    """The statement was rejected. `answer`: the kind of error and its details."""
 
     def __init__(self, kind: str, **about: Any) -> None:
         super().__init__(kind)
         self.answer = {"error": kind, **about}
 
 
-class Statement:
-    """One parsed SELECT over the table. `check` raises Refused for anything else."""
+class SandboxStatement:
+    """One parsed SELECT over `tables`. `check` raises StatementRejected for anything else."""
 
-    def __init__(self, tree: Mapping[str, Any], system_names: frozenset[str]) -> None:
+    def __init__(self, tree: Mapping[str, Any], tables: Iterable[str], system_names: frozenset[str]) -> None:
         self.tree = tree
         self.system_names = system_names
-        self.tables = {TABLE}
+        self.tables = set(tables)
 
     def check(self) -> None:
         for node in _objects(self.tree):
@@ -144,26 +130,26 @@ class Statement:
             self._check(node)
 
     def _own_name(self, entry: Mapping[str, Any]) -> str:
-        """A name that WITH defines. A system name is rejected: elsewhere in the statement, outside the scope of that
-        WITH, the allowed name would read the system's own table."""
+        """A name that WITH defines. A system name is rejected: it would be allowed in the whole statement, and outside
+        the scope of that WITH it would read the system's own table."""
         name = str(entry["key"]).lower()
         if name in self.system_names or name.startswith(("duckdb_", "pg_", "pragma_", "sqlite_")):
-            raise Refused("name", name=name)
+            raise StatementRejected("name", name=name)
         return name
 
     def _check(self, node: Mapping[str, Any]) -> None:
         kind = node.get("type")
         if "class" in node:
             if node["class"] == "PARAMETER":
-                raise Refused("parameter")
+                raise StatementRejected("parameter")
             if node["class"] not in CLASSES:
-                raise Refused("forbidden")
+                raise StatementRejected("forbidden")
         elif isinstance(kind, str) and kind not in TYPES:
-            raise Refused("forbidden")
+            raise StatementRejected("forbidden")
         if kind == "BASE_TABLE" and (len(_path(node)) != 1 or node["table_name"].lower() not in self.tables):
-            raise Refused("table", name=".".join(_path(node)))
+            raise StatementRejected("table", name=".".join(_path(node)))
         if kind == "SHOW_REF" and node["query"] is None:
-            raise Refused("forbidden")
+            raise StatementRejected("forbidden")
         if kind == "TABLE_FUNCTION":
             _check_function(node["function"], TABLE_FUNCTIONS)
         if "function_name" in node:
@@ -174,7 +160,7 @@ def _check_function(node: Mapping[str, Any], allowed: frozenset[str]) -> None:
     name = str(node.get("function_name", "")).lower()
     if len(_path(node)) != 1 or not (name in allowed or OPERATOR.fullmatch(name)):
         close = difflib.get_close_matches(name, allowed, n=1, cutoff=0.75)
-        raise Refused("function", name=name, said="".join(close))
+        raise StatementRejected("function", name=name, said="".join(close))
 
 
 def _path(node: Mapping[str, Any]) -> list[str]:
@@ -199,23 +185,26 @@ class Engine:
     def __init__(self, plan: Mapping[str, Any], frame: Callable[[], bytes]) -> None:
         self.plan = plan
         self.connection = duckdb.connect(":memory:", config=_locked_down(plan["memory_mb"]))
-        self._fill(plan["columns"], plan["batches"], frame)
+        for table in plan["tables"]:
+            self._fill(table["name"], table["columns"], table["batches"], frame)
+        for name in ("len", "length"):
+            self.connection.execute(COUNTS_ELEMENTS.format(name=name))
         system = self.connection.execute("SELECT lower(view_name) FROM duckdb_views()").fetchall()
         self.system_names = frozenset(str(name) for (name,) in system)
         self.connection.execute("SET TimeZone = 'UTC'")
         self.connection.execute(f"SET max_execution_time = {int(plan['seconds'] * 1000)}")
         self.connection.execute("SET lock_configuration = true")
 
-    def _fill(self, columns: list[list[str]], batches: int, frame: Callable[[], bytes]) -> None:
+    def _fill(self, table: str, columns: list[list[str]], batches: int, frame: Callable[[], bytes]) -> None:
         declared = ", ".join(f"{_quoted(name)} {kind}" for name, kind in columns)
-        self.connection.execute(f"CREATE TABLE {TABLE} ({declared})")
+        self.connection.execute(f"CREATE TABLE {_quoted(table)} ({declared})")
         values = ", ".join(f"unnest(from_json(?, '[\"{kind}\"]'))" for _, kind in columns)
         for _ in range(batches):
             batch = [frame().decode() for _ in columns]
-            self.connection.execute(f"INSERT INTO {TABLE} SELECT {values}", batch)
+            self.connection.execute(f"INSERT INTO {_quoted(table)} SELECT {values}", batch)
 
     def select(self, sql: str) -> dict[str, Any]:
-        statement = self._checked(sql)
+        statement, tree = self._checked(sql)
         self.connection.execute("BEGIN TRANSACTION READ ONLY")
         try:
             result = self.connection.execute(statement)
@@ -223,31 +212,33 @@ class Engine:
             self._check_width(len(described))
             names, types = [str(name) for name, *_ in described], [str(kind) for _, kind, *_ in described]
             if any("WITH TIME ZONE" in kind for kind in types):
-                raise Refused("time_zone")
-            return self._fetched(result, names, types)
+                raise StatementRejected("time_zone")
+            said = {"types": types, "tree": tree if self.plan["explains"] else ""}
+            return {**said, **self._fetched(result, names, types)}
         finally:
             with contextlib.suppress(duckdb.Error):  # an error has ended the transaction already
                 self.connection.execute("ROLLBACK")
 
-    def _checked(self, sql: str) -> Any:
-        """Parses `sql` and checks that it is one allowed SELECT. Raises Refused."""
+    def _checked(self, sql: str) -> tuple[Any, str]:
+        """Parses `sql` and checks that it is one allowed SELECT; returns the statement and the JSON of its tree.
+        Raises StatementRejected."""
         written = self.connection.execute("SELECT json_serialize_sql(?)", [sql]).fetchone()
         tree = json.loads(written[0]) if written else {"error": True}
         if tree["error"]:
             if tree.get("error_type") == "parser":
-                said = str(tree["error_message"])[:MOST_SAID]
-                raise Refused("syntax", said=said, position=int(tree.get("position") or 0))
-            raise Refused("forbidden")
+                said = str(tree["error_message"])[:MAX_MESSAGE_CHARS]
+                raise StatementRejected("syntax", said=said, position=int(tree.get("position") or 0))
+            raise StatementRejected("forbidden")
         statements = self.connection.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            raise Refused("forbidden")
-        Statement(tree, self.system_names).check()
+            raise StatementRejected("forbidden")
+        SandboxStatement(tree, (table["name"].lower() for table in self.plan["tables"]), self.system_names).check()
         self._check_width(max((len(node.get("select_list", ())) for node in _objects(tree)), default=0))
-        return statements[0]
+        return statements[0], written[0] if written else ""
 
     def _check_width(self, columns: int) -> None:
         if columns > self.plan["most_columns"]:
-            raise Refused("wide", said=f"{columns:,}", position=self.plan["most_columns"])
+            raise StatementRejected("wide", said=f"{columns:,}", position=self.plan["most_columns"])
 
     def _fetched(self, result: Any, columns: list[str], types: list[str]) -> dict[str, Any]:
         """The rows, up to the limits of a response. One more row is fetched to find out whether there is more."""
@@ -263,7 +254,7 @@ class Engine:
                 room -= len(text) + names
                 if len(rows) == most_rows or room < 0:
                     if not rows:
-                        raise Refused("large")
+                        raise StatementRejected("large")
                     return {"columns": columns, "rows": rows, "more": True}
                 rows.append(text)
         return {"columns": columns, "rows": rows, "more": False}
@@ -286,8 +277,7 @@ def _locked_down(memory_mb: int) -> dict[str, str | bool | int | float | list[st
 
 
 def _quoted(name: str) -> str:
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
+    return '"{}"'.format(name.replace('"', '""'))
 
 
 # -- Cells ------------------------------------------------------------------------------------------
@@ -309,16 +299,12 @@ def plain(value: Any) -> Any:
             return value.isoformat(" ")
         case date() | time():
             return value.isoformat()
-        case timedelta():
-            return str(value)
         case bytes():
             return base64.b64encode(value).decode()
         case list() | tuple():
             return [plain(element) for element in value]
         case dict():
-            return {
-                name if isinstance(name, str) else _name(plain(name)): plain(below) for name, below in value.items()
-            }
+            return {_name(plain(name)): plain(below) for name, below in value.items()}
         case _:
             return str(value)
 
@@ -365,11 +351,11 @@ def _flat(cell: Any) -> Any:
 # -- The process ------------------------------------------------------------------------------------
 
 
-def answered(engine: Engine, sql: str) -> dict[str, Any]:
+def respond(engine: Engine, sql: str) -> dict[str, Any]:
     try:
         return engine.select(sql)
-    except Refused as refused:
-        return refused.answer
+    except StatementRejected as rejected:
+        return rejected.answer
     except duckdb.ParserException as error:
         return {"error": "syntax", "said": _first_line(error)}
     except duckdb.InterruptException:
@@ -385,18 +371,18 @@ def answered(engine: Engine, sql: str) -> dict[str, Any]:
 
 
 def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), "")[:MOST_SAID]
+    return next(iter(str(error).splitlines()), "")[:MAX_MESSAGE_CHARS]
 
 
 def serve(reading: BinaryIO, writing: BinaryIO) -> None:
-    """Builds the table from the first frames, then answers each frame with one frame until stdin ends."""
+    """Builds the tables from the first frames, then answers each frame with one frame until stdin ends."""
 
     def frame() -> bytes:
         (size,) = HEADER.unpack(_exactly(reading, HEADER.size))
         return _exactly(reading, size)
 
     def reply(document: Mapping[str, Any]) -> None:
-        data = _written(document).encode("utf-8", "replace")
+        data = _json_text(document).encode("utf-8", "replace")
         writing.write(HEADER.pack(len(data)) + data)
         writing.flush()
 
@@ -409,12 +395,12 @@ def serve(reading: BinaryIO, writing: BinaryIO) -> None:
     while True:
         sql = frame().decode()
         _alarm(plan["seconds"] + GRACE_SECONDS)
-        document = answered(engine, sql)
+        document = respond(engine, sql)
         _alarm(0)
         reply(document)
 
 
-def _written(document: Mapping[str, Any]) -> str:
+def _json_text(document: Mapping[str, Any]) -> str:
     """The document as JSON. Its rows are already JSON texts."""
     head = json.dumps({name: value for name, value in document.items() if name != "rows"}, ensure_ascii=False)
     return f'{head[:-1]}, "rows": [{",".join(document["rows"])}]}}' if "rows" in document else head
@@ -428,12 +414,12 @@ def _exactly(reading: BinaryIO, size: int) -> bytes:
 
 
 def _alarm(seconds: float) -> None:
-    """Makes the system end this process after so many seconds, whatever it is doing; 0 cancels the alarm."""
+    """Makes the system kill this process after `seconds`, whatever it is doing; 0 cancels the alarm."""
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def _limit_memory(memory_mb: int) -> None:
-    most = (memory_mb + BESIDE_MB) * 2**20
+    most = (memory_mb + OVERHEAD_MB) * 2**20
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 

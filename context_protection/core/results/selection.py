@@ -1,7 +1,7 @@
 """Selects a part of a stored result by path and by rows.
 
 A path consists of names and indexes: `guest.notes`, `items[0].name`, `items.0.name`. `items.*.name` is the list of all
-names, with null for an element without one. Names may contain dots: the longest name that fits is used.
+names, with null for an element without one. Names may contain dots: the longest matching name is used.
 """
 
 import re
@@ -12,8 +12,9 @@ from typing import Any
 from context_protection.core import field_selection
 from context_protection.core.errors import InvalidArgument, nearest, shown
 
-MOST_PATH_CHARS = 500
-MOST_STARS = 5
+MAX_PATH_CHARS = 500
+MAX_STARS = 5
+_EACH = "*."
 _INDEX = re.compile(r"(?:\[(?P<in_brackets>\d{1,9}|\*)\]|(?P<plain>\d{1,9}|\*)(?=[.\[]|$))\.?", re.ASCII)
 _ROWS = re.compile(r"\s*(\d{1,9})\s*(?:(-)\s*(\d{1,9})\s*)?", re.ASCII)
 
@@ -21,9 +22,8 @@ _ROWS = re.compile(r"\s*(\d{1,9})\s*(?:(-)\s*(\d{1,9})\s*)?", re.ASCII)
 def pick(value: Any, *, path: str | None = None, rows: str | int | None = None) -> Any:
     """The requested part of `value`.
 
-    In a list, `rows` selects first (from 0: "10-20" returns a list, "5" the row itself), and `path` applies to each
-    row. In an object, `path` leads to the list from which `rows` selects. Raises InvalidArgument if the part does not
-    exist.
+    In a list, `rows` is applied first (from 0: "10-20" returns a list, "5" the row itself), then `path` to each row. In
+    an object, `path` leads to the list to which `rows` is applied. Raises InvalidArgument if the part does not exist.
     """
     span = None if rows is None else _Span.of(rows)
     if span is None:
@@ -31,10 +31,15 @@ def pick(value: Any, *, path: str | None = None, rows: str | int | None = None) 
     if not isinstance(value, list):
         return span.of_rows(_at(value, path))
     chosen = span.of_rows(value)
-    return _at(chosen, path if span.single or path is None else f"*.{path}")
+    return _at(chosen, path, each=not span.single)
 
 
 # -- Rows -------------------------------------------------------------------------------------------
+
+
+def last_row(rows: str | int | None) -> int | None:
+    """The number of the last row of the range `rows`, from 0; None for all rows. Raises InvalidArgument."""
+    return None if rows is None else _Span.of(rows).last
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +54,32 @@ class _Span:
         match = _ROWS.fullmatch(str(rows))
         span = cls(int(match[1]), int(match[3] or match[1]), match[2] is None, str(rows)) if match else None
         if span is None or span.last < span.first:
-            raise _wrong_rows(rows, "rows is not a range.", "a row such as 5, or rows such as 10-20; the first is 0")
+            turned = f"{span.last}-{span.first}" if span else "0-9"
+            raise _wrong_rows(
+                rows, "rows is not a range.", "a row such as 5, or rows such as 10-20; the first is 0", turned
+            )
         return span
 
     def of_rows(self, value: Any) -> Any:
-        """These rows of `value`, which must be a list that has them."""
+        """Selects these rows. Raises InvalidArgument unless `value` is a list that has them."""
         if not isinstance(value, list):
             raise _wrong_rows(self.raw, f"rows asks for rows of {_kind(value)}.", "a path that leads to a list")
         if self.last >= len(value):
             there = f"0 to {len(value) - 1}" if value else "none: the list is empty"
-            raise _wrong_rows(self.raw, f"rows goes past the end of {len(value):,} rows.", there)
+            last = str(len(value) - 1) if self.single or self.first >= len(value) else f"{self.first}-{len(value) - 1}"
+            message = f"rows goes past the end of {len(value):,} rows."
+            raise _wrong_rows(self.raw, message, there, last if value else "")
         return value[self.first] if self.single else value[self.first : self.last + 1]
 
 
-def _wrong_rows(rows: Any, message: str, expected: str) -> InvalidArgument:
+def _wrong_rows(rows: Any, message: str, expected: str, instead: str = "") -> InvalidArgument:
     return InvalidArgument(
         message,
         reason="invalid_rows",
         parameter="rows",
         value=rows,
         expected=expected,
-        suggestion="Rows count from 0, as in the hits of a search.",
+        suggestion=f"Set rows to {instead}. Rows count from 0." if instead else "Leave rows out.",
     )
 
 
@@ -84,20 +94,22 @@ class _Missing(Exception):
         self.value, self.end = value, end
 
 
-def _at(value: Any, path: str | None) -> Any:
+def _at(value: Any, path: str | None, *, each: bool = False) -> Any:
+    """The value at the path; of a list's elements if `each`."""
     if path is None:
         return value
-    if not 0 < len(path) <= MOST_PATH_CHARS or path.count("*") > MOST_STARS:
-        expected = f"1 to {MOST_PATH_CHARS} characters, with at most {MOST_STARS} *"
+    if not 0 < len(path) <= MAX_PATH_CHARS or path.count("*") > MAX_STARS:
+        expected = f"1 to {MAX_PATH_CHARS} characters, with at most {MAX_STARS} *"
         raise _wrong_path(path, "path is empty, or too long.", expected, "Leave path out for the whole.")
+    start = len(_EACH) if each else 0
     try:
-        return _follow(value, path, 0)
+        return _follow(value, f"{_EACH}{path}" if each else path, 0)
     except _Missing as missing:
-        raise _not_there(path, missing) from None
+        raise _not_there(path, missing.value, max(missing.end - start, 0)) from None
 
 
 def _follow(value: Any, path: str, start: int) -> Any:
-    """The value at `path`, followed from character `start` on. Raises _Missing."""
+    """The value at `path[start:]`. Raises _Missing."""
     while start < len(path):
         if isinstance(value, dict) and (name := _longest_name(value, path[start:])) is not None:
             value, start = value[name], _after(path, start + len(name))
@@ -114,8 +126,7 @@ def _follow(value: Any, path: str, start: int) -> Any:
 
 
 def _each(elements: Sequence[Any], path: str, start: int, rest: int) -> list[Any]:
-    """The value at the rest of the path in each element; null where it does not exist. Raises _Missing if it exists in
-    none."""
+    """The value at `path[rest:]` in each element, or None where it is missing. Raises _Missing if all lack it."""
     found: list[Any] = []
     missing: list[_Missing] = []
     for element in elements:
@@ -139,23 +150,26 @@ def _after(path: str, end: int) -> int:
     return end + 1 if path[end : end + 1] == "." else end
 
 
-def _not_there(path: str, missing: _Missing) -> InvalidArgument:
-    before, rest = path[: missing.end].rstrip("."), path[missing.end :]
+def _not_there(path: str, value: Any, end: int) -> InvalidArgument:
+    """The error for a path that cannot be followed beyond `value`, which is at `path[:end]`."""
+    before, rest = path[:end].rstrip("."), path[end:]
     where = f"at {shown(before)!r}" if before else "at the top"
-    match missing.value:
+    match value:
         case dict() as names:
             name = re.split(r"[.\[]", rest, maxsplit=1)[0]
             close = nearest(name, names)
-            suggestion = f"Did you mean {shown(f'{before}.{close}' if before else close)}?" if close else ""
+            whole = f"{before}.{close}" if before else close
+            suggestion = f"Set path to {shown(whole)}." if close else f"Set path to {before}." if before else ""
             message = f"path names {shown(name)!r}, which does not exist {where}."
-            return _wrong_path(path, message, f"any of: {_listed(names)}", suggestion or "Choose from those listed.")
+            return _wrong_path(path, message, f"any of: {_listed(names)}", suggestion or "Leave path out.")
         case list() as elements if elements:
             last = f"{before}[{len(elements) - 1}]"
             expected = f"an index, {before}[0] to {last}, or * for each"
-            return _wrong_path(path, f"path is {where} in a list.", expected, "Give an index there, or *.")
+            advice = f"Set path to {before}{'.' if before else ''}*."
+            return _wrong_path(path, f"path is {where} in a list.", expected, advice)
         case value:
             message = f"path goes on {where}, where {_kind(value)} stands."
-            return _wrong_path(path, message, "a path that ends there", f"Ask for path={shown(before)}.")
+            return _wrong_path(path, message, "a path that ends there", f"Set path to {shown(before)}.")
 
 
 def _wrong_path(path: str, message: str, expected: str, suggestion: str) -> InvalidArgument:

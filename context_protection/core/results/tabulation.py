@@ -1,7 +1,7 @@
 """Turns JSON rows into typed columns for SQL.
 
-Canonical columns come first, each with its declared type; then all other names that upstream uses, with the type of
-their values. Sums of money must be exact, so numbers with a few decimals are DECIMAL, never DOUBLE.
+Canonical columns come first, each with its declared type; then all other names from upstream, with types inferred from
+their values. Amounts of money must be exact, so numbers with a few decimals are DECIMAL, never DOUBLE.
 """
 
 import math
@@ -18,25 +18,28 @@ from context_protection.core.budget import dumps
 Kind = Literal["text", "number", "boolean", "date", "moment"]
 Row = Mapping[str, Any]
 
-MOST_COLUMNS = 500  # of a table and of a SELECT's result, so that `SELECT *` always works
+MAX_COLUMNS = 500  # of a table and of a SELECT's result, so that `SELECT *` always works
 NAME_CHARS = 120
-REST = "other_fields"  # the column with the values of all further names, as one JSON object per row
+REST = "other_fields"  # the column for all further names, with one JSON object per row
 EXACT_DIGITS = 15  # decimal digits that a float always preserves
-MOST_DECIMALS = 6
-MOST_DEPTH = 200
+MAX_DECIMALS = 6
+MAX_DEPTH = 200
 NUMERAL = re.compile(r"[+-]?\d{1,18}(\.\d{1,9})?", re.ASCII)
 UNSAYABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
 class Column:
-    """A canonical column: its name, its dotted path in upstream's row, its type, and the connector's conversion of
-    upstream's value."""
+    """A canonical column: its name, its dotted path in upstream's row, its type (None: that of its values), the
+    connector's conversion of upstream's value, and the column with the unit of its numbers, such as a currency.
+    `units`: those that occur, where the rows of a computed result no longer say which number has which."""
 
     name: str
     path: str
-    kind: Kind
+    kind: Kind | None = None
     convert: Callable[[Any], Any] | None = None
+    unit: str = ""
+    units: tuple[str, ...] = ()
 
     def read(self, row: Row) -> Any:
         value = projection.get(row, self.path)
@@ -45,7 +48,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Tabulated:
-    """A column with its values, one for each row. `type`: DuckDB's name of the type."""
+    """A column with its values, one per row. `type`: the DuckDB type."""
 
     name: str
     type: str
@@ -61,19 +64,19 @@ class Tabulated:
 
 
 def tabulate(rows: Sequence[Row], columns: Sequence[Column]) -> list[Tabulated]:
-    """The table of `rows`. A value that does not fit its column's declared type is null there; a column under
-    upstream's name has the original. Names that differ only in case, or are taken, get a number."""
+    """Converts `rows` to columns. A value that does not fit its declared type becomes null; a column with upstream's
+    name has the original. Names that differ only in case, or are taken, get a number."""
     taken: set[str] = set()
     table: list[Tabulated] = []
     represented: set[str] = set()  # upstream's names whose canonical column holds the same values
     for column in columns:
         raw = [column.read(row) for row in rows]
-        typed = _typed(raw, column.kind)
+        typed = _typed(raw, column.kind) if column.kind else raw
         if column.path == column.name and column.convert is None and not _lost(raw, typed):
             represented.add(column.name)
         table.append(_tabulated(_free(column.name, taken), typed, column.kind))
     names = [name for name in _names(rows) if name not in represented]
-    room = max(MOST_COLUMNS - len(table), 0)
+    room = max(MAX_COLUMNS - len(table), 0)
     if room < len(names):
         room = max(room - 1, 0)  # the last column is REST
     for name in names[:room]:
@@ -93,7 +96,7 @@ def _names(rows: Sequence[Row]) -> list[str]:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """`name` without characters that SQL cannot write, with a number if it is taken (case is ignored)."""
+    """`name` without characters that SQL cannot express, with a number if it is taken (case is ignored)."""
     plain = UNSAYABLE.sub("_", name)[:NAME_CHARS] or "empty"
     for candidate in _candidates(plain):
         if (key := candidate.casefold()) not in taken:
@@ -146,7 +149,7 @@ def _number_type(numbers: set[Any]) -> str | None:
     """DECIMAL if it holds all `numbers` exactly, else DOUBLE; None if DOUBLE would lose digits of an integer."""
     finite = [number for number in numbers if math.isfinite(number)]
     largest = max(map(abs, finite), default=0)
-    for decimals in range(1, MOST_DECIMALS + 1):
+    for decimals in range(1, MAX_DECIMALS + 1):
         if largest >= 10 ** (EXACT_DIGITS - decimals):
             break
         if all(round(number, decimals) == number for number in finite):
@@ -198,18 +201,18 @@ def _boolean(value: Any) -> bool | None:
 
 
 def _date(value: Any) -> str | None:
-    """The day as written, without regard to the offset."""
-    return moment.date().isoformat() if (moment := _read_moment(value)) else None
+    """The date as written; the UTC offset is ignored."""
+    return found.date().isoformat() if (found := _read_moment(value)) else None
 
 
-def _moment(value: Any) -> str | None:
-    """The moment as YYYY-MM-DD HH:MM:SS; one with an offset is converted to UTC."""
-    if (moment := _read_moment(value)) is None:
+def moment(value: Any) -> str | None:
+    """The timestamp as YYYY-MM-DD HH:MM:SS, converted to UTC if it has an offset."""
+    if (found := _read_moment(value)) is None:
         return None
     try:
-        return (moment.astimezone(UTC) if moment.tzinfo else moment).replace(tzinfo=None).isoformat(" ")
+        return (found.astimezone(UTC) if found.tzinfo else found).replace(tzinfo=None).isoformat(" ")
     except OverflowError:
-        return None  # at the very ends of the calendar
+        return None  # in UTC it is outside the years 1 to 9999
 
 
 def _read_moment(value: Any) -> datetime | None:
@@ -224,7 +227,7 @@ _READERS: dict[Kind, Callable[[Any], Any]] = {
     "number": _number,
     "boolean": _boolean,
     "date": _date,
-    "moment": _moment,
+    "moment": moment,
 }
 
 
@@ -241,7 +244,7 @@ def _strict_json(value: Any, depth: int = 0) -> Any:
             return value
         case int():
             return value if -(2**63) <= value < 2**64 else str(value)
-        case dict() | list() if depth == MOST_DEPTH:
+        case dict() | list() if depth == MAX_DEPTH:
             return "… nested too deeply"
         case dict():
             return {_strict_json(str(name)): _strict_json(below, depth + 1) for name, below in value.items()}

@@ -9,18 +9,18 @@ from typing import Protocol
 
 
 class Inside(IntEnum):
-    """Where a block over a chunk's budget, but under the cap, may be divided."""
+    """Where a block that exceeds a chunk's budget, but not the cap, may be divided."""
 
     NOWHERE = 0  # a log entry, a CSV record, a fenced block
     SENTENCES = 1
     LINES = 2  # a table, indented code
-    DEFINITIONS = 3  # code: after a blank line before the least indentation, else at a line
+    DEFINITIONS = 3  # code: before the least indented line that follows a blank line, else at a line
 
 
 @dataclass(slots=True)
 class Blocks:
     """The blocks of a text, in order. `ends[i]`: the offset after block i and the blank lines that follow it.
-    `bodies[i]`: the offset of its body, if it has a head: no chunk ends inside or directly after the head."""
+    `bodies[i]`: the offset of block i's body, if it has a head. No chunk ends inside or directly after a head."""
 
     ends: "array[int]" = field(default_factory=lambda: array("q"))
     inside: bytearray = field(default_factory=bytearray)
@@ -45,14 +45,14 @@ class Blocks:
 
 
 class Reader(Protocol):
-    """Reads a text, or its windows one after the other, into blocks. The first line of a window always begins a block,
-    even if it continues one of the previous window."""
+    """Divides a text, or its windows one after the other, into blocks. The first line of a window always begins a
+    block, even if it continues a block of the previous window."""
 
     def blocks(self, lines: list[str], line_ends: "array[int]", *, is_last: bool) -> Blocks:
-        """The blocks of a window. `is_last`: nothing follows these lines."""
+        """The blocks of a window. `is_last`: whether it is the last window."""
 
     def go_past(self, text: str) -> None:
-        """Moves on by `text`, the beginning of the last window: the next window begins after it."""
+        """Advances past `text`, the beginning of the last window; the next window begins after it."""
 
 
 def starting_at(starts: Sequence[bool], line_ends: Sequence[int], inside: Inside) -> Blocks:

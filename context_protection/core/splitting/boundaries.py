@@ -9,16 +9,16 @@ from context_protection.core.splitting.sentence_ends import Sentences
 
 
 class Boundaries(Protocol):
-    """The offsets of one kind at which a text may be cut."""
+    """The offsets at which a text may be cut, at one level of detail."""
 
     def last(self, after: int, room: int) -> int | None:
-        """The last boundary past `after` and not past `room`; None if there is no such boundary."""
+        """The last boundary past `after` and at most at `room`; None if there is none."""
 
     def first(self, after: int) -> int:
         """The first boundary past `after`."""
 
 
-_DEEPEST = 100  # characters of indentation that count
+_DEEPEST = 100  # maximum indentation that is measured, in characters
 
 
 class LineEnds:
@@ -34,8 +34,8 @@ class LineEnds:
 
 
 class _DefinitionEnds(LineEnds):
-    """The ends of lines in code. `last` prefers the end of a blank line before little indentation: there a method or a
-    paragraph of statements ends."""
+    """The ends of lines in code. `last` prefers a blank line before a line with little indentation, where a method or a
+    group of statements ends."""
 
     def __init__(self, text: str, ends: Sequence[int]) -> None:
         super().__init__(ends)
@@ -56,7 +56,7 @@ class _DefinitionEnds(LineEnds):
 
 
 class LineSentences:
-    """The ends of the sentences in a line; used if the line alone is over the cap."""
+    """The ends of the sentences in a line. Used only for a line over the cap."""
 
     def __init__(self, text: str, line_ends: Sequence[int]) -> None:
         self.text, self.line_ends = text, line_ends
@@ -85,7 +85,7 @@ class BlockEnds:
         self.divided, self.sentences = -1, Sentences("", 0, 0)
 
     def last(self, after: int, room: int) -> int | None:
-        """Prefers the end of a block in the last third of the room to the end of a later sentence."""
+        """Prefers the end of a block in the last third of the range to the end of a later sentence."""
         ends = self.blocks.ends
         block = bisect_right(ends, room)
         whole = ends[block - 1] if block and ends[block - 1] > after else None

@@ -1,4 +1,4 @@
-"""The finest boundaries: words, graphemes (characters as people see them), code points."""
+"""The finest boundaries: words, graphemes (user-perceived characters), code points."""
 
 import regex
 
@@ -23,7 +23,7 @@ class Words:
 
 
 class Graphemes:
-    """Characters as people see them: a family emoji, a letter with its accents, "\r\n"."""
+    """User-perceived characters: a family emoji, a letter with its accents, "\r\n"."""
 
     def __init__(self, text: str, stop: int) -> None:
         self.text, self.stop = text, stop
@@ -48,7 +48,7 @@ def grapheme_start(text: str, after: int, at: int) -> int:
 
 
 class CodePoints:
-    """The last resort: a grapheme may be a megabyte of accents, and the cap applies to it too."""
+    """The last resort: a grapheme may be a megabyte of accents, but the cap applies to it too."""
 
     def __init__(self, text: str) -> None:
         self.text = text

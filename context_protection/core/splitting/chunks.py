@@ -1,7 +1,7 @@
 """Chunks of a text, and the plan with their positions."""
 
 import struct
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,10 +9,10 @@ from context_protection.core.splitting.lines import utf8_length
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """How large a chunk may be. `lines` applies to line content, `tokens` (by `measure`) to other texts, `cap` (by
-    `weigh`) to every chunk. `weigh` returns the cost of a raw chunk in the response body, JSON escapes included; a text
-    must not weigh less than its own beginning. Raises ValueError for a limit below 1."""
+class ChunkLimits:
+    """The size limits of a chunk. `lines` applies to line content, `tokens` (by `measure`) to other texts, `cap` (by
+    `weigh`) to every chunk. `weigh` returns the cost of a raw chunk in the response body, including JSON escapes; it
+    must not decrease as a text grows. Raises ValueError for a limit below 1."""
 
     lines: int = 200
     tokens: int = 2000
@@ -46,7 +46,7 @@ _PLAN_MARK = b"cp1:"
 @dataclass(frozen=True, slots=True)
 class ChunkPlan:
     """The positions of a text's chunks. Chunk i has the characters `cuts[i]` to `cuts[i + 1]`, `sizes[i]` bytes of
-    UTF-8, and the lines `first_lines[i]` to `last_lines[i]`. Two chunks share a line that had to be divided."""
+    UTF-8, and the lines `first_lines[i]` to `last_lines[i]`. A line that had to be divided is in several chunks."""
 
     cuts: tuple[int, ...]
     sizes: tuple[int, ...]
@@ -66,19 +66,23 @@ class ChunkPlan:
         return self.cuts[index], self.cuts[index + 1]
 
     def at(self, char: int) -> int:
-        """The number of the chunk that holds this character."""
+        """The index of the chunk that contains this character."""
         return min(max(bisect_right(self.cuts, char) - 1, 0), self.chunks - 1)
 
+    def at_line(self, line: int) -> int:
+        """The index of the chunk in which this line begins."""
+        return min(bisect_left(self.last_lines, line), self.chunks - 1)
+
     def chunk(self, content: str, index: int) -> Chunk:
-        """Chunk `index`, given the characters of its span. Raises ValueError if their size differs: then the text is
-        not the one that was planned."""
+        """Chunk `index`, given the characters of its span. Raises ValueError if their size differs from the plan's,
+        because the text is then another one."""
         if utf8_length(content) != self.sizes[index]:
             raise ValueError("This is not the text that was planned: its size differs.")
         lines = self.first_lines[index], self.last_lines[index], self.total_lines
         return Chunk(content, index, self.chunks, *lines, self.sizes[index])
 
     def moved(self, chars: int, lines: int, total_lines: int) -> "ChunkPlan":
-        """The plan of the same text within a longer text. `chars`, `lines`: the characters and lines before it."""
+        """The plan shifted into a longer text, where `chars` characters and `lines` lines precede it."""
         return ChunkPlan(
             cuts=tuple(chars + cut for cut in self.cuts),
             sizes=self.sizes,
@@ -88,13 +92,13 @@ class ChunkPlan:
         )
 
     def to_bytes(self) -> bytes:
-        """The plan in 32 bytes per chunk, for a cache that processes share."""
+        """Serializes the plan, with 32 bytes per chunk, for a cache that processes share."""
         numbers = (self.total_lines, *self.cuts, *self.sizes, *self.first_lines, *self.last_lines)
         return _PLAN_MARK + struct.pack(f"<{len(numbers)}Q", *numbers)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "ChunkPlan":
-        """The plan that `to_bytes` wrote. Raises ValueError for anything else."""
+        """Parses the result of `to_bytes`. Raises ValueError for anything else."""
         words, rest = divmod(len(data) - len(_PLAN_MARK), 8)
         count, odd = divmod(words - 2, 4)
         if not data.startswith(_PLAN_MARK) or rest or odd or count < 1:

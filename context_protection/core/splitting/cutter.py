@@ -6,7 +6,7 @@ from bisect import bisect_right
 from context_protection.core.splitting.blocks import Blocks
 from context_protection.core.splitting.boundaries import BlockEnds, Boundaries, LineEnds, LineSentences
 from context_protection.core.splitting.characters import CodePoints, Graphemes, Words
-from context_protection.core.splitting.chunks import Limits
+from context_protection.core.splitting.chunks import ChunkLimits
 from context_protection.core.splitting.forms import LINE_CONTENT, TextForm
 
 _FILL = 0.97  # the share of the cap to aim at, since weight is not quite proportional to length
@@ -16,8 +16,8 @@ _ENOUGH = 0.85  # the share of the cap from which a chunk counts as well filled
 class Cutter:
     """Cuts `text[start:stop]` from front to back, each chunk as long as its limits allow.
 
-    Weighing takes most of the time. So a chunk is weighed whole and shortened in proportion if it is over the cap; the
-    weight of the last chunk predicts how long the next may be.
+    Weighing takes most of the time. So a chunk is weighed as a whole and, if it is over the cap, shortened in
+    proportion; the weight of the last chunk predicts the length of the next.
     """
 
     def __init__(
@@ -26,7 +26,7 @@ class Cutter:
         form: TextForm,
         blocks: Blocks,
         line_ends: "array[int]",
-        limits: Limits,
+        limits: ChunkLimits,
         start: int,
         stop: int,
         density: float = 0.0,
@@ -43,7 +43,7 @@ class Cutter:
             Graphemes(text, stop),
             CodePoints(text),
         )
-        # For each level, the end of the last unit that was over the cap alone; inside it, finer levels are used.
+        # For each level, the end of the last unit that alone exceeds the cap; inside it, finer levels are used.
         self.over_cap_to = [0] * len(self.levels)
         self.density = density  # weight per character of the last text that was weighed
 
@@ -55,11 +55,11 @@ class Cutter:
         return cuts
 
     def _chunk_end(self, start: int) -> int:
-        """The end of the chunk at `start`: by its budget, or earlier to stay under the cap."""
+        """The end of the chunk that begins at `start`: limited by its budget and, if that is earlier, by the cap."""
         budget = self._budget_end(start)
         wish = self._boundary(start, budget, self.stop + 1) or self.stop
         end: int | None = self._predicted(start, wish)
-        fits, over, tries = start, self.stop + 1, 0  # the longest end that fits, the shortest that does not
+        fits, over, tries = start, self.stop + 1, 0  # the last end known to fit, the first known not to
         while end is not None and end > fits:
             tries += 1
             if self._is_over(start, end):
@@ -77,17 +77,17 @@ class Cutter:
         return full and wished * self.density > self.limits.cap
 
     def _predicted(self, start: int, wish: int) -> int:
-        """The first candidate: `wish`, or less if by the last density that would be over the cap."""
+        """The first candidate: `wish`, or an earlier end if the last density predicts that `wish` is over the cap."""
         return self._boundary(start, self._filled(start, wish), wish + 1) or wish
 
     def _filled(self, start: int, wish: int) -> int:
-        """The end up to which the cap should allow a chunk by the last density, at most `wish`."""
+        """The last end that should be under the cap, predicted from the last density; at most `wish`."""
         if (wish - start) * self.density <= self.limits.cap:
             return wish
         return start + max(1, int(self.limits.cap * _FILL / self.density))
 
     def _is_over(self, start: int, end: int) -> bool:
-        """Whether this piece is over the cap. A very long one is weighed only as far as necessary."""
+        """Whether this piece is over the cap. A very long piece is weighed only as far as necessary."""
         length = 8 * self.limits.cap
         while True:
             piece = self.text[start : min(start + length, end)]
@@ -98,10 +98,10 @@ class Cutter:
             length *= 2
 
     def _boundary(self, start: int, room: int, over: int) -> int | None:
-        """The best end of a chunk: within `room`, or else the end of its first unit if that may be under the cap.
+        """The best end of a chunk: up to `room`, or else the end of its first unit if that may be under the cap.
 
-        Uses the coarsest level that has one. A finer level is used only inside a unit that reaches to `over`, an end
-        that was weighed and is over the cap. None if no end is before `over`.
+        Uses the coarsest level that has such an end. Finer levels are used only inside a unit that extends to `over`,
+        an end that was weighed and is over the cap. None if no end precedes `over`.
         """
         if over == start + 1:
             return None
@@ -128,7 +128,7 @@ class Cutter:
         return start + self._length_of_tokens(start)
 
     def _length_of_tokens(self, start: int) -> int:
-        """How many characters fit into the token budget: close to the maximum, at least one."""
+        """The number of characters that fit into the token budget: close to the maximum, at least one."""
         tokens, rest, fits = self.limits.tokens, self.stop - start, 1
         length = min(4 * tokens, rest)
         for _ in range(8):

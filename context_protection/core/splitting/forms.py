@@ -1,4 +1,4 @@
-"""Detects how a text is structured by its name, its media type, or its first lines."""
+"""Detects the structure of a text from its name, its media type or its first lines."""
 
 import json
 import re
@@ -52,7 +52,7 @@ _MARKDOWN_LINE = re.compile(r" {0,3}#{1,6} \S|\s*([-*+]|\d{1,3}[.)]) +\S|\s*\|.*
 
 
 def detect(name: str, media_type: str, text: str) -> TextForm:
-    """The form of a text by its file name, else its media type, else its first lines."""
+    """The form of a text according to its file name, else its media type, else its first lines."""
     if _ROTATED_LOG.search(name):
         return TextForm.LOG
     _, dot, suffix = name.rpartition(".")
@@ -75,7 +75,7 @@ def csv_header(text: str) -> str:
 def _form_by_looks(text: str) -> TextForm:
     lines = text[:16_384].removeprefix("\ufeff").split("\n")
     if len(text) > 16_384 and len(lines) > 1:
-        lines.pop()  # the limit above may have cut it
+        lines.pop()  # the limit above may have cut the last line
     lines = [line for line in lines if line.strip()][:60]
     checks: tuple[tuple[TextForm, Callable[[list[str]], bool]], ...] = (
         (TextForm.JSONL, _looks_like_jsonl),
@@ -101,13 +101,13 @@ def _is_json(line: str) -> bool:
 
 
 def _looks_like_log(lines: list[str]) -> bool:
-    """Whether there are at least two entries, and no more other lines that begin at the margin."""
+    """Whether there are at least two entries, and at least as many entries as other lines at the margin."""
     at_margin = [line for line in lines if not CONTINUATION.match(line)]
     return sum(map(bool, map(ENTRY.match, lines))) >= max(2, len(at_margin) / 2)
 
 
 def _looks_like_csv(lines: list[str]) -> bool:
-    """Whether every row has the same number of one separator. Commas before a space or a line end are prose."""
+    """Whether all rows have the same number of some separator. A comma before a space or a line end is prose."""
     rows = [re.sub(r'"[^"]*"', "", line).rstrip() for line in lines[:20]]
     counts = ([len(re.findall(mark, row)) for row in rows] for mark in (r",(?! |$)", r";(?! |$)", "\t"))
     return len(rows) > 1 and any(len(set(count)) == 1 and count[0] for count in counts)

@@ -6,7 +6,16 @@ Text after the last "\n" is a line if it is not empty; an empty text has one emp
 
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate
+
+
+@dataclass(frozen=True, slots=True)
+class LineRange:
+    """A range of lines, both ends included. If `last` is None, it extends to the end of the text."""
+
+    first: int
+    last: int | None = None
 
 
 class RangeError(ValueError):
@@ -38,7 +47,7 @@ def find_line_ends(text: str) -> "array[int]":
     ends = array("q", accumulate(len(line) + 1 for line in text.split("\n")))
     ends[-1] -= 1  # the last line has no "\n"
     if len(ends) > 1 and ends[-1] == ends[-2]:
-        ends.pop()  # an empty rest after the last "\n" is no line
+        ends.pop()  # an empty remainder after the last "\n" is not a line
     return ends
 
 
@@ -47,5 +56,5 @@ def split_lines(text: str, ends: Sequence[int]) -> list[str]:
 
 
 def utf8_length(text: str) -> int:
-    """The size of the text in bytes of UTF-8. Lone surrogates count too."""
+    """The size of the text in bytes of UTF-8. Accepts lone surrogates."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

@@ -1,4 +1,4 @@
-"""Log entries: a line with a time or a level, and the lines that belong to it."""
+"""Log entries: a line with a timestamp or a level, and the lines that belong to it."""
 
 import re
 from array import array
@@ -36,13 +36,13 @@ CONTINUATION = re.compile(
     r"|The above exception |(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b|goroutine \d|panic: "
 )
 _RAISED = re.compile(r"[A-Za-z_][\w.]*(?::|\s*$)")  # "ValueError: …", which ends a Python stack trace
-_MARKED = 0.1  # the share of marked lines from which every entry is assumed to have a mark
+_MARKED = 0.1  # if at least this share of lines at the margin has a mark, every entry is assumed to have one
 
 
 class LogReader:
-    """Reads the entries of a log. If entries have a mark (time, level, …), every line without one belongs to the entry
-    above. In other logs only a line that looks like a continuation does, such as a stack trace. A window of marked
-    entries decides for all later windows."""
+    """Reads the entries of a log. If entries have a mark (timestamp, level, …), every line without one belongs to the
+    entry above. In other logs, only lines that look like a continuation do, such as a stack trace. Once a window has
+    marked entries, all later windows are read as marked."""
 
     def __init__(self) -> None:
         self.is_marked = False

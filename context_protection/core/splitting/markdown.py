@@ -23,7 +23,7 @@ class MarkdownReader:
 
     def __init__(self) -> None:
         self.inside, self.body = Inside.NOWHERE, 0
-        self.begun_at: int | None = None  # the line at which the open block began; negative in an earlier window
+        self.begun_at: int | None = None  # the line at which the open block began; negative if in an earlier window
         self.is_heading = self.is_table = self.in_list = self.in_directive = self.gap = self.quoted = False
         self.fence = ""  # the marker that closes the open fence
         self.margin = ""  # the indentation of every line of the open block of indented code
@@ -92,7 +92,7 @@ class MarkdownReader:
             self.margin = line[: len(line) - len(line.lstrip())] if is_code else ""
 
     def _is_underline(self, number: int, line: str) -> bool:
-        """Whether the line turns the line above into a heading. ~~~~ (reStructuredText) must be at least as long."""
+        """Whether the line turns the line above into a heading. ~~~~ (reStructuredText) must not be shorter."""
         below_one_line = self.begun_at == number - 1 and self.inside is Inside.SENTENCES and not self.gap
         if not number or not below_one_line or not _UNDERLINE.match(line):
             return False
@@ -103,7 +103,7 @@ class MarkdownReader:
         return not self.is_table and "|" in line and "|" in rule and _TABLE_RULE.match(rule) is not None
 
     def _is_item(self, line: str) -> bool:
-        """Whether the line begins a list item. Inside a paragraph only the number 1 does, as in "… in\n2026. We …"."""
+        """Whether the line begins a list item. In a paragraph, only the number 1 does, unlike "… in\n2026. We …"."""
         item = _ITEM.match(line)
         return item is not None and (item[1] in (None, "1") or self.gap or self.in_list or self.is_heading)
 

@@ -1,7 +1,7 @@
-"""Plans how a long text is split into chunks that end where a reader would stop (FR-020 to FR-023).
+"""Plans how a long text is split into chunks that end at natural boundaries (FR-020 to FR-023).
 
-`plan` reads a text once and returns the positions of its chunks. The plan is small and is stored, so the next chunk
-does not read the text again. The concatenated chunks equal the text, character for character. `plan_windows` does the
+`plan` reads a text once and returns the positions of its chunks. The plan is small and is stored, so the text is not
+read again for the next chunk. The concatenated chunks equal the text, character for character. `plan_windows` does the
 same window by window, for a text that does not fit into memory.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from context_protection.core.splitting.blocks import Reader
-from context_protection.core.splitting.chunks import ChunkPlan, Limits
+from context_protection.core.splitting.chunks import ChunkLimits, ChunkPlan
 from context_protection.core.splitting.cutter import Cutter
 from context_protection.core.splitting.forms import TextForm
 from context_protection.core.splitting.lines import find_line_ends, line_span, split_lines, utf8_length
@@ -20,13 +20,15 @@ from context_protection.core.splitting.records import CsvReader, JsonlReader
 from context_protection.core.splitting.source_code import CodeReader
 
 
-def plan(text: str, form: TextForm, limits: Limits, *, first_line: int = 1, last_line: int | None = None) -> ChunkPlan:
+def plan(
+    text: str, form: TextForm, limits: ChunkLimits, *, first_line: int = 1, last_line: int | None = None
+) -> ChunkPlan:
     """The plan of `text`, or of its lines `first_line` to `last_line` (FR-020, FR-021, FR-023).
 
     A chunk ends at the last boundary (entry, block, sentence) within `limits.lines` lines for line content, and within
     `limits.tokens` tokens for other texts. A longer unit stays whole up to `limits.cap`. A unit over the cap is divided
-    at its lines, a line at its sentences, a sentence at its words, a word at its graphemes (characters as people see
-    them), and only a grapheme over the cap between its code points. Raises RangeError.
+    at its lines, a line at its sentences, a sentence at its words, a word at its graphemes (user-perceived characters),
+    and only a grapheme over the cap between its code points. Raises RangeError.
     """
     ends = find_line_ends(text)
     start, stop = line_span(ends, first_line, last_line)
@@ -41,14 +43,14 @@ _BLOCK_CHUNKS = 1024
 
 
 def plan_windows(
-    pieces: Iterable[str], form: TextForm, limits: Limits, total_lines: int, *, window: int = WINDOW
+    pieces: Iterable[str], form: TextForm, limits: ChunkLimits, total_lines: int, *, window: int = WINDOW
 ) -> Iterator[ChunkPlan]:
     """`plan` for a text of any length in constant memory. Yields the plans of its parts in order, up to 1,024 chunks
     each, with cuts and lines counted in the whole text of `total_lines`. A text of one window is cut exactly as by
     `plan`.
 
-    A window ends with one of its chunks, well before the last character that was read, so that every cut is made with
-    the following text in view. The reader carries its state, such as an open fence, into the next window. A chunk must
+    A window ends at the end of a chunk, well before the last character that was read, so that the text after every cut
+    is known. The reader carries its state, such as an open fence, into the next window. A chunk must
     not be longer than a quarter of a window.
     """
     source, reader, seen, more = iter(pieces), _reader(form), "", True

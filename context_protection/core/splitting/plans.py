@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from context_protection.core import tokens
-from context_protection.core.budget import GUARD, MARGIN, dumps, length, most_chars
+from context_protection.core.budget import MARGIN, SAMPLE_MARGIN, dumps, length, most_chars
 from context_protection.core.errors import UPSTREAM, CallError
 from context_protection.core.policy import Policy
-from context_protection.core.splitting.chunks import Chunk, ChunkPlan, Limits
+from context_protection.core.splitting.chunks import Chunk, ChunkLimits, ChunkPlan
 from context_protection.core.splitting.forms import LINE_CONTENT, TextForm
 from context_protection.core.splitting.lines import utf8_length
 
@@ -40,9 +40,13 @@ class Cutting:
             chars=most_chars(policy) - AROUND * 4 - length(beside),
         )
 
+    def fits_within(self, other: "Cutting") -> bool:
+        """Whether each of its chunks is small enough for the hard cap of `other`."""
+        return self.form is other.form and self.cap <= other.cap and self.chars <= other.chars
+
     @property
-    def limits(self) -> Limits:
-        return Limits(
+    def limits(self) -> ChunkLimits:
+        return ChunkLimits(
             lines=self.lines,
             tokens=self.tokens,
             cap=self.cap,
@@ -71,7 +75,7 @@ class _Scale:
         if (rough := tokens.guarded(escaped)) * 2 <= self.cap:
             return rough
         count = tokens.claude.estimate(escaped)
-        if self.cap / GUARD < count <= self.cap * GUARD:
+        if self.cap / SAMPLE_MARGIN < count <= self.cap * SAMPLE_MARGIN:
             count = tokens.claude.count(escaped)
         return int(count * MARGIN) + 1
 
@@ -80,7 +84,7 @@ class TextGone(LookupError):
     """A version of a text, or its plan, is no longer stored."""
 
 
-class KeptPlan(Protocol):
+class StoredPlan(Protocol):
     """A stored plan that all processes share, read block by block. Raises TextGone."""
 
     @property
@@ -95,10 +99,12 @@ class KeptPlan(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """A plan that is being made in the background. `done`: the finished share, 0 to 1. `seconds`: those left."""
+    """A plan that is being made in the background. `done`: the finished share, 0 to 1. `seconds`: those left.
+    `former`: how a finished plan of the same text is cut, whose chunks are within the limits of size as well."""
 
     done: float
     seconds: int
+    former: Cutting | None = None
 
 
 class Indexing(CallError):
@@ -108,15 +114,15 @@ class Indexing(CallError):
     status: ClassVar[int] = 503
 
 
-def indexing(making: Making, lines_at_once: int, **asked: Any) -> Indexing:
-    """The error while a plan is being made. `asked`: the parameter, and its value, that need the plan."""
+def indexing(making: Making, lines_at_once: int, **parameter: Any) -> Indexing:
+    """The error while a plan is being made. `parameter`: the parameter and its value that need the plan."""
     return Indexing(
         f"The text is being divided into chunks: {making.done:.0%} is done, about {making.seconds} seconds are left.",
         reason="indexing",
         expected=f"the same call in {making.seconds} seconds, or about {lines_at_once:,} lines at once",
         suggestion="Read lines now with startLine and endLine, or call again later.",
         retry_after=making.seconds,
-        **asked,
+        **parameter,
     )
 
 
@@ -133,15 +139,15 @@ class Excerpt:
     total: int
 
     @classmethod
-    def of(cls, plan: KeptPlan, start: int, end: int, start_line: int, end_line: int) -> "Excerpt":
-        first, last = _number_at(plan, start), _number_at(plan, end - 1)
+    def of(cls, plan: StoredPlan, start: int, end: int, start_line: int, end_line: int) -> "Excerpt":
+        first, last = number_at(plan, start), number_at(plan, end - 1)
         return cls(start, end, start_line, end_line, first, last - first + 1)
 
     def _span(self, block: ChunkPlan, inside: int) -> tuple[int, int]:
         start, end = block.span(inside)
         return max(start, self.start), min(end, self.end)
 
-    def chunk(self, plan: KeptPlan, index: int, read: Callable[[int, int], str]) -> Chunk:
+    def chunk(self, plan: StoredPlan, index: int, read: Callable[[int, int], str]) -> Chunk:
         """The excerpt's chunk `index`; `read` returns characters of the text. Raises TextGone."""
         first, block = plan.block_of(self.first + index)
         inside = self.first + index - first
@@ -156,18 +162,19 @@ class Excerpt:
             utf8_length(content),
         )
 
-    def start_of(self, plan: KeptPlan, index: int) -> int:
+    def start_of(self, plan: StoredPlan, index: int) -> int:
         """The first character of the excerpt's chunk `index`. Raises TextGone."""
         first, block = plan.block_of(self.first + index)
         return self._span(block, self.first + index - first)[0]
 
 
-def chunk_start(plan: KeptPlan, char: int) -> int:
+def chunk_start(plan: StoredPlan, char: int) -> int:
     """The first character of the chunk that holds this one. Raises TextGone."""
     _, block = plan.block_at(char)
     return block.cuts[block.at(char)]
 
 
-def _number_at(plan: KeptPlan, char: int) -> int:
+def number_at(plan: StoredPlan, char: int) -> int:
+    """The number of the chunk that holds this character. Raises TextGone."""
     first, block = plan.block_at(char)
     return first + block.at(char)

@@ -11,12 +11,13 @@ class JsonlReader:
         return Blocks(line_ends[:], bytearray(len(line_ends)))
 
     def go_past(self, text: str) -> None:
-        """Every line is a record, so there is no state to carry on."""
+        """Every line is a record, so there is no state to carry over."""
 
 
 class CsvReader:
-    """Reads CSV records. A record begins where no quote is open: a quoted field may contain line ends. A quote that
-    stays open to the end (5" pipe), or through a quarter of a window, is stray: then every line is a record."""
+    """Reads CSV records. A record begins at a line where no quote is open, since a quoted field may contain line ends.
+    If a quote stays open to the end (5" pipe), or through a quarter of a window, it is stray and every line is a
+    record."""
 
     def __init__(self) -> None:
         self.in_quotes = self.is_stray = False

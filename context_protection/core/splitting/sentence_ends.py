@@ -7,8 +7,8 @@ from sentencex import segment
 
 from context_protection.core.splitting.characters import grapheme_start
 
-# sentencex takes quadratic time outside ASCII, so it reads windows of a text. An end counts only if the window shows
-# the text after it, where a quotation may close, and also the text before it if the window begins inside a sentence.
+# sentencex takes quadratic time outside ASCII, so it reads windows of a text. An end counts only if the window contains
+# the text after it, where a quotation may close, and, if the window begins inside a sentence, also the text before it.
 _WINDOW, _AHEAD, _BEFORE = 2400, 400, 100
 _SCRIPTS = {"ru": "Cyrillic", "el": "Greek", "hy": "Armenian"}
 _LETTERS = {language: regex.compile(rf"\p{{{script}}}") for language, script in _SCRIPTS.items()}
@@ -28,7 +28,7 @@ _MORE_ENDS = regex.compile(r"(?V1)(?<=[\p{Thai}\p{Lao}--[ๆฯໆ]])[ \u00a0]+(
 
 
 class Sentences:
-    """The ends of the sentences in `text[start:stop]`, found lazily. The last sentence ends at `stop`, after the blank
+    """The ends of the sentences in `text[start:stop]`, found lazily. The last sentence ends at `stop`, after any blank
     lines."""
 
     def __init__(self, text: str, start: int, stop: int) -> None:
@@ -75,8 +75,9 @@ class Sentences:
 
 
 def _for_sentencex(text: str) -> str:
-    """The text as sentencex can read it, of the same length. It does not accept lone surrogates, and it guesses lists
-    from line ends: a block is at most one list item, and a wrapped line may begin with "2026."."""
+    """Prepares a text for sentencex, without a change of length. Replaces lone surrogates, which sentencex does not
+    accept, and line ends, from which it guesses lists: a block is at most one list item, and a wrapped line may begin
+    with "2026."."""
     return text.encode("utf-8", "replace").decode().replace("\r", " ").replace("\n", " ")
 
 
@@ -84,12 +85,12 @@ def _ends_in(language: str, window: str) -> set[int]:
     ends: set[int] = set()
     at = 0
     for sentence in segment(language, window):
-        at = max(at, window.find(sentence, at)) + len(sentence)  # sentencex may omit white space between two
+        at = max(at, window.find(sentence, at)) + len(sentence)  # sentencex may omit white space between sentences
         ends.add(at)
     return ends
 
 
-_NUMBER = regex.compile(r"(?r)(?<![^\n])[\s>]*[\d.]+[.)]\s+")  # read backwards from what follows it
+_NUMBER = regex.compile(r"(?r)(?<![^\n])[\s>]*[\d.]+[.)]\s+")  # matched backwards
 
 
 def _may_end(text: str, at: int) -> bool:

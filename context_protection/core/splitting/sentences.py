@@ -9,8 +9,13 @@ WINDOW = 4000  # characters before the limit in which the end of a sentence is s
 
 def head(text: str, limit: int) -> str:
     """The whole sentences at the start of `text` that fit into `limit` characters, without trailing space. If the first
-    does not fit: its words, and without words its first graphemes."""
+    sentence does not fit, its first words; if no word fits, its first graphemes."""
     return text[: piece_end(text, limit)].rstrip()
+
+
+def whole_sentences(text: str, limit: int) -> str:
+    """The whole sentences at the start of a longer `text` that fit into `limit` characters; empty if none does."""
+    return text[: _sentence_end(text[: limit + 1], limit)].rstrip()
 
 
 def piece_end(text: str, limit: int) -> int:
@@ -22,7 +27,7 @@ def piece_end(text: str, limit: int) -> int:
 
 
 def _sentence_end(window: str, limit: int) -> int:
-    """The end of the last whole sentence in `window`, whose last sentence continues after it; 0 if none is whole."""
+    """The end of the last whole sentence in `window`; 0 if there is none. The final sentence counts as incomplete."""
     start = max(0, limit - WINDOW)
     ends, end = [0], start
     for sentence in segment("en", window[start:]):
@@ -32,7 +37,7 @@ def _sentence_end(window: str, limit: int) -> int:
 
 
 def word_end(text: str, limit: int) -> int:
-    """The last offset up to `limit` that cuts no word and no grapheme; at least 1."""
+    """The last offset up to `limit` that splits neither a word nor a grapheme; at least 1."""
     if len(text) <= limit:
         return len(text)
     space = max(text.rfind(" ", 0, limit), text.rfind("\n", 0, limit))

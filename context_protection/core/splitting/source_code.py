@@ -7,8 +7,8 @@ from context_protection.core.splitting.blocks import Blocks, Inside, last_start,
 
 
 class CodeReader:
-    """Reads blocks of code. A block begins at the margin below a blank line, outside multi-line strings such as
-    Python's. If a string stays open to the end, or through a quarter of a window, the quotes are taken for ordinary
+    """Reads blocks of code. A block begins at the margin after a blank line, outside multi-line strings such as
+    Python's. If a string stays open to the end, or through a quarter of a window, quotes are treated as ordinary
     text."""
 
     def __init__(self) -> None:

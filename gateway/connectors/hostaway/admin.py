@@ -1,13 +1,19 @@
-"""How far the copy of the live account is, and the events of its webhooks. All of it is read-only."""
+"""Read-only admin of the live account's sync states and webhook events. Without an account the pages say how to connect
+one."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.text import capfirst
 
+from gateway.connectors.hostaway import live
 from gateway.connectors.hostaway.models import SyncState, WebhookEvent
 
 
@@ -22,8 +28,20 @@ class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable
         return False
 
     def has_retry_permission(self, request: HttpRequest) -> bool:
-        """Users who could change the object if it were editable."""
+        """Allows retries to users with the model's change permission."""
         return super().has_change_permission(request)
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        context = {
+            "title": capfirst(self.opts.verbose_name_plural),
+            "account": live.account(),
+            "minutes": max(1, round(live.interval().total_seconds() / 60)),
+            "folder": settings.BASE_DIR,
+            "python": sys.executable,
+            "takes_events": bool(getattr(settings, "HOSTAWAY_WEBHOOK_SECRET", "")),
+            "address": request.build_absolute_uri(reverse("hostaway-webhook")),
+        }
+        return super().changelist_view(request, {**context, **(extra_context or {})})
 
 
 @admin.register(SyncState)
@@ -33,7 +51,7 @@ class SyncStateAdmin(ReadOnly):
 
     @admin.display(description="left out")
     def records_left_out(self, state: SyncState) -> int:
-        """Only the number: the state's own page names them."""
+        """Only the number; the state's own page lists the records."""
         return len(state.left_out)
 
     @admin.action(description="Try again now, without the pause", permissions=["retry"])
@@ -44,7 +62,7 @@ class SyncStateAdmin(ReadOnly):
 
 @admin.register(WebhookEvent)
 class WebhookEventAdmin(ReadOnly):
-    """Without the body, which holds values that are redacted elsewhere."""
+    """Hides the body, as it holds values that are redacted elsewhere."""
 
     list_display = ("received_at", "event", "object_id", "outcome", "attempts", "error")
     list_filter = ("outcome", "event")
@@ -53,6 +71,6 @@ class WebhookEventAdmin(ReadOnly):
 
     @admin.action(description="Apply the failed ones again", permissions=["retry"])
     def apply_again(self, request: HttpRequest, events: QuerySet[WebhookEvent]) -> None:
-        again = events.filter(outcome=WebhookEvent.Outcome.FAILED)
-        count = again.update(outcome=WebhookEvent.Outcome.WAITING, attempts=0)
+        again = events.filter(outcome=WebhookEvent.EventOutcome.FAILED)
+        count = again.update(outcome=WebhookEvent.EventOutcome.WAITING, attempts=0)
         messages.success(request, f"{count} of them will be applied within a minute.")

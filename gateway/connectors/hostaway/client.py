@@ -1,4 +1,4 @@
-"""Hostaway's API, version 1, as pages of rows. Reads its envelopes, and distinguishes its failures."""
+"""Client of Hostaway's API, version 1: returns pages of rows, and maps upstream's failures to errors."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,28 +8,28 @@ from urllib.parse import urlencode
 import orjson
 
 from context_protection.core.json_values import is_within
-from gateway.upstreams import nesting
+from gateway.upstreams import json_depth
 from gateway.upstreams.errors import UpstreamGarbled, UpstreamRefused
-from gateway.upstreams.exchanges import Request, Response
+from gateway.upstreams.request import Request, Response
 
 PAGE_ROWS = 100
-DEEPEST_ROW = nesting.DEEPEST - 2  # less the envelope and the list around it
-LONGEST_SAID = 300  # characters of upstream's own message
+DEEPEST_ROW = json_depth.DEEPEST - 2  # minus the envelope and the list that contain the row
+LONGEST_SAID = 300  # quoted characters of upstream's message
 NO_SUCH_OBJECT = 404
 Row = Mapping[str, Any]
 
 
 class Fetching(Protocol):
-    """Sends one request. Credentials, rate limits, deadlines and retries are handled there."""
+    """Sends one request, and handles credentials, rate limits, deadlines and retries."""
 
-    async def fetch(self, request: Request, *, keep_seconds: float = 0.0, scope: str = "") -> Response:
-        """Raises UpstreamError, and nothing else; also for every status of 400 and above."""
+    async def fetch(self, request: Request, *, cache_seconds: float = 0.0, scope: str = "") -> Response:
+        """Raises only UpstreamError, including for every status of 400 and above."""
 
 
 @dataclass(frozen=True)
 class Resource:
-    """One kind of object. `by_id`: a page follows the id of the last row, else an offset. `changes`: it can be queried
-    for what has changed since a day. `one_by_one`: single objects can be requested."""
+    """One type of object. `by_id`: the next page is requested by the last row's id, not by an offset. `changes`:
+    upstream can list the objects changed since a day. `one_by_one`: single objects can be requested."""
 
     name: str
     path: str
@@ -42,18 +42,18 @@ class Resource:
 
 LISTINGS = Resource("listings", "/listings", changes=True)
 RESERVATIONS = Resource("reservations", "/reservations", by_id=True, changes=True)
-# Upstream rejects requests for the charges of an account without payments. Charges have no time of change and no fixed
-# order, so all of them are read each time, sorted by id.
+# Upstream rejects requests for the charges of an account without payments. Charges have no change time and no fixed
+# order, so each sync reads all of them, sorted by id.
 CHARGES = Resource(
     "charges", "/guestPayments/charges", one_by_one=False, page_rows=500, query={"sortBy": "id", "sortOrder": "asc"}
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """`rows`: as upstream has them, not validated. `next`: the position after them; None at the end. `total`: the
-    number of rows that match, if upstream says so. `too_deep`: ids of rows that are left out because they are nested
-    deeper than Sluice reads."""
+class ResourcePage:
+    """`rows`: upstream's rows, not validated. `next`: the position after them; None at the end. `total`: the number of
+    matching rows, if upstream returns it. `too_deep`: ids of rows that are left out because they are nested deeper than
+    Sluice reads."""
 
     rows: Sequence[Any]
     next: int | None
@@ -65,13 +65,13 @@ class Page:
         return len(self.rows) + len(self.too_deep)
 
 
-class Client:
+class HostawayClient:
     def __init__(self, base_url: str, upstream: Fetching) -> None:
         self.base_url, self.upstream = base_url, upstream
 
-    async def page(self, resource: Resource, position: int = 0, since: str | None = None) -> Page:
-        """The rows after `position` (0: from the first), changed on the day `since` (ISO) or later. Raises
-        UpstreamError."""
+    async def page(self, resource: Resource, position: int = 0, since: str | None = None) -> ResourcePage:
+        """The rows after `position` (0: from the first); with `since` (an ISO date), only those changed on that day or
+        later. Raises UpstreamError."""
         query = {**resource.query, "limit": str(resource.page_rows)}
         if position:
             query["afterId" if resource.by_id else "offset"] = str(position)
@@ -85,7 +85,8 @@ class Client:
         deep = {place for place, row in enumerate(rows) if not is_within(row, DEEPEST_ROW)}
         named = [identifier for place in sorted(deep) if (identifier := _id(rows[place])) is not None]
         nameless = [None] * (len(deep) - len(named))
-        return Page([row for place, row in enumerate(rows) if place not in deep] + nameless, after, total, named)
+        readable = [row for place, row in enumerate(rows) if place not in deep]
+        return ResourcePage(readable + nameless, after, total, named)
 
     async def one(self, resource: Resource, identifier: int) -> Row | None:
         """The object; None if upstream has none with this id. Raises UpstreamError."""
@@ -97,7 +98,7 @@ class Client:
             raise
         row = envelope.get("result")
         if not isinstance(row, dict) or _number(row.get("id")) != identifier:
-            raise garbled("an answer that is not the object asked for")
+            raise garbled("an answer that is not the requested object")
         return row
 
     async def _envelope(self, path: str, read: Callable[[Response], Any] = Response.json) -> dict[str, Any]:
@@ -114,13 +115,12 @@ class Client:
 
 
 def _json_of_page(response: Response) -> Any:
-    """One row that is nested too deeply makes its whole page too deep. The deep part is cut off, so that the row's id
-    and all other rows can be read. Requesting a page of that row alone would not help: it would fail in the same way,
-    and without the row's id the next page is unknown."""
+    """Cuts off values that are nested too deeply, so that their row's id and all other rows can be read. Requesting a
+    page with only that row would fail in the same way, and without the row's id the next page is unknown."""
     try:
         return response.json()
     except UpstreamGarbled:
-        return orjson.loads(nesting.cut(response.body))
+        return orjson.loads(json_depth.cut(response.body))
 
 
 def _id(row: Any) -> int | None:
@@ -142,7 +142,7 @@ def garbled(what: str) -> UpstreamGarbled:
 
 
 def _rejected(status: int, envelope: Mapping[str, Any]) -> UpstreamRefused:
-    """An envelope with the status `fail` has its message under one of two names."""
+    """Envelopes with the status `fail` have their message under `message` or `result`."""
     said = envelope.get("message") or envelope.get("result")
     text = "".join(each for each in said if each.isprintable())[:LONGEST_SAID] if isinstance(said, str) else ""
     return UpstreamRefused(
@@ -154,8 +154,8 @@ def _rejected(status: int, envelope: Mapping[str, Any]) -> UpstreamRefused:
 
 
 def _after(resource: Resource, position: int, rows: Sequence[Any], envelope: Mapping[str, Any]) -> int | None:
-    """The position after a page; None after the last. Upstream may lower the requested limit, and then says so: a page
-    with fewer rows than its limit is the last."""
+    """The position after a page; None after the last page, which has fewer rows than its limit. Upstream may lower the
+    requested limit, and then returns the one it used."""
     most = min(resource.page_rows, _number(envelope.get("limit")) or resource.page_rows)
     if len(rows) < most:
         return None
@@ -168,7 +168,7 @@ def _after(resource: Resource, position: int, rows: Sequence[Any], envelope: Map
 
 
 def _number(value: Any) -> int | None:
-    """A number of 0 or more; upstream writes some as texts."""
+    """A whole number of 0 or more, or None. Upstream returns some numbers as strings."""
     if isinstance(value, str) and value.isascii() and value.isdigit():
         value = int(value[:19])
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None

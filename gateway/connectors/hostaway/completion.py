@@ -1,20 +1,20 @@
-"""Completes what is being typed with values of the account: ids, months, statuses, names of listings. No guest data.
+"""Completes arguments with values of the account: ids, months, statuses, names of listings. No guest data.
 
-Values are found by index lookups, so that an account of a million bookings completes as fast as a small one. Names of
-listings and of documents are searched, as there are few.
+Index lookups find the values, so that an account of a million bookings completes as fast as a small one. Names of
+listings and documents are searched, as there are few.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
-from gateway.catalog.prompts import MOST_COUNTED, Complete
+from gateway.catalog.prompts import MAX_COUNTED, Complete
 from gateway.connectors.hostaway.models import Booking, Document, Listing, Transaction, UpstreamObject
 
-MOST = MOST_COUNTED + 1
+MOST = MAX_COUNTED + 1
 _ID = re.compile("([1-9][0-9]*)?")
 
-Typed = Mapping[str, str]  # the other arguments
+Typed = Mapping[str, str]  # the other arguments of the prompt
 
 
 def booking_ids(text: str, typed: Typed) -> Sequence[str]:
@@ -35,7 +35,7 @@ def document_ids(text: str, typed: Typed) -> Sequence[str]:
 
 
 def text_ids(text: str, typed: Typed) -> Sequence[str]:
-    """Documents that have a text, not just facts about a file."""
+    """Ids of documents that have a text, not just facts about a file."""
     documents = Document.objects.filter(id__startswith=text, content__isnull=False).order_by("id")
     return list(documents.values_list("id", flat=True)[:MOST])
 
@@ -50,7 +50,7 @@ def listings(text: str, typed: Typed) -> Sequence[str]:
 
 
 def months(text: str, typed: Typed) -> Sequence[str]:
-    """Months in which bookings arrive, the latest first."""
+    """Months in which guests arrive, the latest first."""
     return [month for month in _months() if month.startswith(text)]
 
 
@@ -67,7 +67,7 @@ IDENTIFIERS: Mapping[str, Complete] = {
 
 
 def _ids(model: type[UpstreamObject], text: str) -> Sequence[str]:
-    """Ids that begin with these digits, the highest first, as these are mostly the newest."""
+    """Ids that begin with these digits, the highest first, as high ids are mostly the newest."""
     objects = model._default_manager.order_by("-id").values_list("id", flat=True)
     highest = objects.first()
     if highest is None or not _ID.fullmatch(text):
@@ -79,7 +79,7 @@ def _ids(model: type[UpstreamObject], text: str) -> Sequence[str]:
 
 
 def _ranges(digits: str, longest: int) -> Iterator[tuple[int, int]]:
-    """The ranges of numbers of at most `longest` digits that begin with `digits`, from the longest numbers down."""
+    """Ranges of the numbers of at most `longest` digits that begin with `digits`, those with the most digits first."""
     if not digits:
         yield 1, 10**longest - 1
         return
@@ -88,7 +88,7 @@ def _ranges(digits: str, longest: int) -> Iterator[tuple[int, int]]:
 
 
 def _months() -> Iterator[str]:
-    """Takes one index lookup for each month, however many bookings it has."""
+    """Needs one index lookup per month, however many bookings it has."""
     arrivals = Booking.objects.exclude(check_in=None).order_by("-check_in").values_list("check_in", flat=True)
     arrival = arrivals.first()
     for _ in range(MOST):
@@ -100,7 +100,7 @@ def _months() -> Iterator[str]:
 
 
 def _statuses() -> Iterator[str]:
-    """Takes one index lookup for each status."""
+    """Needs one index lookup per status."""
     found = Booking.objects.exclude(status=None).order_by("status").values_list("status", flat=True)
     status = found.first()
     for _ in range(MOST):

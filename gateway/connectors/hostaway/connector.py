@@ -2,14 +2,25 @@
 
 from django.conf import settings
 
+from gateway.catalog.operation import Operation
 from gateway.connectors.connector import Connector
+from gateway.connectors.hostaway import documents, table_operations
+from gateway.connectors.hostaway.bookings import BOOKINGS
 from gateway.connectors.hostaway.completion import IDENTIFIERS
-from gateway.connectors.hostaway.operations import operations
+from gateway.connectors.hostaway.listings import LISTINGS
 from gateway.connectors.hostaway.prompts import prompts
+from gateway.connectors.hostaway.transactions import TRANSACTIONS
+
+
+def _operations() -> list[Operation]:
+    tables = (LISTINGS, BOOKINGS, TRANSACTIONS)
+    return [*(each for table in tables for each in table_operations.operations(table)), *documents.operations()]
+
 
 CONNECTOR = Connector(
     name="hostaway",
-    operations=operations,
+    switchable=True,
+    operations=_operations,
     prompts=prompts,
     identifiers=IDENTIFIERS,
     schedule={

@@ -1,4 +1,4 @@
-"""Files as texts: finds their encoding, and reads their characters block by block in constant memory."""
+"""Decodes files: detects their encoding, and reads their characters block by block in constant memory."""
 
 import codecs
 import hashlib
@@ -15,11 +15,12 @@ from gateway.connectors.hostaway.text_redaction import redacted_parts
 BLOCK = 1 << 20  # bytes
 SAMPLE = 1 << 16  # bytes from which an encoding is guessed
 UTF_8 = "utf-8"
-# Of encodings that fit equally well, the most common one is chosen. The Unicode encodings in `_NEVER` are not guessed,
-# as a file in one of them would begin with a byte order mark.
+# If several encodings fit equally well, the most common one is chosen. The Unicode encodings in `_NEVER` are not
+# guessed, as a file in one of them would begin with a byte order mark.
 _COMMON = ("cp1252", "cp1251", "cp1250", "cp932", "gb18030", "big5", "cp949")
 _NEVER = ["utf_7", "utf_16", "utf_16_be", "utf_16_le", "utf_32", "utf_32_be", "utf_32_le"]
-# UTF-8's byte order mark stays in the text as its first character. UTF-32's come first, as one begins like UTF-16's.
+# UTF-8's byte order mark stays in the text as its first character. UTF-32 precedes UTF-16, as the two little-endian
+# marks begin with the same bytes.
 _MARKED = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -29,10 +30,10 @@ _MARKED = (
 
 
 class NotText(ValueError):
-    """The bytes are not a text in that encoding. `at`: roughly the byte that shows it."""
+    """The bytes are not text in that encoding. `at`: the approximate position of an invalid byte."""
 
     def __init__(self, at: int) -> None:
-        super().__init__(f"This is no text: see byte {at}.")
+        super().__init__(f"This is not text: see byte {at}.")
         self.at = at
 
 
@@ -41,14 +42,14 @@ class FileChanged(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A file on disk, or one in memory. Bytes appended after `size` are not read."""
+class FileSource:
+    """A file on disk or in memory. Bytes appended beyond `size` are not read."""
 
     place: Path | bytes
     size: int
 
     @classmethod
-    def of(cls, place: Path | bytes) -> "Source":
+    def of(cls, place: Path | bytes) -> "FileSource":
         """Raises OSError."""
         return cls(place, len(place) if isinstance(place, bytes) else place.stat().st_size)
 
@@ -63,7 +64,7 @@ class Source:
                 yield block
 
     def sample(self, at: int) -> bytes:
-        """Some whole lines around a byte, if lines are short."""
+        """Bytes around position `at`, cut at line ends if lines are short."""
         with self.open() as file:
             file.seek(start := max(0, at - SAMPLE // 4))
             before, behind = file.read(at - start), file.read(SAMPLE)
@@ -76,8 +77,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Facts about a text whose secrets are masked. `digest`: SHA-256 of it as UTF-8, hexadecimal. `bytes`: its size as
-    UTF-8."""
+    """Facts about a text after its secrets were masked. `digest`: hexadecimal SHA-256 of its UTF-8. `bytes`: its size
+    in UTF-8."""
 
     encoding: str
     digest: str
@@ -88,25 +89,26 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that was read through. Without `figures` it is not a text: it has NUL characters, or no encoding fits."""
+    """A file that was read to its end. `figures` is None if it is not text: it has NUL characters, or no encoding
+    fits."""
 
-    source: Source
+    source: FileSource
     sha256: str
     figures: Figures | None
 
 
 def look_at(place: Path | bytes) -> File:
-    """Reads the file through, once for each encoding that it may be in. Raises OSError."""
-    source = Source.of(place)
+    """Reads the whole file, once for its digest and once for each encoding tried. Raises OSError."""
+    source = FileSource.of(place)
     sha256 = hashlib.sha256()
     for block in source.blocks():
         sha256.update(block)
     return File(source, sha256.hexdigest(), _figures(source))
 
 
-def _figures(source: Source) -> Figures | None:
-    """Decodes by the byte order mark, else as UTF-8, else in the encoding that the first bytes which are not UTF-8
-    suggest."""
+def _figures(source: FileSource) -> Figures | None:
+    """Decodes by the byte order mark, else as UTF-8, else in the encoding guessed from the first bytes that are not
+    UTF-8."""
     head = source.sample(0)
     encoding = next((name for mark, name in _MARKED if head.startswith(mark)), UTF_8)
     try:
@@ -129,7 +131,7 @@ def _guessed(sample: bytes) -> str | None:
     return next((name for name in _COMMON if name in names), matches[0].encoding)
 
 
-def _read_through(source: Source, encoding: str) -> Figures:
+def _read_through(source: FileSource, encoding: str) -> Figures:
     digest, chars, breaks, size, end = hashlib.sha256(), 0, 0, 0, "\n"
     for text in redacted_parts(decoded(source, encoding)):
         data = text.encode()
@@ -139,8 +141,7 @@ def _read_through(source: Source, encoding: str) -> Figures:
 
 
 def decoded_again(file: File, figures: Figures) -> Iterator[str]:
-    """The text of a file that was read before. Raises FileChanged, at the latest after the last part, if the text has
-    changed."""
+    """Decodes a file again. Raises FileChanged, at the latest after the last part, if the text has changed since."""
     digest = hashlib.sha256()
     try:
         for text in redacted_parts(decoded(file.source, figures.encoding)):
@@ -152,8 +153,8 @@ def decoded_again(file: File, figures: Figures) -> Iterator[str]:
         raise FileChanged
 
 
-def decoded(source: Source, encoding: str) -> Iterator[str]:
-    """The file's text in parts, none of them empty. Raises NotText."""
+def decoded(source: FileSource, encoding: str) -> Iterator[str]:
+    """The file's text in non-empty parts. Raises NotText."""
     decoder = codecs.getincrementaldecoder(encoding)()
     at = 0
     for block in source.blocks():

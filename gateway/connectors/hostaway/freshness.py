@@ -1,11 +1,12 @@
-"""How fresh the copy is. Calls read this from a cache in the process, which is reloaded when the contents have changed;
-the end of each sync run counts as a change."""
+"""Freshness of the copy. Calls read it from a cache in the process, which is reloaded when the contents have changed,
+and after each sync run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from context_protection.configuration.live import Live
@@ -15,26 +16,26 @@ from gateway.connectors.hostaway import live
 from gateway.connectors.hostaway.models import SyncState, UpstreamObject
 from gateway.connectors.hostaway.sync_states import COPIED, NOT_AVAILABLE, Copied
 
-STALE_AFTER = 3  # times the time between two syncs
+STALE_AFTER = 3  # times the allowed age
 
 
 @dataclass(frozen=True)
 class Freshness:
-    """The freshness of one resource. `as_of`: the copy has what upstream had then; None: it is not complete yet.
-    `next_at`: when the next sync is due. `error`: a word on why the last attempt failed; empty if it did not."""
+    """The freshness of one resource. `as_of`: the time of the upstream data in the copy; None until the copy is
+    complete. `next_at`: when the next sync is due. `error`: why the last attempt failed; empty if it succeeded."""
 
     resource: str
     as_of: datetime | None
     next_at: datetime | None
     error: str
     age_allowed: timedelta
-    rows: int = 0  # read so far by the run under way
+    rows: int = 0  # read so far by the current run
 
     def is_stale(self, now: datetime) -> bool:
         return self.as_of is None or now - self.as_of > STALE_AFTER * self.age_allowed
 
     def note(self, now: datetime) -> dict[str, Any]:
-        """For an answer's `meta`."""
+        """Entries for a response's `meta`."""
         if self.error == NOT_AVAILABLE and self.as_of is None:
             return {"notes": [f"Hostaway does not give {self.resource} of this account."]}
         as_of = {"asOf": _iso(self.as_of)} if self.as_of else {}
@@ -42,7 +43,7 @@ class Freshness:
 
 
 def state() -> tuple[Freshness, ...]:
-    """One for each resource of the live account; empty while the sample account is served. Queries the database."""
+    """The freshness of each resource of the live account; empty for the sample account. Queries the database."""
     states = {each.resource: each for each in SyncState.objects.filter(is_adopted=True)}
     return tuple(_freshness(copied, states[copied.name]) for copied in COPIED if copied.name in states)
 
@@ -58,23 +59,28 @@ def _freshness(copied: Copied, state: SyncState) -> Freshness:
 
 def _by_model() -> Mapping[type[UpstreamObject], Freshness]:
     known = {each.resource: each for each in state()}
-    return {copied.mapped.model: known[copied.name] for copied in COPIED if copied.name in known}
+    return {copied.table.model: known[copied.name] for copied in COPIED if copied.name in known}
 
 
 loaded = Live(_by_model, contents)
 
 
 def note(model: type[UpstreamObject]) -> dict[str, Any]:
-    """`asOf`, and `stale` if that is too long ago; empty for the sample account."""
+    """Entries for `meta`: `asOf`, and `stale` if that is too old; empty for the sample account."""
     freshness = loaded.get().get(model)
     return freshness.note(timezone.now()) if freshness else {}
 
 
 class DatedRows(ColumnRows):
-    """Rows of upstream's objects, with a note on their freshness."""
+    """Rows of upstream's objects, with a note on their freshness. `notes`: further lines for `meta.notes`."""
+
+    def __init__(self, queryset: QuerySet[Any], *, notes: tuple[str, ...] = (), **options: Any) -> None:
+        super().__init__(queryset, **options)
+        self.notes = notes
 
     def note(self) -> Mapping[str, Any]:
-        return note(self.queryset.model)
+        dated = note(self.queryset.model)
+        return {**dated, "notes": [*dated.get("notes", ()), *self.notes]} if self.notes else dated
 
 
 def _iso(moment: datetime) -> str:

@@ -1,5 +1,5 @@
-"""Mutual exclusion across all workers: a row names the holder and the expiry. Times are those of the database, so that
-the workers' clocks do not matter."""
+"""Mutual exclusion across all workers: each lease is a row with its holder and expiry. Times come from the database, so
+that the workers' clocks do not matter."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 
 from gateway.connectors.hostaway.models import Lease
 
-LASTS = timedelta(minutes=3)  # longer than one call to upstream with all its attempts
+LASTS = timedelta(minutes=3)  # longer than one call to upstream with all its retries
 
 
 class LeaseLost(Exception):
@@ -25,14 +25,15 @@ class Held:
     holder: str
 
     def renew(self) -> None:
-        """Call this inside a transaction, so that only the holder's writes are committed. Raises LeaseLost."""
+        """Must be called inside a transaction, so that only the holder's writes are committed. Raises LeaseLost."""
         if not Lease.objects.filter(name=self.name, holder=self.holder).update(until=Now() + LASTS):
             raise LeaseLost(self.name)
 
 
 @contextmanager
 def held(name: str) -> Iterator[Held | None]:
-    """Gives None if another worker has the lease. The lease is released afterwards; after a kill it expires."""
+    """Yields None if another worker holds the lease. The lease is released on exit; if the worker is killed, it
+    expires."""
     lease = Held(name, uuid4().hex)
     Lease.objects.get_or_create(name=name, defaults={"until": Now()})
     free = Lease.objects.filter(Q(holder="") | Q(until__lt=Now()), name=name)

@@ -1,4 +1,4 @@
-"""The account that the deployer's environment names. Without one, the sample account is served."""
+"""The live account from the deployer's environment. Without one, Sluice serves the sample account."""
 
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -11,7 +11,7 @@ SYNC_SECONDS = 300
 
 @dataclass(frozen=True)
 class Account:
-    """`base_url` has no slash at its end."""
+    """`base_url` has no trailing slash."""
 
     id: str
     secret: str = field(repr=False)

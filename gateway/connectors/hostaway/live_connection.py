@@ -2,26 +2,27 @@
 
 from functools import lru_cache
 
-from gateway.connectors.hostaway.client import Client
+from gateway.connectors.hostaway.client import HostawayClient
 from gateway.connectors.hostaway.live import Account
-from gateway.upstreams.client_credentials import ClientCredentials
-from gateway.upstreams.connections import ClientPlace, Connection, Kind, origin
-from gateway.upstreams.rates import Rate
+from gateway.upstreams.auth.client_credentials import ClientCredentials
+from gateway.upstreams.client import Upstream
+from gateway.upstreams.connections import AuthKind, ClientPlace, Connection, origin
+from gateway.upstreams.limits import CallLimits, Rate
 from gateway.upstreams.registry import upstreams
-from gateway.upstreams.upstream import Upstream
 
 NAME = "hostaway"
-# Upstream allows this many in 10 seconds by their arrival, which differs a little from when they are sent.
+# Upstream allows this many requests in 10 seconds, by time of arrival, which differs slightly from time of sending.
 RATES = (Rate("ip", 15, 10.5), Rate("account", 20, 10.5))
-USABLE_AFTER = 1.0  # seconds from a token's issue
+WAIT_SECONDS = 45.0  # only background tasks call upstream: nobody waits while they wait for their turn
+USABLE_AFTER = 1.0  # seconds after a token is issued
 
 
 @lru_cache(maxsize=1)
-def client(account: Account) -> Client:
+def client(account: Account) -> HostawayClient:
     connection = Connection(
         name=NAME,
         base_url=account.base_url,
-        kind=Kind.CLIENT_CREDENTIALS,
+        kind=AuthKind.CLIENT_CREDENTIALS,
         client_id=account.id,
         token_url=f"{account.base_url}/accessTokens",
         scope="general",
@@ -32,6 +33,7 @@ def client(account: Account) -> Client:
         NAME,
         authentication=ClientCredentials(connection, account.secret),
         trusted=frozenset({origin(account.base_url)}),
+        limits=CallLimits(wait_seconds=WAIT_SECONDS),
         rates=RATES,
     )
-    return Client(account.base_url, upstreams.register(upstream))
+    return HostawayClient(account.base_url, upstreams.register(upstream))

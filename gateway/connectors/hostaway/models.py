@@ -1,4 +1,4 @@
-"""The account as Sluice stores it: columns for what is filtered, sorted or summed, and the whole upstream object."""
+"""The stored account: columns for values that are filtered, sorted or summed, and the whole upstream object."""
 
 from typing import ClassVar
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class UpstreamObject(models.Model):
-    """`id` is upstream's. `seq` grows with every insert; a snapshot (`Walk`) takes its watermark from it."""
+    """`id` is upstream's. `seq` grows with every insert; a snapshot takes its watermark from it."""
 
     SEALED_CONTENT: ClassVar[str] = "sealed"  # the column that is sealed again when keys rotate
 
@@ -87,7 +87,7 @@ class Transaction(UpstreamObject):
 
 
 class DocumentContent(models.Model):
-    """One version of a document's text, stored in pieces. It never changes, so that a snapshot reads the same text to
+    """One version of a document's text, stored in pieces. It is immutable, so that a snapshot reads the same text to
     its end. A version without a document is purged after the cursors into it have expired."""
 
     digest = models.CharField(primary_key=True, max_length=64, help_text="SHA-256 of the text as UTF-8, hexadecimal")
@@ -102,7 +102,7 @@ class DocumentContent(models.Model):
 
 
 class TextPiece(models.Model):
-    """CHARS characters of a text, so that any position is found by arithmetic; the last piece may be shorter."""
+    """A piece of CHARS characters, so that the piece at any position can be computed. The last piece may be shorter."""
 
     CHARS = 1 << 16
 
@@ -120,7 +120,7 @@ class TextPiece(models.Model):
 
 
 class TextPlan(models.Model):
-    """The chunks of a long text under given limits: made once, in the background, for all processes."""
+    """The chunk plan of a long text for given limits: made once, in the background, for all processes."""
 
     content = models.ForeignKey(DocumentContent, on_delete=models.CASCADE, related_name="plans")
     cutting = models.CharField(max_length=100, help_text="The form of the text and the limits of a chunk")
@@ -138,7 +138,7 @@ class TextPlan(models.Model):
 
 
 class TextPlanBlock(models.Model):
-    """Some chunks of a plan, from character `start` of the text on."""
+    """Consecutive chunks of a plan, from character `start` of the text on."""
 
     pk = models.CompositePrimaryKey("plan", "first_chunk")
     plan = models.ForeignKey(TextPlan, on_delete=models.CASCADE, related_name="blocks", db_index=False)
@@ -154,7 +154,7 @@ class TextPlanBlock(models.Model):
 
 
 class Document(models.Model):
-    """A file of the account, such as a log or a manual. A file that is not a text has no content and no lines."""
+    """A file of the account, such as a log or a manual. A file that is not text has no content and no lines."""
 
     seq = models.BigAutoField(primary_key=True)
     id = models.CharField(max_length=200, unique=True, help_text="The file's name")
@@ -177,7 +177,7 @@ class Document(models.Model):
 
 
 class SyncState(models.Model):
-    """How far the copy of one resource is. Any worker can continue a run from it."""
+    """The sync state of one resource, from which any worker can continue a run."""
 
     class Mode(models.TextChoices):
         NONE = "", "none under way"
@@ -210,7 +210,7 @@ class SyncState(models.Model):
 
 
 class Lease(models.Model):
-    """The exclusive right of one worker to do something, until it expires or is renewed."""
+    """One worker's exclusive right to a job, which expires unless it is renewed."""
 
     name = models.CharField(primary_key=True, max_length=40)
     holder = models.CharField(max_length=32, blank=True)
@@ -221,12 +221,12 @@ class Lease(models.Model):
 
 
 class WebhookEvent(models.Model):
-    """An event that upstream sent. `body` is sealed; it is emptied once the event is applied, as the store has the
-    object then."""
+    """An event sent by upstream. `body` is sealed, and emptied once the event is applied, as the store then has the
+    object."""
 
     SEALED_CONTENT: ClassVar[str] = "body"
 
-    class Outcome(models.TextChoices):
+    class EventOutcome(models.TextChoices):
         WAITING = "", "waiting"
         APPLIED = "applied", "applied"
         OLDER = "older", "older than what is stored"
@@ -239,7 +239,7 @@ class WebhookEvent(models.Model):
     body = models.TextField(blank=True, help_text="The event, encrypted")
     received_at = models.DateTimeField(db_index=True)
     attempts = models.PositiveIntegerField(default=0)
-    outcome = models.CharField(max_length=10, choices=Outcome, default=Outcome.WAITING, blank=True)
+    outcome = models.CharField(max_length=10, choices=EventOutcome, default=EventOutcome.WAITING, blank=True)
     error = models.CharField(max_length=100, blank=True)
 
     class Meta:

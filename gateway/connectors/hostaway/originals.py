@@ -1,5 +1,5 @@
-"""The values that redaction has masked in a stored object, sealed beside it. Only an API key that may reveal a field
-gets them back."""
+"""Original values that redaction has masked in a stored object, sealed in its row. Only API keys that may reveal a
+field see its value."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from context_protection.core.redaction import Finding, redact
-from gateway.upstreams.secrets import CredentialLost, vault
+from gateway.upstreams.auth.vault import CredentialLost, vault
 
 logger = logging.getLogger(__name__)
 
@@ -17,14 +17,14 @@ Patch = list[tuple[list[str | int], Any]]  # the path of each value, and the val
 
 
 def sealed(upstream: Mapping[str, Any], findings: Iterable[Finding]) -> str:
-    """The values of `upstream` that `findings` name, sealed; "" if there are none."""
+    """Seals the values of `upstream` that `findings` name; returns "" if there are none."""
     paths = dict.fromkeys(finding.path for finding in findings)
     patch = [(list(path), reduce(_below, path, upstream)) for path in paths]
     return vault().seal(orjson.dumps(patch).decode()) if patch else ""
 
 
 def opened(seal: str) -> Patch:
-    """Empty if no key of ours opens the seal any more: the values then stay masked until the object is synced again."""
+    """Empty if none of our keys can open the seal; the values then stay masked until the object is synced again."""
     if not seal:
         return []
     try:
@@ -36,7 +36,7 @@ def opened(seal: str) -> Patch:
 
 
 def restored(data: str, seal: str, reveal: frozenset[str]) -> dict[str, Any]:
-    """The object as a caller sees it that may see the fields in `reveal`."""
+    """The object as shown to a caller who may see the fields in `reveal`."""
     value: dict[str, Any] = orjson.loads(data)
     patch = opened(seal)
     for (*above, last), original in patch:

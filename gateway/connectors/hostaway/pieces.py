@@ -1,4 +1,4 @@
-"""Texts stored as pieces in the database: reading any range of a text of any size is a lookup by primary key."""
+"""Texts stored as pieces in the database, so that any range of a text of any size is read by primary key."""
 
 import zlib
 from collections.abc import Iterable, Iterator
@@ -9,16 +9,16 @@ from context_protection.core.payloads import Piece
 from gateway.connectors.hostaway.models import DocumentContent, TextPiece
 
 CHARS = TextPiece.CHARS
-WRITTEN_AT_ONCE = 64  # pieces in one transaction, for which other writers have to wait
+WRITTEN_AT_ONCE = 64  # pieces per transaction, during which other writers wait
 READ_AT_ONCE = 16  # pieces in memory at a time
-LONG_LINE = 1 << 20  # characters from which on a line is returned in parts
+LONG_LINE = 1 << 20  # characters; longer lines are returned in parts
 
 # -- Writing ----------------------------------------------------------------------------------------
 
 
 def write(digest: str, parts: Iterable[str]) -> Iterator[int]:
-    """Stores a text that comes in parts of any length, and yields how many characters are stored so far. It overwrites
-    what an interrupted load has left. Once all pieces are stored, the content is marked as loaded."""
+    """Stores a text given in parts of any length, and yields the number of characters stored so far. It overwrites the
+    pieces of an interrupted load. Once all pieces are stored, it marks the content as loaded."""
     batch: list[TextPiece] = []
     line, number = 1, 0
     for number, text in enumerate(_pieces(parts), start=1):
@@ -47,7 +47,7 @@ def _pieces(parts: Iterable[str]) -> Iterator[str]:
 
 def _store(digest: str, batch: list[TextPiece]) -> None:
     with transaction.atomic():
-        if not DocumentContent.objects.filter(digest=digest, is_loaded=True).exists():  # else another was faster
+        if not DocumentContent.objects.filter(digest=digest, is_loaded=True).exists():  # else another process stored it
             TextPiece.objects.bulk_create(
                 batch,
                 update_conflicts=True,
@@ -60,7 +60,7 @@ def _store(digest: str, batch: list[TextPiece]) -> None:
 
 
 def read(digest: str, start: int, end: int) -> str | None:
-    """The characters from `start` up to `end` or the end of the text; None if the text is gone."""
+    """The characters from `start` up to `end` or the end of the text; None if the text is no longer stored."""
     first, last = start // CHARS, max(start, end - 1) // CHARS
     text = _text(digest, first, last)
     if not text and not DocumentContent.objects.filter(digest=digest, is_loaded=True).exists():
@@ -69,7 +69,7 @@ def read(digest: str, start: int, end: int) -> str | None:
 
 
 def _text(digest: str, first: int, last: int) -> str:
-    """The pieces from number `first` to `last`."""
+    """The joined pieces from number `first` to `last`."""
     pieces = TextPiece.objects.filter(content_id=digest, number__range=(first, last)).order_by("number")
     return "".join(_unpacked(data) for data in pieces.values_list("data", flat=True))
 
@@ -79,7 +79,7 @@ def _unpacked(data: bytes | memoryview) -> str:
 
 
 def parts(digest: str, start: int = 0) -> Iterator[str]:
-    """The text from that character on, with only some pieces in memory at a time; empty if the text is gone."""
+    """The text from character `start` on, with READ_AT_ONCE pieces in memory; empty if the text is no longer stored."""
     first, skipped = divmod(start, CHARS)
     while text := _text(digest, first, first + READ_AT_ONCE - 1):
         yield text[skipped:]
@@ -87,7 +87,7 @@ def parts(digest: str, start: int = 0) -> Iterator[str]:
 
 
 def in_whole_lines(digest: str, first_line: int = 1) -> Iterator[Piece]:
-    """The text from that line on, in pieces that end with a line. Only lines of more than `LONG_LINE` characters are
+    """The text from line `first_line` on, in pieces of whole lines. Only lines of more than `LONG_LINE` characters are
     split."""
     line, start, rest = first_line, line_start(digest, first_line), ""
     for part in parts(digest, start):

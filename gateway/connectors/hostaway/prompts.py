@@ -1,178 +1,34 @@
-"""Hostaway's prompts: common jobs of people who run short-term rentals.
+"""Hostaway's prompts: common tasks of people who run short-term rentals.
 
-Each prompt uses the cheapest calls: totals by `aggregate`, rows by `where` with only the fields that matter, and large
-results behind a handle. Calls set no page size other than one row, as ops set the range of `limit`.
+Each prompt uses the cheapest calls: totals by `aggregate`, rows by `where` with only the necessary fields, and large
+results behind a handle. Calls set no `limit` except 1, as ops set its range.
 """
 
-import re
-import unicodedata
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Mapping
+from datetime import date, timedelta
 from typing import Any
 
 from context_protection.core.budget import dumps
-from context_protection.core.errors import InvalidArgument, nearest
-from gateway.catalog.prompts import Prompt, PromptArgument, call, written
-from gateway.connectors.hostaway import completion, statuses
-from gateway.connectors.hostaway.models import Booking, Document, Listing
+from gateway.catalog.prompts import Message, Prompt, PromptArgument, QuotedCall, call
+from gateway.connectors.hostaway import completion, prompt_arguments, statuses
+from gateway.connectors.hostaway.models import Booking, Listing
+from gateway.connectors.hostaway.prompt_arguments import SHOWN_NAME, Month
 
-LONGEST_WORDS = 60  # characters to search for
-MOST_DAYS = 365
-SHOWN_NAME = 60  # characters
-HANDLE = "(meta.resultHandle of call 1)"
+HANDLE, SECOND_HANDLE = "(meta.resultHandle of call 1)", "(meta.resultHandle of call 2)"
 CONFIRMED = {"status": statuses.CONFIRMED}
-
-# -- Arguments --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Month:
-    first: date
-
-    @property
-    def following(self) -> date:
-        """The first day of the next month."""
-        return (self.first + timedelta(days=31)).replace(day=1)
-
-    @property
-    def last(self) -> date:
-        return self.following - timedelta(days=1)
-
-    @property
-    def before(self) -> "Month":
-        return Month((self.first - timedelta(days=1)).replace(day=1))
-
-    @property
-    def days(self) -> int:
-        return (self.following - self.first).days
-
-    @property
-    def arrivals(self) -> dict[str, Any]:
-        """The condition that a booking begins in this month."""
-        return {"checkInDate": {"gte": self.first, "lte": self.last}}
-
-    def __str__(self) -> str:
-        return self.first.isoformat()[:7]
-
-
-def _today() -> date:
-    return datetime.now(UTC).date()
-
-
-def _wrong(name: str, text: str, expected: str, suggestion: str) -> InvalidArgument:
-    return InvalidArgument(
-        f"{name} must be {expected}.",
-        reason=f"invalid_{name}",
-        parameter=name,
-        value=text,
-        expected=expected,
-        suggestion=suggestion,
-    )
-
-
-def _day(name: str, text: str) -> date:
-    try:
-        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
-            return date.fromisoformat(text)
-    except ValueError:
-        pass  # no such day in the calendar: rejected like any other text
-    raise _wrong(name, text, "a date as YYYY-MM-DD", f"Set {name} to a date such as {_today()}.")
-
-
-def _month(name: str, text: str) -> Month:
-    match = re.fullmatch(r"([0-9]{4})-(0[1-9]|1[0-2])", text)
-    # Python's calendar has no month before its first year and none after its last.
-    if match is None or not date.min.year < int(match[1]) < date.max.year:
-        raise _wrong(name, text, "a month as YYYY-MM", f"Set {name} to a month such as {Month(_today())}.")
-    return Month(date(int(match[1]), int(match[2]), 1))
-
-
-def _days(name: str, text: str) -> int:
-    if re.fullmatch(r"[0-9]{1,3}", text) and 1 <= int(text) <= MOST_DAYS:
-        return int(text)
-    raise _wrong(name, text, f"a whole number of days from 1 to {MOST_DAYS}", f"Set {name} to 14.")
-
-
-def _status(name: str, text: str) -> str:
-    if text in statuses.CANONICAL:
-        return text
-    close = nearest(text, statuses.CANONICAL, cutoff=0.4) or statuses.CONFIRMED
-    raise _wrong(name, text, f"one of: {', '.join(statuses.CANONICAL)}", f"Set {name} to {close}.")
-
-
-def _words(name: str, text: str) -> str:
-    is_plain = not any(unicodedata.category(each) == "Cc" and each not in "\n\t" for each in text)
-    if is_plain and len(text) <= LONGEST_WORDS:
-        return text
-    raise _wrong(name, text, f"a text of at most {LONGEST_WORDS} characters", f"Set {name} to a word or two of it.")
-
-
-def _booking(name: str, text: str) -> Booking:
-    bookings = Booking.objects.only("id", "property_id", "check_in", "check_out")
-    booking = bookings.filter(id=int(text)).first() if re.fullmatch("[0-9]{1,18}", text) else None
-    if booking is None:
-        raise _wrong(name, text, "the id of a booking of the account", "Find the id with list_bookings.")
-    return booking
-
-
-def _listing(name: str, text: str) -> Listing:
-    listings = Listing.objects.only("id", "name")
-    if re.fullmatch("[0-9]{1,18}", text) and (listing := listings.filter(id=int(text)).first()):
-        return listing
-    named = list(listings.filter(name__iexact=text).order_by("id")[:5])
-    if len(named) == 1:
-        return named[0]
-    expected = "the id of a listing of the account, or the name of just one"
-    if named:
-        raise _wrong(name, text, expected, f"Set {name} to one of: {', '.join(str(each.id) for each in named)}.")
-    close = nearest(text, listings.values_list("name", flat=True)[: completion.MOST])
-    suggestion = f"Did you mean {close[:SHOWN_NAME]}?" if close else "Find the id with list_listings."
-    raise _wrong(name, text, expected, suggestion)
-
-
-def _text_document(name: str, text: str) -> str:
-    if Document.objects.filter(id=text, content__isnull=False).exists():
-        return text
-    close = nearest(text, completion.text_ids("", {}))
-    suggestion = f"Did you mean {close}?" if close else "Find the id with list_documents."
-    raise _wrong(name, text, "the id of a text among the documents", suggestion)
-
-
-def _period(name: str, text: str) -> str:
-    """A day or a month, as the lines of a log write it; empty for all of the log."""
-    if text == EVER:
-        return ""
-    return str(_month(name, text)) if len(text) == len("2026-11") else str(_day(name, text))
-
-
-EVER = "all"
-
-
-def _month_argument() -> PromptArgument:
-    return PromptArgument("month", "Month", "A month as YYYY-MM.", _month, completion.months)
-
-
-def _booking_argument() -> PromptArgument:
-    return PromptArgument("booking", "Booking", "The booking's id.", _booking, completion.booking_ids)
-
-
-def _always(text: str) -> Callable[[], str]:
-    return lambda: text
-
 
 # -- One day ----------------------------------------------------------------------------------------
 
 
-def _arrivals(date: date) -> str:
+def _arrivals(date: date) -> Message:
     arriving, leaving = {**CONFIRMED, "checkInDate": date}, {**CONFIRMED, "checkOutDate": date}
-    return written(
+    return Message(
         f"Review the arrivals of {date}.",
         [
             call(
                 "list_bookings",
                 where=arriving,
-                fields="id,guestName,propertyId,propertyName,nights,numberOfGuests,guestNote,hostNote",
+                fields="id,guestName,propertyId,propertyName,nights,guests,guestNote,hostNote",
             ),
             _by("list_bookings", arriving, "id", "propertyId", "checkInTime", "paymentStatus"),
             _by("list_bookings", leaving, "id", "propertyId", "checkOutTime"),
@@ -185,20 +41,20 @@ def _arrivals(date: date) -> str:
     )
 
 
-def _by(operation: str, where: Mapping[str, Any], *names: str, **aggregate: Any) -> str:
-    """One row with just these fields for each group. Unlike `fields`, this accepts upstream's own names even when there
-    are no rows."""
+def _by(operation: str, where: Mapping[str, Any], *names: str, **aggregate: Any) -> QuotedCall:
+    """A call that returns one row with only these fields for each group. Unlike `fields`, it accepts upstream's names
+    even when there are no rows."""
     return call(operation, where=where, aggregate={"groupBy": names, **aggregate})
 
 
-def _unpaid_arrivals(days: int) -> str:
+def _unpaid_arrivals(days: int) -> Message:
     where = {
         **CONFIRMED,
-        "checkInDate": {"gte": _today(), "lte": _today() + timedelta(days=days)},
+        "checkInDate": {"gte": prompt_arguments.today(), "lte": prompt_arguments.today() + timedelta(days=days)},
         "paymentStatus": {"in": ["Unpaid", "Partially paid"]},
     }
     total = {"op": "sum", "field": "totalPrice", "as": "total"}
-    return written(
+    return Message(
         f"Find confirmed bookings that arrive within {days} days and are not paid.",
         [
             _by("list_bookings", where, "paymentStatus", metrics=[{"op": "count", "as": "bookings"}, total]),
@@ -220,12 +76,12 @@ def _unpaid_arrivals(days: int) -> str:
 # -- One booking ------------------------------------------------------------------------------------
 
 
-def _audit_booking(booking: Booking) -> str:
+def _audit_booking(booking: Booking) -> Message:
     calls = [
         call(
             "get_booking",
             id=booking.id,
-            fields="status,checkInDate,checkOutDate,nights,numberOfGuests,propertyId,channelName,totalPrice,currency,"
+            fields="status,checkInDate,checkOutDate,nights,guests,propertyId,channel,totalPrice,currency,"
             "paymentStatus,confirmationCode,hostNote,guestNote",
         ),
         call("get_booking", id=booking.id, fields="policies"),
@@ -239,8 +95,8 @@ def _audit_booking(booking: Booking) -> str:
             "checkInDate": {"lt": booking.check_out},
             "checkOutDate": {"gt": booking.check_in},
         }
-        calls.append(call("list_bookings", where=where, fields="id,checkInDate,checkOutDate,channelName"))
-    return written(
+        calls.append(call("list_bookings", where=where, fields="id,checkInDate,checkOutDate,channel"))
+    return Message(
         f"Audit booking {booking.id}.",
         calls,
         check="nights against the two dates; other confirmed stays at the listing in the same nights; what was charged "
@@ -251,12 +107,12 @@ def _audit_booking(booking: Booking) -> str:
     )
 
 
-def _reconcile_booking(booking: Booking) -> str:
+def _reconcile_booking(booking: Booking) -> Message:
     totals = {
         "groupBy": ["type", "status"],
         "metrics": [{"op": "sum", "field": "amount", "as": "sum"}, {"op": "count"}],
     }
-    return written(
+    return Message(
         f"Reconcile the transactions of booking {booking.id} with its price.",
         [
             call(
@@ -279,7 +135,7 @@ def _reconcile_booking(booking: Booking) -> str:
 # -- One month --------------------------------------------------------------------------------------
 
 
-def _monthly_revenue(month: Month, status: str) -> str:
+def _monthly_revenue(month: Month, status: str) -> Message:
     both = {"gte": month.before.first, "lte": month.last}
     aggregate = {
         "groupBy": ["propertyId", {"field": "checkInDate", "bucket": "month"}],
@@ -290,7 +146,7 @@ def _monthly_revenue(month: Month, status: str) -> str:
         ],
         "orderBy": "-revenue",
     }
-    return written(
+    return Message(
         f"Report the revenue of {month} by listing (bookings that are {status}, by their day of arrival).",
         [
             call("list_bookings", where={"status": status, "checkInDate": both}, aggregate=aggregate),
@@ -303,7 +159,25 @@ def _monthly_revenue(month: Month, status: str) -> str:
     )
 
 
-def _occupancy(listing: Listing, month: Month) -> str:
+def _revenue_by_city(month: Month) -> Message:
+    sql = (
+        "SELECT l.city, b.currency, count(*) AS bookings, sum(b.nights) AS nights, sum(b.totalPrice) AS revenue "
+        "FROM b JOIN l ON b.propertyId = l.id GROUP BY ALL ORDER BY l.city, b.currency"
+    )
+    return Message(
+        f"Report the revenue of {month} by city (confirmed bookings, by their day of arrival).",
+        [
+            call("list_bookings", where={**CONFIRMED, **month.arrivals}, format="handle"),
+            call("list_listings", format="handle"),
+            call("result_query", handles={"b": HANDLE, "l": SECOND_HANDLE}, sql=sql),
+        ],
+        check="revenue per night of each city. Never add or compare amounts of different currencies.",
+        report="a table by currency (city, bookings, nights, revenue, per night), the totals of each currency, and in "
+        "two sentences what stands out.",
+    )
+
+
+def _occupancy(listing: Listing, month: Month) -> Message:
     where = {
         **CONFIRMED,
         "propertyId": listing.id,
@@ -315,7 +189,7 @@ def _occupancy(listing: Listing, month: Month) -> str:
         f"least(checkOutDate, DATE '{month.following}') AS ends"
     )
     nights = "date_diff('day', begins, ends)"
-    return written(
+    return Message(
         f"Find the occupancy of listing {listing.id}, {dumps(listing.name[:SHOWN_NAME]).decode()}, in {month}.",
         [
             call("list_bookings", where=where, limit=1, fields="id,checkInDate,checkOutDate"),
@@ -334,8 +208,8 @@ def _occupancy(listing: Listing, month: Month) -> str:
     )
 
 
-def _find_in_notes(text: str, month: Month) -> str:
-    return written(
+def _find_in_notes(text: str, month: Month) -> Message:
+    return Message(
         f"Find what guests and hosts wrote of a matter, in the bookings that arrive in {month}.",
         [
             call("list_bookings", where=month.arrivals, limit=1, fields="id,guestNote,hostNote"),
@@ -353,10 +227,10 @@ def _find_in_notes(text: str, month: Month) -> str:
 # -- Logs -------------------------------------------------------------------------------------------
 
 
-def _log_issues(document: str, period: str) -> str:
+def _log_issues(document: str, period: str) -> Message:
     """`period`: how the lines of a day or a month begin; empty for all lines."""
     when = rf"\b{period}.*" if period else ""
-    return written(
+    return Message(
         f"Find what went wrong in the log, {f'in {period}' if period else 'in all of it'}.",
         [
             call("read_document", id=document, startLine=1, endLine=1),
@@ -364,8 +238,8 @@ def _log_issues(document: str, period: str) -> str:
             call("result_search", handle=HANDLE, regex=rf"{when}\bWARN(ING)?\b"),
         ],
         of_handle=True,
-        check="meta.totalHits for how many there are. Read every error; of warnings the first page tells the kinds. "
-        "Around an error, read ten lines before and after it with read_document and startLine, endLine. Errors that "
+        check="meta.totalCount for how many there are. Read every error; of warnings the first page tells the kinds. "
+        "Around an error, read ten lines before and after it: call 1 with other lines. Errors that "
         "repeat are one issue: count them with a regex of their own words. Without a resultHandle, call 1 was all of "
         "the text.",
         report="the issues, the gravest first: what happened, how often, from when to when, with line numbers and the "
@@ -384,7 +258,11 @@ def prompts() -> list[Prompt]:
             description="Who arrives on a day, turnovers, open payments and wishes.",
             arguments=(
                 PromptArgument(
-                    "date", "Date", "A date as YYYY-MM-DD; unset: today in UTC.", _day, default=lambda: str(_today())
+                    "date",
+                    "Date",
+                    "A date as YYYY-MM-DD; unset: today in UTC.",
+                    prompt_arguments.day,
+                    default=lambda: str(prompt_arguments.today()),
                 ),
             ),
             operations=("list_bookings",),
@@ -395,7 +273,13 @@ def prompts() -> list[Prompt]:
             title="Unpaid bookings before arrival",
             description="Confirmed bookings that arrive soon and are not paid in full.",
             arguments=(
-                PromptArgument("days", "Days", "How many days ahead; unset: 14.", _days, default=_always("14")),
+                PromptArgument(
+                    "days",
+                    "Days",
+                    "How many days ahead; unset: 14.",
+                    prompt_arguments.days,
+                    default=prompt_arguments.always("14"),
+                ),
             ),
             operations=("list_bookings",),
             write=_unpaid_arrivals,
@@ -404,7 +288,7 @@ def prompts() -> list[Prompt]:
             name="audit_booking",
             title="Audit a booking",
             description="One booking's dates, price, payments, policies and notes, and whether they agree.",
-            arguments=(_booking_argument(),),
+            arguments=(prompt_arguments.booking_argument(),),
             operations=("get_booking", "list_transactions", "list_bookings"),
             write=_audit_booking,
         ),
@@ -412,7 +296,7 @@ def prompts() -> list[Prompt]:
             name="reconcile_booking",
             title="Reconcile a booking's transactions",
             description="What was charged, refunded and paid out for a booking, against its price.",
-            arguments=(_booking_argument(),),
+            arguments=(prompt_arguments.booking_argument(),),
             operations=("get_booking", "list_transactions"),
             write=_reconcile_booking,
         ),
@@ -421,26 +305,36 @@ def prompts() -> list[Prompt]:
             title="A month's revenue by listing",
             description="Revenue, nights and bookings of each listing, against the month before.",
             arguments=(
-                _month_argument(),
+                prompt_arguments.month_argument(),
                 PromptArgument(
                     "status",
                     "Status",
                     f"The bookings' status; unset: {statuses.CONFIRMED}.",
-                    _status,
+                    prompt_arguments.status,
                     completion.statuses,
-                    _always(statuses.CONFIRMED),
+                    prompt_arguments.always(statuses.CONFIRMED),
                 ),
             ),
             operations=("list_bookings", "list_listings"),
             write=_monthly_revenue,
         ),
         Prompt(
+            name="revenue_by_city",
+            title="A month's revenue by city",
+            description="Revenue, nights and bookings of each city: bookings joined with listings.",
+            arguments=(prompt_arguments.month_argument(),),
+            operations=("list_bookings", "list_listings", "result_query"),
+            write=_revenue_by_city,
+        ),
+        Prompt(
             name="occupancy",
             title="A listing's occupancy in a month",
             description="Occupied nights, gaps that could be sold, overbookings.",
             arguments=(
-                PromptArgument("listing", "Listing", "The listing's id or name.", _listing, completion.listings),
-                _month_argument(),
+                PromptArgument(
+                    "listing", "Listing", "The listing's id or name.", prompt_arguments.listing, completion.listings
+                ),
+                prompt_arguments.month_argument(),
             ),
             operations=("list_bookings", "list_listings", "result_query"),
             write=_occupancy,
@@ -450,13 +344,15 @@ def prompts() -> list[Prompt]:
             title="Issues in a log",
             description="Errors and warnings of a log, grouped, with their lines.",
             arguments=(
-                PromptArgument("document", "Document", "The log's id.", _text_document, completion.text_ids),
+                PromptArgument(
+                    "document", "Document", "The log's id.", prompt_arguments.text_document, completion.text_ids
+                ),
                 PromptArgument(
                     "period",
                     "Period",
                     "A day or a month, as YYYY-MM-DD or YYYY-MM; unset: all.",
-                    _period,
-                    default=_always(EVER),
+                    prompt_arguments.period,
+                    default=prompt_arguments.always(prompt_arguments.EVER),
                 ),
             ),
             operations=("read_document", "result_search"),
@@ -467,8 +363,8 @@ def prompts() -> list[Prompt]:
             title="Find in the notes of a month",
             description="What guests and hosts wrote of a matter (a pet, a cot, late arrival).",
             arguments=(
-                PromptArgument("text", "Words", "A word or two to search for.", _words),
-                _month_argument(),
+                PromptArgument("text", "Words", "A word or two to search for.", prompt_arguments.words),
+                prompt_arguments.month_argument(),
             ),
             operations=("list_bookings", "result_search"),
             write=_find_in_notes,

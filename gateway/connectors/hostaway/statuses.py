@@ -1,4 +1,4 @@
-"""Upstream has no status "confirmed": a confirmed booking is new, or modified if it has changed since."""
+"""Upstream has no status "confirmed": confirmed bookings are `new`, or `modified` if they have changed since."""
 
 CONFIRMED = "confirmed"
 SOURCES_OF_CONFIRMED = ("new", "modified")

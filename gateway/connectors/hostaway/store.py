@@ -15,11 +15,13 @@ from django.utils import timezone
 from context_protection.configuration.policies import policy_for
 from context_protection.configuration.revisions import contents_changed
 from context_protection.core import tokens
+from context_protection.core.long_texts import LONG_TEXT_CHARS
 from context_protection.core.redaction import redact, redact_text
-from context_protection.core.texts import AT_ONCE, whole_cutting
+from context_protection.core.text_traits import whole_cutting
 from gateway.connectors.hostaway import originals, pieces, stored_plans, values
-from gateway.connectors.hostaway.documents import StoredText
+from gateway.connectors.hostaway.document_texts import DocumentText
 from gateway.connectors.hostaway.encodings import Figures, File, decoded_again, look_at
+from gateway.connectors.hostaway.field_table import FieldTable
 from gateway.connectors.hostaway.models import (
     Booking,
     Document,
@@ -29,7 +31,6 @@ from gateway.connectors.hostaway.models import (
     Transaction,
     UpstreamObject,
 )
-from gateway.connectors.hostaway.statuses import canonical_status
 
 BATCH = 1000
 READ = "read_document"  # the operation whose limits long texts are planned under
@@ -40,85 +41,30 @@ M = TypeVar("M", bound=UpstreamObject)
 WRITERS_LOCK = 0x51C1CE
 
 
-@dataclass(frozen=True)
-class Mapped:
-    """How one type of upstream object becomes a row."""
-
-    model: type[UpstreamObject]
-    columns: Callable[[Mapping[str, Any]], dict[str, Any]]
-    created: tuple[str, ...] = ("insertedOn",)  # fields with its time of creation; the first that has one counts
-    updated: tuple[str, ...] = ("updatedOn",)
-
-
-LISTINGS = Mapped(
-    Listing,
-    lambda o: {
-        "name": values.text(o.get("name")) or "",
-        "status": values.code(o.get("specialStatus")),
-        "city": values.text(o.get("city")),
-        "country": values.text(o.get("country")),
-        "bedrooms": values.real(o.get("bedroomsNumber")),
-        "bathrooms": values.real(o.get("bathroomsNumber")),
-        "max_guests": values.integer(o.get("personCapacity")),
-        "price": values.decimal(o.get("price")),
-        "currency": values.code(o.get("currencyCode")),
-    },
-    updated=("updatedOn", "latestActivityOn"),
-)
-BOOKINGS = Mapped(
-    Booking,
-    lambda o: {
-        "status": values.code(canonical_status(o.get("status"))),
-        "source_status": values.code(o.get("status")),
-        "guest_name": values.text(o.get("guestName")),
-        "check_in": values.day(o.get("arrivalDate")),
-        "check_out": values.day(o.get("departureDate")),
-        "nights": values.integer(o.get("nights")),
-        "guests": values.integer(o.get("numberOfGuests")),
-        "total_price": values.decimal(o.get("totalPrice")),
-        "currency": values.code(o.get("currency")),
-        "property_id": values.integer(o.get("listingMapId")),
-        "channel": values.code(o.get("channelName")),
-    },
-)
-TRANSACTIONS = Mapped(
-    Transaction,
-    lambda o: {
-        "type": values.code(o.get("type")),
-        "status": values.code(o.get("status")),
-        "amount": values.decimal(o.get("amount")),
-        "currency": values.code(o.get("currency")),
-        "booking_id": values.integer(o.get("reservationId")),
-        "property_id": values.integer(o.get("listingMapId")),
-    },
-    created=("insertedOn", "chargeDate", "scheduledDate"),
-)
-
-
-def save(mapped: Mapped, objects: Iterable[Mapping[str, Any]]) -> Iterator[int]:
+def save(table: FieldTable, objects: Iterable[Mapping[str, Any]]) -> Iterator[int]:
     """Stores the objects batch by batch, and yields how many are stored so far."""
     stored = 0
     source = iter(objects)
-    while batch := [row_of(mapped, each) for each in islice(source, BATCH)]:
-        write(mapped.model, list({row.id: row for row in batch}.values()))
+    while batch := [row_of(table, each) for each in islice(source, BATCH)]:
+        write(table.model, list({row.id: row for row in batch}.values()))
         stored += len(batch)
         yield stored
 
 
-def row_of(mapped: Mapped, upstream: Mapping[str, Any]) -> UpstreamObject:
+def row_of(table: FieldTable, upstream: Mapping[str, Any]) -> UpstreamObject:
     """The row for an object: its secrets are masked in `data`, and sealed beside it. Raises KeyError, TypeError or
     ValueError if it has no id that is a number."""
     clean, findings = redact(dict(upstream))
     data = orjson.dumps(clean).decode()
-    return mapped.model(
+    return table.model(
         id=int(upstream["id"]),
-        inserted_on=values.first_time(upstream, mapped.created) or datetime(1970, 1, 1, tzinfo=UTC),
-        updated_on=values.first_time(upstream, mapped.updated),
+        inserted_on=values.first_time(upstream, table.created) or datetime(1970, 1, 1, tzinfo=UTC),
+        updated_on=values.first_time(upstream, table.updated),
         data=data,
         sealed=originals.sealed(upstream, findings),
         chars=len(data),
         field_count=len(clean),
-        **mapped.columns(clean),
+        **table.column_values(clean),
     )
 
 
@@ -163,8 +109,8 @@ def prepare_document(
     media_type = media_type or ("text/plain" if file.figures else "application/octet-stream")
     if (figures := file.figures) is not None:
         _store_text(file, figures, lambda chars: progress("stored", chars / max(figures.chars, 1)))
-        text = StoredText(name, media_type, figures.digest, figures.chars, max(1, figures.lines), figures.encoding)
-        if figures.chars > AT_ONCE:
+        text = DocumentText(name, media_type, figures.digest, figures.chars, max(1, figures.lines), figures.encoding)
+        if figures.chars > LONG_TEXT_CHARS:
             cutting = whole_cutting(text, policy_for(READ))
             stored_plans.make(text.version, cutting, lambda chars: progress("divided", chars / figures.chars))
     return PreparedDocument(name, title, media_type, file)
@@ -214,8 +160,8 @@ def put_document(prepared: PreparedDocument) -> None:
 def order_plans() -> None:
     """Orders the plans of all long texts under the limits in force, before anybody asks for them."""
     policy = policy_for(READ)
-    for document in Document.objects.filter(content__chars__gt=AT_ONCE).select_related("content"):
-        text = StoredText.of(document)
+    for document in Document.objects.filter(content__chars__gt=LONG_TEXT_CHARS).select_related("content"):
+        text = DocumentText.of(document)
         stored_plans.order(text.version, whole_cutting(text, policy))
 
 

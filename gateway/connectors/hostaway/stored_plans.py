@@ -1,10 +1,10 @@
 """Chunk plans of long texts: made once per text and limits, in the background, and read by all processes in blocks.
 
-The row of a plan is also the order to make it: a sweep of the worker makes each unfinished plan that has no live maker.
+A plan's row also queues it: a periodic task of the worker makes each unfinished plan that has no live maker.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from datetime import timedelta
 from uuid import uuid4
 
@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Count, Q
 from django.utils import timezone
 
+from context_protection.configuration.revisions import contents_changed
 from context_protection.core.splitting.chunks import ChunkPlan
 from context_protection.core.splitting.forms import TextForm
 from context_protection.core.splitting.planner import plan_windows
@@ -19,18 +20,18 @@ from context_protection.core.splitting.plans import Cutting, Making, TextGone
 from gateway.connectors.hostaway import pieces
 from gateway.connectors.hostaway.models import DocumentContent, TextPlan, TextPlanBlock
 
-SILENCE = timedelta(minutes=5)  # after which a maker counts as dead
-PACE = 10_000_000  # characters a second, until it is measured
+SILENCE = timedelta(minutes=5)  # without progress, after which a maker counts as dead
+PACE = 10_000_000  # characters per second, assumed until measured
 SWEEP_SECONDS = 15  # between two sweeps
-PLANS_OF_A_TEXT = 4  # that stay stored, for the limits that were in force last
+PLANS_OF_A_TEXT = 4  # stored plans per text: the newest, for the latest limits
 
 
 # -- Reading ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class StoredPlan:
-    """A `KeptPlan` in the database."""
+class StoredTextPlan:
+    """A `StoredPlan` in the database."""
 
     id: int
     chunks: int
@@ -49,21 +50,28 @@ class StoredPlan:
         return found[0], ChunkPlan.from_bytes(bytes(found[1]))
 
 
-def find(digest: str, cutting: Cutting) -> StoredPlan | Making:
-    """The plan; if it is not made yet, orders it and returns how far it is. Raises TextGone."""
+def find(digest: str, cutting: Cutting) -> StoredTextPlan | Making:
+    """The plan; if it is not finished, queues it and returns its progress. Raises TextGone."""
     row = TextPlan.objects.filter(content_id=digest, cutting=_key(cutting)).first()
     if row is not None and row.chunks is not None:
-        return StoredPlan(row.pk, row.chunks)
+        return StoredTextPlan(row.pk, row.chunks)
     chars = DocumentContent.objects.values_list("chars", flat=True).filter(digest=digest).first()
     if chars is None:
         raise TextGone
     if row is None:
         row = order(digest, cutting)
-    return _progress(row, chars)
+    return replace(_progress(row, chars), former=_former(digest, cutting))
+
+
+def _former(digest: str, cutting: Cutting) -> Cutting | None:
+    """How the newest finished plan that respects the hard cap of `cutting` is cut."""
+    finished = TextPlan.objects.filter(content_id=digest).exclude(chunks=None).order_by("-pk")
+    cuttings = map(_cutting, finished.values_list("cutting", flat=True))
+    return next((each for each in cuttings if each.fits_within(cutting)), None)
 
 
 def order(digest: str, cutting: Cutting) -> TextPlan:
-    """The plan's row, created if missing: the row is the order to make the plan."""
+    """The plan's row, created if missing, which queues the plan."""
     return TextPlan.objects.get_or_create(content_id=digest, cutting=_key(cutting))[0]
 
 
@@ -95,13 +103,15 @@ def make(digest: str, cutting: Cutting, progress: Callable[[int], None] = lambda
 
 
 def make_ordered() -> int:
-    """Makes all ordered plans that have no live maker; returns how many."""
+    """Makes all queued plans that have no live maker; returns how many."""
     made = 0
     for row in TextPlan.objects.filter(_abandoned(), chunks=None):
         if _claim(row):
             for _ in _made(row):
                 pass
             made += 1
+    if made:
+        contents_changed()  # cached responses may have the former chunks
     return made
 
 
@@ -110,7 +120,7 @@ def _abandoned() -> Q:
 
 
 def _claim(row: TextPlan) -> bool:
-    """Whether this process is the plan's maker now. Blocks of an earlier maker are deleted."""
+    """Tries to become the plan's maker; returns whether it succeeded. Deletes the blocks of an earlier maker."""
     now, row.maker = timezone.now(), uuid4().hex
     begun = {"maker": row.maker, "begun_at": now, "alive_at": now, "done_chars": 0}
     with transaction.atomic():
@@ -121,7 +131,7 @@ def _claim(row: TextPlan) -> bool:
 
 
 def _made(row: TextPlan) -> Iterator[int]:
-    """Makes the plan; yields how many characters are done, and ends early if another maker has taken over."""
+    """Makes the plan; yields the number of characters done, and ends early if another maker has taken over."""
     cutting, count = _cutting(row.cutting), 0
     lines = DocumentContent.objects.values_list("lines", flat=True).get(digest=row.content_id)
     for block in plan_windows(pieces.parts(row.content_id), cutting.form, cutting.limits, lines):
@@ -133,7 +143,7 @@ def _made(row: TextPlan) -> Iterator[int]:
 
 
 def _store(row: TextPlan, block: ChunkPlan, count: int) -> bool:
-    """Stores a block that begins with chunk `count`. False if another maker has taken over."""
+    """Stores a block that begins with chunk `count`. Returns False if another maker has taken over."""
     with transaction.atomic():
         ours = TextPlan.objects.filter(pk=row.pk, maker=row.maker)
         if not ours.update(done_chars=block.cuts[-1], alive_at=timezone.now()):
@@ -146,7 +156,7 @@ def _store(row: TextPlan, block: ChunkPlan, count: int) -> bool:
 
 
 def purge_old() -> int:
-    """Removes plans for limits that are long out of force; returns how many."""
+    """Removes all but the newest PLANS_OF_A_TEXT plans of each text; returns how many."""
     crowded = TextPlan.objects.values("content_id").annotate(count=Count("pk")).filter(count__gt=PLANS_OF_A_TEXT)
     removed = 0
     for content_id in crowded.values_list("content_id", flat=True):

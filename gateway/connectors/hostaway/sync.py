@@ -1,7 +1,7 @@
-"""Keeps the store a copy of the account: reads everything once a day, and every few minutes what has changed since.
+"""Syncs the store with the account: reads everything once a day, and the latest changes every few minutes.
 
-A lease allows one sync at a time across all workers. Each page is stored together with the position after it. Pages
-are requested one after the other; each call waits as long as upstream's rate limits require.
+A lease allows one sync at a time across all workers. Each page is stored together with the position after it. Pages are
+requested one after the other; each call waits as long as upstream's rate limits require.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from gateway.connectors.hostaway import leases, sync_states
-from gateway.connectors.hostaway.client import Client
+from gateway.connectors.hostaway.client import HostawayClient
 from gateway.connectors.hostaway.leases import Held, LeaseLost
 from gateway.connectors.hostaway.models import SyncState
 from gateway.connectors.hostaway.sync_runs import Run, Stop
@@ -21,36 +21,36 @@ OUT_OF_TIME = "out_of_time"
 Progress = Callable[[str, int, int | None], None]
 
 
-class Ending(StrEnum):
+class SyncResult(StrEnum):
     DONE = "done"
-    INCOMPLETE = "incomplete"  # done, except for records that were left out: SyncState names them
+    INCOMPLETE = "incomplete"  # done, except for the records that SyncState lists as left out
     BUSY = "busy"  # another worker is running a sync
-    UNFINISHED = "unfinished"  # the next run continues
+    UNFINISHED = "unfinished"  # the next run continues it
 
 
 def run(
     account_id: str,
-    client: Client,
+    client: HostawayClient,
     *,
     full: bool = False,
     seconds: float | None = None,
     progress: Progress = lambda resource, rows, total: None,
-) -> Ending:
-    """Continues what is under way, and does what is due. Blocks for at most about `seconds`. Failures of upstream are
-    recorded in SyncState."""
+) -> SyncResult:
+    """Continues unfinished runs, and starts those that are due. Blocks for at most about `seconds`. Upstream's failures
+    are recorded in SyncState."""
     with leases.held(LEASE) as lease:
         if lease is None:
-            return Ending.BUSY
+            return SyncResult.BUSY
         sync_states.prepare(account_id, full=full)
         try:
             _run_all(client, lease, seconds, progress)
         except (Stop, LeaseLost, Interrupted):
-            return Ending.UNFINISHED
+            return SyncResult.UNFINISHED
         is_incomplete = any(SyncState.objects.values_list("left_out", flat=True))
-    return Ending.INCOMPLETE if is_incomplete else Ending.DONE
+    return SyncResult.INCOMPLETE if is_incomplete else SyncResult.DONE
 
 
-def _run_all(client: Client, lease: Held, seconds: float | None, progress: Progress) -> None:
+def _run_all(client: HostawayClient, lease: Held, seconds: float | None, progress: Progress) -> None:
     ends = None if seconds is None else time.monotonic() + seconds
 
     def check_time() -> None:

@@ -1,4 +1,4 @@
-"""The run over one resource: each page is stored together with the position after it, so that a kill loses nothing."""
+"""Syncs one resource: each page is stored together with the position after it, so that a killed run loses nothing."""
 
 import hashlib
 import logging
@@ -11,14 +11,14 @@ from django.utils import timezone
 
 from context_protection.configuration.revisions import contents_changed
 from gateway.connectors.hostaway import sample, store, sync_states, sync_writing
-from gateway.connectors.hostaway.client import Client, Page, garbled, http_status
+from gateway.connectors.hostaway.client import HostawayClient, ResourcePage, garbled, http_status
 from gateway.connectors.hostaway.leases import Held, LeaseLost
 from gateway.connectors.hostaway.models import SyncState
 from gateway.connectors.hostaway.sync_states import ATTEMPTS, MODE, OVERLAP, Copied, Interrupted
-from gateway.upstreams import nesting
+from gateway.upstreams import json_depth
 from gateway.upstreams.errors import UpstreamError, UpstreamGarbled, UpstreamTooSlow, UpstreamUnavailable
 
-MOST_LOOKED_FOR = 200  # rows that one run checks for being gone
+MAX_LOOKED_FOR = 200  # rows per run that are checked for deletion
 NO_ENTRY = (401, 403)
 NO_SUCH_THING = (403, 404)
 T = TypeVar("T")
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 class Stop(Exception):
-    """The sync must stop, as no other resource can be read now either. `word` says why."""
+    """Stops the sync: the time is up, or no other resource can be read now either. `word`: the reason."""
 
     def __init__(self, word: str) -> None:
         super().__init__(word)
@@ -34,18 +34,18 @@ class Stop(Exception):
 
 
 class PageKillsWorkers(Exception):
-    """A page was begun as often as allowed, and never finished."""
+    """A page was attempted ATTEMPTS times, and never finished."""
 
 
 class Run:
-    """`wait` runs a coroutine of the client and returns its result. `check_time` raises Stop when the time is over.
-    `progress` is called with the resource, the number of rows read, and their total."""
+    """`wait` runs a coroutine of the client and returns its result. `check_time` raises Stop when the time is up.
+    `progress` is called with the resource, the number of rows read, and the total."""
 
     def __init__(
         self,
         copied: Copied,
         *,
-        client: Client,
+        client: HostawayClient,
         wait: Callable[[Coroutine[Any, Any, Any]], Any],
         lease: Held,
         check_time: Callable[[], None],
@@ -56,8 +56,8 @@ class Run:
         self.state = SyncState.objects.get(resource=copied.name)
 
     def go(self) -> None:
-        """Reads everything if that is due, then what has changed; then looks for rows that are gone. Raises Stop,
-        LeaseLost and Interrupted. Failures of this resource alone are recorded in its state."""
+        """Reads everything if that is due, then the changes, then removes deleted rows. Raises Stop, LeaseLost and
+        Interrupted. Failures of only this resource are recorded in its state."""
         if self.state.retry_at and self.state.retry_at > timezone.now():
             return
         try:
@@ -87,16 +87,16 @@ class Run:
 
     def _read_page(self, mode: SyncState.Mode) -> bool:
         """Returns whether it was the last page."""
-        if self.state.attempts >= ATTEMPTS:  # the last attempt was killed before it could record a failure
+        if self.state.attempts >= ATTEMPTS:  # the last attempt was killed before it recorded a failure
             raise PageKillsWorkers
         self._save(attempts=self.state.attempts + 1)
         since = self._since() if mode is MODE.CHANGES else None
-        page: Page = self.wait(self.client.page(self.copied.resource, self.state.position, since))
+        page: ResourcePage = self.wait(self.client.page(self.copied.resource, self.state.position, since))
         self._check_progress(page)
         with transaction.atomic():
             self.lease.renew()
             self._adopt()
-            written = sync_writing.save_newer(self.copied.mapped, page.rows)
+            written = sync_writing.save_newer(self.copied.table, page.rows)
             self._leave_out(page)
             self._save(
                 position=page.next or 0,
@@ -109,29 +109,30 @@ class Run:
             rows = self.state.rows
             if page.next is None:
                 self._save(**sync_states.ended(self.copied, self.state, page.total))
-                contents_changed()  # answers show the new `as_of`
+                contents_changed()  # responses show the new `as_of`
         self.progress(self.copied.name, rows, page.total)
         return page.next is None
 
-    def _leave_out(self, page: Page) -> None:
-        """An older copy of a record that cannot be read stays."""
+    def _leave_out(self, page: ResourcePage) -> None:
+        """Records that cannot be read keep their older copy."""
         for identifier in page.too_deep:
-            named = {"resource": self.copied.name, "id": identifier, "reason": nesting.TOO_DEEP}
+            named = {"resource": self.copied.name, "id": identifier, "reason": json_depth.TOO_DEEP}
             logger.warning("hostaway record left out", extra=named)
-        sync_writing.note_seen(self.copied.mapped, page.too_deep)
+        sync_writing.note_seen(self.copied.table, page.too_deep)
         self._save(left_out=sync_states.left_out(self.state.left_out, page))
 
     def _since(self) -> str | None:
         return (self.state.as_of - OVERLAP).date().isoformat() if self.state.as_of else None
 
-    def _check_progress(self, page: Page) -> None:
-        """Rows that change meanwhile move to the front and come again, but never that many of them."""
+    def _check_progress(self, page: ResourcePage) -> None:
+        """Raises UpstreamGarbled if paging does not end. Rows that change meanwhile are returned again, but never that
+        many."""
         if page.total is not None and self.state.rows > 2 * page.total + 1000:
             raise garbled("more rows than it says it has")
 
     def _adopt(self) -> None:
-        """Removes the rows of another account or of the sample before the first row of this account is stored. Both
-        happen in one transaction, so that nobody sees the two together, or an empty store."""
+        """Removes the rows of another account or of the sample, in the transaction that stores the first rows of this
+        account. Readers thus see neither a mixed nor an empty store."""
         if not self.state.is_adopted:
             store.clear_objects()
             store.remove_documents({
@@ -140,16 +141,16 @@ class Run:
             SyncState.objects.filter(account=self.state.account).update(is_adopted=True)
             self.state.is_adopted = True
 
-    # -- Rows that are gone ----------------------------------------------------------------------------
+    # -- Deleted rows ----------------------------------------------------------------------------------
 
     def _look_for_gone(self) -> None:
         if self.state.gone_before is None:
             return
-        missed = sync_writing.not_seen_since(self.copied.mapped, self.state.gone_before, OVERLAP, MOST_LOOKED_FOR)
+        missed = sync_writing.not_seen_since(self.copied.table, self.state.gone_before, OVERLAP, MAX_LOOKED_FOR)
         for identifier in missed:
             self.check_time()
             self._remove_if_gone(identifier)
-        if len(missed) < MOST_LOOKED_FOR:
+        if len(missed) < MAX_LOOKED_FOR:
             self._save(gone_before=None)
 
     def _remove_if_gone(self, identifier: int) -> None:
@@ -158,25 +159,25 @@ class Run:
         try:
             row = self.wait(self.client.one(resource, identifier)) if resource.one_by_one else None
         except UpstreamGarbled as error:
-            if error.reason != nesting.TOO_DEEP:
+            if error.reason != json_depth.TOO_DEEP:
                 raise
             row, is_too_deep = None, True
         with transaction.atomic():
             self.lease.renew()
             if is_too_deep:
-                self._leave_out(Page((), None, None, [identifier]))
+                self._leave_out(ResourcePage((), None, None, [identifier]))
             elif row is None:
-                sync_writing.remove(self.copied.mapped, [identifier])
+                sync_writing.remove(self.copied.table, [identifier])
             else:
-                sync_writing.save_newer(self.copied.mapped, [row])
+                sync_writing.save_newer(self.copied.table, [row])
 
     # -- Failures --------------------------------------------------------------------------------------
 
     def _note_failure(self, error: Exception) -> None:
-        """Counts the attempt, unless the failure is upstream's and not this page's. Raises Stop if other resources
-        would fail as well."""
+        """Records the failure. If other resources would fail as well, the attempt does not count, and Stop is
+        raised."""
         word = error.reason if isinstance(error, UpstreamError) else type(error).__name__
-        # No traceback, as messages of the database repeat the values that could not be stored.
+        # No traceback, as database errors repeat the values that could not be stored.
         logger.warning("hostaway not read", extra={"resource": self.copied.name, "error": word})
         noted = {"error": word, "error_at": timezone.now()}
         status = http_status(error)

@@ -1,4 +1,4 @@
-"""How far the copy of each resource is: what is due next, and what a run leaves for the run that continues it."""
+"""The sync state of each resource: what is due next, and what a run stores for the run that continues it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,28 +8,31 @@ from typing import Any
 
 from django.db import transaction
 
-from gateway.connectors.hostaway import store
-from gateway.connectors.hostaway.client import CHARGES, LISTINGS, RESERVATIONS, Page, Resource
+from gateway.connectors.hostaway import client
+from gateway.connectors.hostaway.bookings import BOOKINGS
+from gateway.connectors.hostaway.client import Resource, ResourcePage
+from gateway.connectors.hostaway.field_table import FieldTable
+from gateway.connectors.hostaway.listings import LISTINGS
 from gateway.connectors.hostaway.models import SyncState
-from gateway.connectors.hostaway.store import Mapped
-from gateway.upstreams.nesting import TOO_DEEP
+from gateway.connectors.hostaway.transactions import TRANSACTIONS
+from gateway.upstreams.json_depth import TOO_DEEP
 
-ATTEMPTS = 3  # at one page
+ATTEMPTS = 3  # per page
 PAUSE_AFTER_FAILURE = timedelta(hours=1)
 PAUSE_WHERE_NOT_AVAILABLE = timedelta(days=1)
-OVERLAP = timedelta(minutes=10)  # clocks differ, and changes appear late
-NOT_AVAILABLE = "not_available"  # the error of a resource that this account does not have
-MOST_NAMED = 1000  # left-out records of one resource that its state names
+OVERLAP = timedelta(minutes=10)  # as clocks differ, and changes become visible late
+NOT_AVAILABLE = "not_available"  # error of a resource that this account does not have
+MAX_NAMED = 1000  # left-out records that the state of a resource lists
 MODE = SyncState.Mode
 
 
 @dataclass(frozen=True)
 class Copied:
-    """A resource and its table. `full_every`: the time between two full reads, which find rows that are gone.
+    """A resource and its table. `full_every`: the time between two full reads, which detect deleted rows.
     `is_optional`: an account may not have it."""
 
     resource: Resource
-    mapped: Mapped
+    table: FieldTable
     full_every: timedelta = timedelta(days=1)
     is_optional: bool = False
 
@@ -38,23 +41,23 @@ class Copied:
         return self.resource.name
 
     def age_allowed(self, interval: timedelta) -> timedelta:
-        """The highest age of a copy whose syncs run as they should."""
+        """The maximum age of a copy whose syncs succeed on schedule."""
         return interval if self.resource.changes else max(interval, self.full_every)
 
 
 COPIED = (
-    Copied(LISTINGS, store.LISTINGS),
-    Copied(RESERVATIONS, store.BOOKINGS),
-    Copied(CHARGES, store.TRANSACTIONS, full_every=timedelta(hours=1), is_optional=True),
+    Copied(client.LISTINGS, LISTINGS),
+    Copied(client.RESERVATIONS, BOOKINGS),
+    Copied(client.CHARGES, TRANSACTIONS, full_every=timedelta(hours=1), is_optional=True),
 )
 
 
 class Interrupted(Exception):
-    """The state is gone: meanwhile the store was filled with something else."""
+    """The state no longer exists, as the store was filled with other data meanwhile."""
 
 
 def prepare(account_id: str, *, full: bool = False) -> None:
-    """Creates the states for this account, and removes those of another one. `full`: a full read is due now."""
+    """Creates the states for this account, and removes those of another account. `full`: a full read is due now."""
     with transaction.atomic():
         if SyncState.objects.exclude(account=account_id).exists():
             SyncState.objects.all().delete()
@@ -67,19 +70,19 @@ def prepare(account_id: str, *, full: bool = False) -> None:
 
 def begun(mode: SyncState.Mode, now: datetime | None) -> dict[str, Any]:
     values = {"mode": mode, "started_at": now, "position": 0, "rows": 0, "refused_rows": 0, "attempts": 0}
-    return {**values, "left_out": {}} if mode is MODE.FULL else values  # a full read finds them again
+    return {**values, "left_out": {}} if mode is MODE.FULL else values  # a full read detects them again
 
 
-def left_out(before: Mapping[str, str], page: Page) -> dict[str, str]:
-    """The left-out records after a page: those of the page, and those of `before` that the page does not show to be
-    readable now. Beyond MOST_NAMED they are only in the log."""
+def left_out(before: Mapping[str, str], page: ResourcePage) -> dict[str, str]:
+    """The left-out records after a page: those of the page, and those of `before` that are not among its readable rows.
+    At most MAX_NAMED; the log has all."""
     readable = {str(row.get("id")) for row in page.rows if isinstance(row, Mapping)}
     still = {identifier: why for identifier, why in before.items() if identifier not in readable}
-    return dict(islice((still | {str(each): TOO_DEEP for each in page.too_deep}).items(), MOST_NAMED))
+    return dict(islice((still | {str(each): TOO_DEEP for each in page.too_deep}).items(), MAX_NAMED))
 
 
 def due(copied: Copied, state: SyncState, now: datetime) -> SyncState.Mode:
-    """The mode that is under way, or that should begin."""
+    """The mode of the current run, or of the run that is due."""
     if state.mode:
         return SyncState.Mode(state.mode)
     if state.full_at is None or now - state.full_at >= copied.full_every:
@@ -88,8 +91,8 @@ def due(copied: Copied, state: SyncState, now: datetime) -> SyncState.Mode:
 
 
 def ended(copied: Copied, state: SyncState, total: int | None) -> dict[str, Any]:
-    """The values to save after the last page. Only a run that saw all rows can tell which are gone. Where rows cannot
-    be requested one by one, two full reads must have missed them."""
+    """The values to save after the last page. Only a run that read all rows can detect deleted ones. If rows cannot be
+    requested one by one, a row counts as deleted when two full reads have missed it."""
     values = {**begun(MODE.NONE, None), "refused_rows": state.refused_rows, "as_of": state.started_at}
     if state.mode == MODE.FULL:
         is_whole = total is not None and state.rows >= total

@@ -5,10 +5,10 @@ from datetime import timedelta
 from celery import shared_task
 from django.utils import timezone
 
-from gateway.connectors.hostaway import live, live_connection, store, stored_plans, webhooks_applying
+from gateway.connectors.hostaway import live, live_connection, store, stored_plans, webhook_events
 from gateway.connectors.hostaway import sync as syncing
 
-KEPT = timedelta(hours=1)  # longer than any cursor into a text lives
+RETENTION = timedelta(hours=1)  # longer than the lifetime of any cursor into a text
 LONGEST = 6 * 3600  # seconds for the plan of a very long text
 SYNC_SECONDS = 200  # of one task; the next task continues
 
@@ -16,7 +16,7 @@ SYNC_SECONDS = 200  # of one task; the next task continues
 @shared_task(name="hostaway.purge_unused_contents")
 def purge_unused_contents() -> int:
     stored_plans.purge_old()
-    return store.purge_unused_contents(timezone.now() - KEPT)
+    return store.purge_unused_contents(timezone.now() - RETENTION)
 
 
 @shared_task(name="hostaway.make_plans", time_limit=LONGEST)
@@ -37,9 +37,9 @@ def sync() -> str:
 @shared_task(name="hostaway.apply_webhooks")
 def apply_webhooks() -> int:
     account = live.account()
-    return webhooks_applying.apply_waiting(account.id, live_connection.client(account)) if account else 0
+    return webhook_events.apply_waiting(account.id, live_connection.client(account)) if account else 0
 
 
 @shared_task(name="hostaway.purge_webhooks")
 def purge_webhooks() -> int:
-    return webhooks_applying.purge()
+    return webhook_events.purge()

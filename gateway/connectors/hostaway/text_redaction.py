@@ -4,13 +4,14 @@ from collections.abc import Iterable, Iterator
 
 from context_protection.core.redaction import REACH, redact_text
 
-HELD = 1 << 18  # characters that are redacted at a time, at most, from a buffer of twice as many
-AHEAD = 2 * REACH  # characters on each side of a cut that show whether it would split a secret
+HELD = 1 << 18  # maximum characters redacted at a time, from a buffer of twice as many
+AHEAD = 2 * REACH  # characters checked on each side of a cut for a secret that it would split
 TRIES = 50
 
 
 def redacted_parts(parts: Iterable[str]) -> Iterator[str]:
-    """The redacted text in parts: the same as if it were redacted in one piece, wherever the given parts begin."""
+    """The redacted text in parts, which join to the same text as redaction in one piece, however the input is
+    divided."""
     waiting = ""
     for part in parts:
         waiting += part
@@ -23,8 +24,8 @@ def redacted_parts(parts: Iterable[str]) -> Iterator[str]:
 
 
 def _cut(text: str) -> int:
-    """A position where the halves are redacted as the whole is, so that no secret crosses it. Ends of lines are tried
-    first, from the last one backwards; then spaces."""
+    """A position that no secret crosses: redacting both sides separately gives the same as together. Line ends are
+    tried first, from the last one backwards; then spaces."""
     for end in ("\n", " "):
         cut = HELD
         for _ in range(TRIES):

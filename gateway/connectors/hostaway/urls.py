@@ -1,4 +1,4 @@
-"""The address that Hostaway itself calls."""
+"""The URL that Hostaway calls for webhooks."""
 
 from django.urls import path
 

@@ -1,5 +1,4 @@
-"""Converts upstream's values for columns, leniently: a value that does not convert is still whole in the row's
-`data`."""
+"""Converts upstream's values for columns. Invalid values become None, and stay unchanged in the row's `data`."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -15,7 +14,7 @@ def text(value: Any) -> str | None:
 
 
 def code(value: Any) -> str | None:
-    """A word such as a status. A value too long for the column is visibly cut."""
+    """A word such as a status, truncated with an ellipsis if it is too long for the column."""
     word = text(value)
     return word if word is None or len(word) <= CODE_CHARS else f"{word[: CODE_CHARS - 1]}…"
 

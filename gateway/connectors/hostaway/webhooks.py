@@ -1,7 +1,7 @@
-"""The endpoint of Hostaway's unified webhooks: stores and acknowledges events; a sweep of the worker applies them.
+"""The endpoint of Hostaway's unified webhooks: stores and acknowledges events; a task of the worker applies them.
 
-Hostaway authenticates with the login and password that its webhook was registered with: any login, and
-HOSTAWAY_WEBHOOK_SECRET as the password.
+Hostaway authenticates with the login and password of the registered webhook: any login, and HOSTAWAY_WEBHOOK_SECRET as
+the password.
 """
 
 import base64
@@ -23,16 +23,16 @@ from context_protection.core.budget import dumps
 from context_protection.core.errors import CallError, InvalidArgument, NotAllowed, NotAuthenticated, UnknownOperation
 from gateway.connectors.hostaway import values
 from gateway.connectors.hostaway.models import WebhookEvent
-from gateway.upstreams.secrets import vault
+from gateway.upstreams.auth.vault import vault
 
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 TOO_LARGE = 413
 METHOD_NOT_ALLOWED = 405
 
 
 @csrf_exempt
 def receive(request: HttpRequest) -> HttpResponse:
-    """200 for every event of Hostaway, also for a repeated one: {"status": "stored" | "repeated"}."""
+    """Returns 200 for every event of Hostaway, including repeated ones: {"status": "stored" | "repeated"}."""
     secret: str = getattr(settings, "HOSTAWAY_WEBHOOK_SECRET", "")
     if not secret:
         return _error_response(_no_webhooks())
@@ -40,8 +40,8 @@ def receive(request: HttpRequest) -> HttpResponse:
         return _error_response(_wrong_credentials(), {"WWW-Authenticate": 'Basic realm="sluice"'})
     if request.method != "POST":
         return _error_response(_not_posted(), {"Allow": "POST"}, status=METHOD_NOT_ALLOWED)
-    body = request.read(MOST_BYTES + 1)
-    if len(body) > MOST_BYTES:
+    body = request.read(MAX_BYTES + 1)
+    if len(body) > MAX_BYTES:
         return _error_response(_too_large(), status=TOO_LARGE)
     try:
         event = _parsed(body)
@@ -78,7 +78,7 @@ def _parsed(body: bytes) -> Mapping[str, Any]:
 
 
 def _store(event: Mapping[str, Any], body: bytes) -> bool:
-    """Whether the event is new. The worker is not notified, as its sweep runs often."""
+    """Returns whether the event is new. The worker is not notified, as its task runs often."""
     try:
         with transaction.atomic():
             WebhookEvent.objects.create(
@@ -127,7 +127,7 @@ def _too_large() -> InvalidArgument:
         "The event is too large.",
         reason="too_large",
         parameter="body",
-        expected=f"at most {MOST_BYTES:,} bytes",
+        expected=f"at most {MAX_BYTES:,} bytes",
         suggestion="Nothing is lost: the next sync reads what has changed.",
     )
 

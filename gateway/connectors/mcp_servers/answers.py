@@ -1,11 +1,8 @@
-"""A tool's result as data: a text or a JSON value. Only content that the result repeats is dropped."""
+"""Converts a tool's result to data: a text or a JSON value. Drops only content that the result repeats."""
 
-import base64
-import binascii
-import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,24 +14,38 @@ from context_protection.core.errors import InvalidArgument
 from context_protection.core.memory_text import MemoryText
 from context_protection.core.payloads import Payload, Record
 from context_protection.core.rows import Loaded, MemoryRows
+from context_protection.core.shapes import Shape
+from gateway.connectors.mcp_servers.media import digest, medium_of
 
-DEEPEST = 100  # levels; a value nested deeper stays a text
-LIFTED_FROM = 8_000  # characters of an object from which on its only list is returned as rows
-LARGEST_REST = 2_000  # characters of the fields beside that list, at most
+DEEPEST = 100  # levels; a value nested deeper stays JSON text
+LIFTED_FROM = 8_000  # characters; the only list of an object of this size or more is returned as rows
+LARGEST_REST = 2_000  # maximum characters of the object's other fields
 _ESCAPED_COLON = re.compile(r"\\u003a", re.IGNORECASE)
-SHARE = 0.8  # of the object's characters that the list must have, at least
+SHARE = 0.8  # minimum share of the object's characters in the list
 
+SHAPE = Shape(fills_pages=True)
 Value = dict[str, Any] | list[Any]
 
 
-def payload(result: types.CallToolResult, where: Any = None) -> Payload:
-    """A tool's result as a payload: a text, rows with the fields beside them, or a record. Raises InvalidArgument if
+def block_as_data(block: types.ContentBlock) -> dict[str, Any]:
+    """A block as JSON. Binary content also has its size and digest, so that readers need not decode it."""
+    medium = medium_of(block)
+    return {**(digest(medium.data) if medium and medium.is_decoded else {}), **as_json(block)}
+
+
+AsData = Callable[[types.ContentBlock], dict[str, Any]]
+
+
+def payload(
+    result: types.CallToolResult, where: Any = None, as_data: AsData = block_as_data, *, is_searched: bool = False
+) -> Payload:
+    """A tool's result as a payload: a text, rows with the object's other fields, or a record. Raises InvalidArgument if
     `where` is given and the result has no rows."""
-    answer = read(result)
-    found = None if isinstance(answer, str) else table(answer, wanted=where is not None)
+    answer = read(result, as_data)
+    found = None if isinstance(answer, str) else table(answer, wanted=where is not None or is_searched)
     if found is not None:
         loaded = Loaded(found.rows, beside=found.rest)
-        return MemoryRows(lambda: loaded)
+        return MemoryRows(lambda: loaded, SHAPE)
     if where is not None:
         raise _no_rows(where)
     return Record(answer) if isinstance(answer, dict) else MemoryText(str(answer))
@@ -51,39 +62,50 @@ def _no_rows(where: Any) -> InvalidArgument:
     )
 
 
-def read(result: types.CallToolResult) -> Value | str:
-    """The result as data. Structured content comes first, without blocks that repeat it. Otherwise a single text gives
-    its JSON, or itself if it is not JSON; any other single block gives that block; several blocks give a list."""
+def read(result: types.CallToolResult, as_data: AsData = block_as_data) -> Value | str:
+    """The result as data: the structured content if there is any, without blocks that repeat it. Otherwise a single
+    text is parsed if it is JSON, another single block is returned as it is, and several blocks are returned as a
+    list."""
     texts = [block.text for block in result.content if isinstance(block, types.TextContent)]
     only_texts = len(texts) == len(result.content)
     if result.structured_content is not None:
-        return _structured(result, texts if only_texts else None)
+        return _structured(result, texts if only_texts else None, as_data)
     if only_texts and len(texts) == 1:
         return _of_text(texts[0])
     documents = [_parsed(text) for text in texts] if only_texts else []
     if documents and all(isinstance(document, dict) for document in documents):
         return documents
-    blocks = [_block(block) for block in result.content]
+    blocks = [as_data(block) for block in result.content]
     return blocks[0] if len(blocks) == 1 else blocks
 
 
-def _structured(result: types.CallToolResult, texts: Sequence[str] | None) -> Value | str:
-    """`texts`: the blocks, if all of them are texts. Many servers repeat these, or all blocks, as the only field of an
-    object. Blocks that differ from the structured content are returned beside it."""
+def unrepeated(result: types.CallToolResult) -> Any:
+    """The structured content, if the blocks do not repeat it; else None."""
+    if result.structured_content is None:
+        return None
+    texts = [block.text for block in result.content if isinstance(block, types.TextContent)]
+    data = _structured(result, texts if len(texts) == len(result.content) else None, block_as_data)
+    is_beside = isinstance(data, dict) and list(data) == ["structuredContent", "blocks"]
+    return _encodable(result.structured_content) if is_beside or not result.content else None
+
+
+def _structured(result: types.CallToolResult, texts: Sequence[str] | None, as_data: AsData) -> Value | str:
+    """`texts`: the blocks' texts, if all blocks are texts. Many servers repeat the texts or blocks as the only field of
+    the structured content. Blocks that differ from it are returned in addition to it."""
     value = _encodable(result.structured_content)
     inner = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else None
-    blocks = [_block(block) for block in result.content]
+    blocks = [as_data(block) for block in result.content]
     if texts is not None and _says_the_same(texts, value):
         return _unwrapped(value)
     if texts is not None and inner is not None and _says_the_same(texts, inner):
         return _of_text(inner) if isinstance(inner, str) else _unwrapped(value)
-    if inner == [_as_json(block) for block in result.content]:
+    if inner == [as_json(block) for block in result.content]:
         return blocks[0] if len(blocks) == 1 else blocks
     return {"structuredContent": value, "blocks": blocks}
 
 
 def _unwrapped(value: Any) -> Value | str:
-    """SDKs wrap a value that is not an object: {"result": value}."""
+    """Removes the wrapper of SDKs around a value that is not an object: {"result": value}."""
     inner = value["result"] if isinstance(value, dict) and list(value) == ["result"] else value
     return inner if isinstance(inner, (dict, list, str)) else {"result": inner}
 
@@ -97,7 +119,7 @@ def _says_the_same(texts: Sequence[str], value: Any) -> bool:
 
 
 def _encodable(value: Any) -> Any:
-    """The value in a form that can be encoded: numbers that are too long become texts, and a value that is nested too
+    """The value in a form that can be encoded: numbers that are too long become strings, and a value that is nested too
     deeply becomes its JSON text."""
     if not json_values.is_within(value, DEEPEST):
         return json.dumps(value, ensure_ascii=False)
@@ -119,7 +141,7 @@ def _of_text(text: str) -> Value | str:
 
 
 def _lines(text: str) -> list[Any] | None:
-    """The objects of a text in JSON Lines; None for any other text."""
+    """The objects of a JSON Lines text; None for any other text."""
     lines = [line for line in text.split("\n") if line.strip()]
     if len(lines) < 2 or not all(line.lstrip().startswith("{") for line in lines):
         return None
@@ -128,7 +150,7 @@ def _lines(text: str) -> list[Any] | None:
 
 
 def _parsed(text: str, otherwise: Any = None) -> Any:
-    """The JSON document in a text; `otherwise` if there is none, or if it cannot be rendered again without loss."""
+    """The JSON document in a text; `otherwise` if there is none, or if it cannot be re-encoded without loss."""
     try:
         document = json_values.loads(text.encode())
     except (ValueError, RecursionError):
@@ -137,8 +159,8 @@ def _parsed(text: str, otherwise: Any = None) -> Any:
 
 
 def _has_no_repeated_name(text: str, document: Any) -> bool:
-    """Whether no object of the document repeats a name, as parsing drops all but one of its values. Outside of
-    strings, JSON has exactly one colon for each name: more colons than names mean that a name is repeated."""
+    """False if an object in the text repeats a name, as parsing drops all but one of its values. Outside of strings,
+    JSON has exactly one colon per name, so that more colons than parsed names mean a repeated name."""
     names = colons = 0
     pending = [document]
     while pending:
@@ -156,27 +178,9 @@ def _has_no_repeated_name(text: str, document: Any) -> bool:
 # -- Blocks -----------------------------------------------------------------------------------------
 
 
-def _block(block: types.ContentBlock) -> dict[str, Any]:
-    """A block as JSON. Binary content also has its size and digest, so that readers need not decode it."""
-    document = _as_json(block)
-    if isinstance(block, (types.ImageContent, types.AudioContent)):
-        return {**_size_and_digest(block.data), **document}
-    if isinstance(block, types.EmbeddedResource) and isinstance(block.resource, types.BlobResourceContents):
-        return {**_size_and_digest(block.resource.blob), **document}
-    return document
-
-
-def _as_json(block: types.ContentBlock) -> dict[str, Any]:
+def as_json(block: types.ContentBlock) -> dict[str, Any]:
     document: dict[str, Any] = _encodable(block.model_dump(mode="json", by_alias=True, exclude_none=True))
     return document
-
-
-def _size_and_digest(data: str) -> dict[str, Any]:
-    try:
-        content = base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
-        return {}
-    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
 # -- Rows -------------------------------------------------------------------------------------------
@@ -184,14 +188,14 @@ def _size_and_digest(data: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of an answer, and the fields beside them."""
+    """The rows of an answer, and its other fields."""
 
     rows: Sequence[dict[str, Any]]
     rest: Mapping[str, Any] = field(default_factory=dict)
 
 
 def table(value: Value, *, wanted: bool) -> Table | None:
-    """The rows of a list; for an object, those of its only large list if they are `wanted` or the object is long."""
+    """The rows of a list, or of an object's only large list if rows are `wanted` or the object is long."""
     if isinstance(value, list):
         return Table([each if isinstance(each, dict) else {"value": each} for each in value])
     size = length(dumps(value))

@@ -5,11 +5,12 @@ import asyncio
 import httpx2
 
 from gateway.connectors.mcp_servers.configuration import Address
+from gateway.upstreams.auth.authentication import NO_AUTHENTICATION
 from gateway.upstreams.connections import origin
-from gateway.upstreams.exchanger import Exchanger
-from gateway.upstreams.exchanges import NO_AUTHENTICATION, Request, Response
-from gateway.upstreams.failures import Failures
-from gateway.upstreams.wire import LIMITS
+from gateway.upstreams.exchange import Exchanger
+from gateway.upstreams.failures import UpstreamFailures
+from gateway.upstreams.limits import DEFAULT_LIMITS
+from gateway.upstreams.request import Request, Response
 
 REFUSED = (401, 403)
 
@@ -20,10 +21,10 @@ class Authenticated(httpx2.AsyncBaseTransport):
 
     def __init__(self, inner: httpx2.AsyncBaseTransport, server: Address) -> None:
         self.inner, self._authentication = inner, server.authentication
-        self._failures = Failures(f"MCP server {server.name}", server.authentication)
+        self._failures = UpstreamFailures(f"MCP server {server.name}", server.authentication)
         token_origin = origin(server.connection.token_url) if server.connection else ""
         trusted = [token_origin] if server.trusted and token_origin else []
-        self._bare = Exchanger(server.name, NO_AUTHENTICATION, LIMITS, trusted, self._failures)
+        self._bare = Exchanger(server.name, NO_AUTHENTICATION, DEFAULT_LIMITS, trusted, self._failures)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await self.inner.handle_async_request(await self._ready(request))
@@ -46,9 +47,9 @@ class Authenticated(httpx2.AsyncBaseTransport):
         )
 
     async def _send(self, request: Request) -> Response:
-        """Limits the total time, as a token could otherwise arrive byte by byte without end."""
+        """Limits the total time, as a token endpoint could otherwise send byte by byte without end."""
         try:
-            async with asyncio.timeout(LIMITS.total_seconds):
+            async with asyncio.timeout(DEFAULT_LIMITS.total_seconds):
                 return await self._bare.send(request, 1)
         except TimeoutError:
-            raise self._failures.too_slow(LIMITS.total_seconds) from None
+            raise self._failures.too_slow(DEFAULT_LIMITS.total_seconds) from None

@@ -1,4 +1,4 @@
-"""Which servers there are: those of the deployer's file, and addresses from the admin. Only the file can name
+"""The configured servers: those in the deployer's file, and addresses from the admin. Only the file can contain
 commands."""
 
 import json
@@ -13,17 +13,23 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
-from gateway.upstreams.connections import FIELDS_OF, ClientPlace, Connection, Kind
-from gateway.upstreams.credentials import authentication_of
-from gateway.upstreams.exchanges import NO_AUTHENTICATION, Authentication
-from gateway.upstreams.rules import authentication_problems, secret_problem, spelling_problem
-from gateway.upstreams.secrets import vault
+from gateway.upstreams.auth.authentication import NO_AUTHENTICATION, Authentication, authentication_of
+from gateway.upstreams.auth.vault import vault
+from gateway.upstreams.connections import (
+    FIELDS_OF_KIND,
+    AuthKind,
+    ClientPlace,
+    Connection,
+    authentication_problems,
+    secret_problem,
+    spelling_problem,
+)
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 FROM_ENVIRONMENT = "env:"
 CREDENTIAL_HEADER = re.compile(r"authorization|cookie|key|token|secret|password", re.IGNORECASE)
-Pairs = tuple[tuple[str, str], ...]  # names and values, by name
-SHORTEST_SECRET = 6  # characters; a shorter value occurs in harmless words
+Pairs = tuple[tuple[str, str], ...]  # names and values, sorted by name
+SHORTEST_SECRET = 6  # characters; shorter values also occur in harmless words
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,7 @@ class Command:
     arguments: tuple[str, ...] = ()
     environment: Pairs = field(default=(), repr=False)
     directory: str | None = None
+    allow: tuple[str, ...] = ()  # patterns of names; such tools are on at first, beside those that only read
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -52,6 +59,7 @@ class Address:
     headers: Pairs = field(default=(), repr=False)
     trusted: bool = False
     connection: Connection | None = None
+    allow: tuple[str, ...] = ()  # as of a command
 
     @property
     def authentication(self) -> Authentication:
@@ -65,7 +73,7 @@ class Address:
 
 @lru_cache(maxsize=256)
 def _authentication(connection: Connection) -> Authentication:
-    """Cached for each connection, so that a token outlives the session that it was fetched for."""
+    """Cached per connection, so that a token outlives the session that it was fetched for."""
     return authentication_of(connection)
 
 
@@ -73,12 +81,12 @@ Server = Command | Address
 
 
 def _secret(values: Iterable[str]) -> tuple[str, ...]:
-    """The longest first, so that a secret that contains a shorter one is masked as a whole."""
+    """Longest first, so that a secret that contains a shorter one is masked as a whole."""
     return tuple(sorted({value for value in values if len(value) >= SHORTEST_SECRET}, key=len, reverse=True))
 
 
 def from_file(path: str) -> tuple[Server, ...]:
-    """The servers of the file, which is read again when it has changed. Empty without a path. Raises
+    """The servers in the file, which is reread after it has changed. Empty without a path. Raises
     ImproperlyConfigured."""
     if not path:
         return ()
@@ -114,19 +122,18 @@ def _server(name: str, entry: Any) -> Server:
     if not isinstance(entry, dict) or ("command" in entry) == ("url" in entry):
         raise _misconfigured(f"{where} must have either command or url")
     known = {"command", "args", "env", "cwd"} if "command" in entry else {"url", "headers", "authentication"}
+    known |= {"allow"}
     if unknown := sorted(set(entry) - known):
         raise _misconfigured(f"{where}.{unknown[0]} is not known; there are: {', '.join(sorted(known))}")
-    return _command(name, entry, where) if "command" in entry else _address(name, entry, where)
+    server = _command(name, entry, where) if "command" in entry else _address(name, entry, where)
+    return replace(server, allow=_list_of_texts(entry.get("allow", []), f"{where}.allow"))
 
 
 def _command(name: str, entry: Mapping[str, Any], where: str) -> Command:
-    arguments = entry.get("args", [])
-    if not isinstance(arguments, list) or not all(isinstance(each, str) for each in arguments):
-        raise _misconfigured(f"{where}.args must be a list of texts")
     return Command(
         name,
         _text(entry["command"], f"{where}.command"),
-        tuple(arguments),
+        _list_of_texts(entry.get("args", []), f"{where}.args"),
         _texts(entry.get("env", {}), f"{where}.env"),
         _text(entry["cwd"], f"{where}.cwd") if "cwd" in entry else None,
     )
@@ -144,7 +151,7 @@ def _address(name: str, entry: Mapping[str, Any], where: str) -> Address:
 
 
 def _headers(values: Any, where: str) -> Pairs:
-    """A credential must not be in the file itself, as files get copied and shown around."""
+    """Rejects credentials in the file itself, as files are copied and shared."""
     headers = _texts(values, where)
     for name, _ in headers:
         if CREDENTIAL_HEADER.search(name) and not _names_a_variable(values[name]):
@@ -154,11 +161,11 @@ def _headers(values: Any, where: str) -> Pairs:
 
 def _connection(name: str, url: str, entry: Any, where: str) -> Connection:
     """How Sluice authenticates itself to a server: as in the admin, but with the secret from our environment."""
-    if not isinstance(entry, dict) or entry.get("kind") not in tuple(Kind):
-        raise _misconfigured(f"{where}.kind must be one of: {', '.join(Kind)}")
-    kind = Kind(entry["kind"])
-    fields = {_camel_case(field): field for field in FIELDS_OF[kind]}
-    known = {"kind", *fields, *(() if kind is Kind.NONE else ("secret",))}
+    if not isinstance(entry, dict) or entry.get("kind") not in tuple(AuthKind):
+        raise _misconfigured(f"{where}.kind must be one of: {', '.join(AuthKind)}")
+    kind = AuthKind(entry["kind"])
+    fields = {_camel_case(field): field for field in FIELDS_OF_KIND[kind]}
+    known = {"kind", *fields, *(() if kind is AuthKind.NONE else ("secret",))}
     if unknown := sorted(set(entry) - known):
         raise _misconfigured(f"{where}.{unknown[0]} is not known; there are: {', '.join(sorted(known))}")
     given: dict[str, Any] = {fields[key]: _text(entry[key], f"{where}.{key}") for key in fields if key in entry}
@@ -201,9 +208,15 @@ def _text(value: Any, where: str) -> str:
     return value
 
 
+def _list_of_texts(values: Any, where: str) -> tuple[str, ...]:
+    if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
+        raise _misconfigured(f"{where} must be a list of texts")
+    return tuple(values)
+
+
 def _texts(values: Any, where: str) -> Pairs:
-    """An object of texts. `env:NAME`, alone or after a word such as "Bearer ", stands for a variable of our
-    environment."""
+    """Reads an object of strings. `env:NAME`, alone or after a word such as "Bearer ", is replaced by that environment
+    variable."""
     if not isinstance(values, dict):
         raise _misconfigured(f"{where} must be an object of texts")
     places = {name: f"{where}.{name}" for name in sorted(values)}

@@ -1,4 +1,4 @@
-"""One connection to a server, owned by its own task: the task that enters the SDK's contexts must also leave them."""
+"""One connection to a server, owned by its own task: the task that enters the SDK's contexts must also exit them."""
 
 import asyncio
 import logging
@@ -12,17 +12,21 @@ from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.shared.dispatcher import ProgressFnT
 from pydantic import TypeAdapter, ValidationError
 
-from gateway.connectors.mcp_servers import addresses, errors, processes
+from gateway.connectors.mcp_servers import errors, processes, streamable_http
 from gateway.connectors.mcp_servers.configuration import Command, Server
-from gateway.connectors.mcp_servers.rate_limit import paced
+from gateway.connectors.mcp_servers.questions import Asker, RunningCalls
+from gateway.connectors.mcp_servers.rate_limit import rate_limited
 from gateway.connectors.mcp_servers.tool_list import listed
-from gateway.connectors.mcp_servers.wire import NO_TOKEN, NOT_CONNECTED_TO, NOT_LET_IN
+from gateway.connectors.mcp_servers.wire import ADDRESS_REFUSED, BUSY, CREDENTIALS_REJECTED, TOKEN_UNAVAILABLE
 from gateway.upstreams.errors import UpstreamError
 from gateway.version import VERSION
 
 CONNECT_SECONDS = 30.0
 CLOSE_SECONDS = 10.0
-TOLD = frozenset({NOT_CONNECTED_TO, NOT_LET_IN, NO_TOKEN})  # codes whose error callers see when connecting fails
+MAX_ROUNDS = 10  # of questions before a result
+EXPLAINED_CODES = frozenset(
+    {ADDRESS_REFUSED, BUSY, CREDENTIALS_REJECTED, TOKEN_UNAVAILABLE}
+)  # codes whose error is returned to callers when connecting fails
 RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
     types.CallToolResult | types.InputRequiredResult
 )
@@ -30,13 +34,14 @@ RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdap
 logger = logging.getLogger(__name__)
 
 
-class Connection:
+class McpConnection:
     """Connects at once; requests wait until it is open. `changed` is called when the server announces that its tools
     have changed."""
 
-    def __init__(self, server: Server, transports: addresses.Transports, changed: Callable[[], None]) -> None:
+    def __init__(self, server: Server, transports: streamable_http.Transports, changed: Callable[[], None]) -> None:
         self.server, self._transports, self._changed = server, transports, changed
         self.failure: UpstreamError = errors.unavailable(server, 1)  # raised to waiting requests if connecting fails
+        self._calls = RunningCalls()
         self._ended = asyncio.Event()
         self._client: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._owner = asyncio.create_task(self._run())
@@ -46,33 +51,44 @@ class Connection:
         return self._ended.is_set() or self._owner.done()
 
     async def call(
-        self, tool: str, arguments: dict[str, Any], progress: ProgressFnT | None = None
+        self, tool: str, arguments: dict[str, Any], asker: Asker, progress: ProgressFnT | None = None
     ) -> types.CallToolResult:
-        """`progress` is called with each progress notification; without it, none are requested. Cancelling the call
-        cancels the request. Raises MCPError, ValidationError, UpstreamError."""
+        """`progress` is called with each progress notification; without it, none are requested. `asker` answers what
+        the server asks meanwhile. Cancelling the call cancels the request. Raises MCPError, ValidationError,
+        UpstreamError."""
         client = await self._open()
+        with self._calls.running(asker):
+            result = await self._requested(
+                client, types.CallToolRequestParams(name=tool, arguments=arguments), progress
+            )
+            for _ in range(MAX_ROUNDS):
+                if not isinstance(result, types.InputRequiredResult):
+                    return result
+                answers = {key: await _answered(asker, each) for key, each in (result.input_requests or {}).items()}
+                params = types.CallToolRequestParams(
+                    name=tool,
+                    arguments=arguments,
+                    input_responses=answers or None,
+                    request_state=result.request_state,
+                )
+                result = await self._requested(client, params, progress)
+        raise errors.asks_without_end(self.server)
+
+    async def _requested(
+        self, client: Client, params: types.CallToolRequestParams, progress: ProgressFnT | None
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        # `client.call_tool` would reject a result that breaks the server's own output schema.
+        request = types.CallToolRequest(params=params)
         try:
-            return await self._called(client, tool, arguments, progress)
+            return await client.session.send_request(request, RESULT, progress_callback=progress)
         except MCPError as error:
             if error.code != types.HEADER_MISMATCH:
                 raise
-        await self.tools()  # as specified: our copy of the tool's schema, which names the headers, is outdated
-        return await self._called(client, tool, arguments, progress)
-
-    async def _called(
-        self, client: Client, tool: str, arguments: dict[str, Any], progress: ProgressFnT | None
-    ) -> types.CallToolResult:
-        # `client.call_tool` would reject a result that breaks the server's own output schema.
-        params = types.CallToolRequestParams(name=tool, arguments=arguments)
-        result = await client.session.send_request(
-            types.CallToolRequest(params=params), RESULT, progress_callback=progress
-        )
-        if isinstance(result, types.InputRequiredResult):
-            raise errors.asks_back(self.server)
-        return result
+        await self.tools()  # as MCP specifies: our copy of the tool's schema, which names the headers, is outdated
+        return await client.session.send_request(request, RESULT, progress_callback=progress)
 
     async def tools(self) -> list[types.Tool]:
-        """All pages. Raises MCPError, ValidationError, UpstreamError."""
+        """The tools of all pages. Raises MCPError, ValidationError, UpstreamError."""
         return await listed(await self._open(), self.server)
 
     async def close(self) -> None:
@@ -103,7 +119,7 @@ class Connection:
                     await asyncio.gather(listening, return_exceptions=True)
         except Exception as error:
             cause = _first_cause(error)
-            if isinstance(cause, MCPError) and cause.code in TOLD:
+            if isinstance(cause, MCPError) and cause.code in EXPLAINED_CODES:
                 self.failure = errors.refused(self.server, cause)
             logger.warning(
                 "MCP server not connected", extra={"server": self.server.name, "error": type(cause).__name__}
@@ -112,31 +128,57 @@ class Connection:
             self._ended.set()
             if not self._client.done():
                 self._client.set_exception(self.failure)
-                self._client.exception()  # marks it as retrieved, as perhaps no request waits for it
+                self._client.exception()  # marks it as retrieved, in case no request waits for it
 
     def _new_client(self) -> Client:
         info = types.Implementation(name="sluice", version=VERSION)
-        return Client(paced(self._streams()), cache=None, client_info=info, message_handler=self._on_message)
+        return Client(
+            rate_limited(self._streams()),
+            cache=None,
+            client_info=info,
+            message_handler=self._on_message,
+            elicitation_callback=self._elicit,
+            sampling_callback=self._sample,
+            list_roots_callback=self._list_roots,
+        )
 
     def _streams(self) -> AbstractAsyncContextManager[tuple[Any, Any]]:
         if isinstance(self.server, Command):
             return processes.started(self.server, self._ended.set)
-        return addresses.connected(self.server, self._transports)
+        return streamable_http.connected(self.server, self._transports)
 
-    # -- Notifications of the server ----------------------------------------------------------------
+    # -- Questions and notifications of the server --------------------------------------------------
+
+    async def _elicit(self, context: Any, params: types.ElicitRequestParams) -> Any:
+        return await self._calls.answer(types.ElicitRequest(params=params))
+
+    async def _sample(self, context: Any, params: types.CreateMessageRequestParams) -> Any:
+        return await self._calls.answer(types.CreateMessageRequest(params=params))
+
+    async def _list_roots(self, context: Any) -> Any:
+        return await self._calls.answer(types.ListRootsRequest())
 
     async def _on_message(self, message: Any) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             self._changed()
 
     async def _listen(self, client: Client) -> None:
-        """Subscribes to changes, as the specification of 2026 has it. Servers before it announce them unasked."""
+        """Subscribes to changes, as the 2026 specification requires. Older servers announce them without a
+        subscription."""
         try:
             async with client.listen(tools_list_changed=True) as events:
                 async for _ in events:
-                    pass  # `_on_message` gets each of them too
+                    pass  # `_on_message` also receives each of them
         except (ListenNotSupportedError, SubscriptionLost, MCPError, ValidationError) as error:
             logger.debug("MCP server tells no changes", extra={"server": self.server.name, "error": str(error)})
+
+
+async def _answered(asker: Asker, request: types.InputRequest) -> types.InputResponse:
+    """Raises MCPError if there is no answer."""
+    answer = await asker.answer(request)
+    if isinstance(answer, types.ErrorData):
+        raise MCPError.from_error_data(answer)
+    return answer
 
 
 def _first_cause(error: BaseException) -> BaseException:

@@ -1,6 +1,6 @@
-"""Other MCP servers as a source of operations: their tools, behind our protection.
+"""Offers the tools of other MCP servers as operations, with Sluice's protection.
 
-The SDK's client is imported at its first use, so that commands that call no server start a second sooner.
+The SDK's client is imported on first use, so that commands that call no server start a second sooner.
 """
 
 from gateway.catalog.operation import Operation

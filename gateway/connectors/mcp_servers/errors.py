@@ -1,22 +1,26 @@
-"""Errors of calls to other MCP servers, as callers read them. The server's own message is quoted."""
+"""Errors of calls to other MCP servers, as returned to callers. They quote the server's message."""
+
+from typing import Any
 
 import mcp.types as types
 from mcp import MCPError
 from pydantic import ValidationError
 
-from context_protection.core.errors import INVALID_PARAMS
+from context_protection.core.errors import INVALID_PARAMS, TRANSPORT
 from gateway.connectors.mcp_servers.configuration import Server
+from gateway.connectors.mcp_servers.questions import Asker
 from gateway.connectors.mcp_servers.sanitizer import quoted
 from gateway.connectors.mcp_servers.wire import (
+    ADDRESS_REFUSED,
+    BUSY,
+    CREDENTIALS_REJECTED,
     DEEPEST,
-    LARGEST,
-    NO_TOKEN,
-    NOT_CONNECTED_TO,
-    NOT_LET_IN,
+    LARGEST_MESSAGE,
+    TOKEN_UNAVAILABLE,
     TOO_DEEP,
     TOO_LARGE,
 )
-from gateway.upstreams import addresses, nesting
+from gateway.upstreams import addresses, json_depth
 from gateway.upstreams.errors import (
     AddressRefused,
     UpstreamCredentials,
@@ -27,9 +31,17 @@ from gateway.upstreams.errors import (
     UpstreamTooSlow,
     UpstreamUnavailable,
 )
+from gateway.upstreams.quota import CAPACITY, UNKNOWN_WAIT, whole_seconds
 
 QUOTED = 300  # characters of the server's message
-OF_DEPTH = "recursion limit exceeded"  # the wording of the SDK's parser, which reads HTTP responses before we do
+DEPTH_MESSAGE = "recursion limit exceeded"  # the wording of the SDK's parser, which reads HTTP responses before we do
+
+
+class ClientLacks(UpstreamError):
+    """The server asked something that could not be passed on to the caller's client."""
+
+    code = TRANSPORT
+    status = 501
 
 
 class ArgumentsRefused(UpstreamRefused):
@@ -39,24 +51,22 @@ class ArgumentsRefused(UpstreamRefused):
     status = 400
 
 
-def refused_by_tool(server: Server, result: types.CallToolResult) -> UpstreamRefused:
-    """The error for a tool result with `isError`."""
-    texts = [block.text for block in result.content if isinstance(block, types.TextContent)]
+def refused_by_tool(server: Server) -> UpstreamRefused:
+    """The error for a tool result with `isError`. The tool's own text is sent beside it."""
     return UpstreamRefused(
         f"The tool of MCP server {server.name} reports an error.",
         reason="upstream_refused",
-        suggestion="See upstream.message, correct the arguments, and call again.",
-        upstream=_detail(server, "\n".join(texts)),
+        suggestion="See content, correct the arguments, and call again.",
     )
 
 
 def refused(server: Server, error: MCPError | ValidationError) -> UpstreamError:
     """The error for an exception of the SDK."""
     if isinstance(error, MCPError) and _is_too_deep(error):
-        return nesting.too_deep(DEEPEST)
+        return json_depth.too_deep(DEEPEST)
     if isinstance(error, ValidationError) or error.code == types.PARSE_ERROR:
         return UpstreamGarbled(
-            f"MCP server {server.name} answered with what is no valid MCP result.",
+            f"MCP server {server.name} returned an invalid MCP result.",
             reason="upstream_garbled",
             suggestion="Try again. If it stays, tell the operator: the server is faulty.",
         )
@@ -80,28 +90,30 @@ def refused(server: Server, error: MCPError | ValidationError) -> UpstreamError:
             return too_slow(server)
         case code if code == TOO_LARGE or "byte limit" in error.message:
             return UpstreamTooLarge(
-                f"The answer of MCP server {server.name} is longer than {LARGEST // 2**20} MB.",
+                f"The answer of MCP server {server.name} is longer than {LARGEST_MESSAGE // 2**20} MB.",
                 reason="upstream_too_large",
                 suggestion="Ask its tool for less: a filter, a range, a smaller page.",
             )
-        case code if code == NOT_CONNECTED_TO:  # its name now resolves to an address that is not allowed
+        case code if code == ADDRESS_REFUSED:  # the server's name now resolves to an address that is not allowed
             return address(server)
-        case code if code == NOT_LET_IN:
+        case code if code == CREDENTIALS_REJECTED:
             return UpstreamCredentials(
                 f"MCP server {server.name} does not let Sluice in: its credentials are missing, or not accepted.",
                 reason="upstream_credentials",
                 suggestion="Trying again does not help. The operator should enter this server's credentials again.",
             )
-        case code if code == NO_TOKEN:
+        case code if code == TOKEN_UNAVAILABLE:
             return UpstreamUnavailable(
-                f"MCP server {server.name} was not asked: the token endpoint that lets Sluice in does not answer.",
+                f"MCP server {server.name} was not called: the token endpoint for its credentials does not answer.",
                 reason="upstream_unavailable",
                 suggestion="Try again in a minute. If it stays, tell the operator.",
                 retry_after=10,
             )
+        case code if code == BUSY:
+            return _busy(server, error.data)
         case types.CONNECTION_CLOSED:
             return UpstreamUnavailable(
-                f"MCP server {server.name} ended the connection before it had answered. What was asked may have been "
+                f"MCP server {server.name} ended the connection before it had answered. The request may have been "
                 "done or not.",
                 reason="upstream_closed",
                 suggestion="Look whether it was done; then call again.",
@@ -116,12 +128,27 @@ def refused(server: Server, error: MCPError | ValidationError) -> UpstreamError:
             )
 
 
+def _busy(server: Server, data: Any) -> UpstreamUnavailable:
+    """`data` comes from our own transport, but a server can send an error of this code, too."""
+    said = data if isinstance(data, dict) else {}
+    wait, capacity = said.get("retryAfter"), said.get("capacity")
+    return UpstreamUnavailable(
+        f"MCP server {server.name} has had too many requests for now.",
+        reason="upstream_busy",
+        suggestion="Try again when retry_after seconds have passed, with fewer calls.",
+        retry_after=whole_seconds(wait if isinstance(wait, int) else UNKNOWN_WAIT),
+        capacity={name: left for name, left in capacity.items() if name in CAPACITY and isinstance(left, int)}
+        if isinstance(capacity, dict)
+        else None,
+    )
+
+
 def _is_too_deep(error: MCPError) -> bool:
-    return error.code == TOO_DEEP or (error.code == types.PARSE_ERROR and OF_DEPTH in error.message)
+    return error.code == TOO_DEEP or (error.code == types.PARSE_ERROR and DEPTH_MESSAGE in error.message)
 
 
 def unavailable(server: Server, seconds: float) -> UpstreamUnavailable:
-    """The server cannot be reached now. `seconds`: until Sluice tries to connect again."""
+    """The error for a server that cannot be reached. `seconds`: until Sluice tries to reconnect."""
     return UpstreamUnavailable(
         f"MCP server {server.name} cannot be reached.",
         reason="upstream_unreachable",
@@ -152,11 +179,31 @@ def too_slow(server: Server) -> UpstreamTooSlow:
     )
 
 
-def asks_back(server: Server) -> UpstreamRefused:
+def check_asked(server: Server, asker: Asker) -> None:
+    """For a tool that has failed. Raises ClientLacks if the reason is that its question could not be passed on."""
+    if asker.lacking:
+        raise ClientLacks(
+            f"MCP server {server.name} asks for {asker.lacking}, which this client or connection does not have.",
+            reason="client_capability_missing",
+            expected=f"a client with the capability {asker.lacking}, over WebSocket, stdio, HTTP of MCP 2026-07-28, or "
+            "HTTP with MCP_STATEFUL",
+            suggestion="Call it from such a client, or give the tool all that it needs in its arguments.",
+        )
+    if asker.unclear:
+        raise ClientLacks(
+            f"MCP server {server.name} asked something while calls of several clients ran, and does not say which of "
+            "them it asked.",
+            reason="question_unclear",
+            suggestion="Call it again.",
+            retry_after=1,
+        )
+
+
+def asks_without_end(server: Server) -> UpstreamRefused:
     return UpstreamRefused(
-        f"MCP server {server.name} asks its user something before it answers, which Sluice cannot pass on.",
+        f"MCP server {server.name} asks again and again, and gives no result.",
         reason="upstream_asks_back",
-        suggestion="Give it all that it needs in the arguments.",
+        suggestion="Give the tool all that it needs in its arguments.",
     )
 
 

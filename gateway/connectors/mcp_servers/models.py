@@ -9,14 +9,15 @@ from django.db import models
 from simple_history.models import HistoricalRecords
 
 from context_protection.configuration.revisions import bump_when_changed
-from gateway.connectors.mcp_servers.configuration import NAME, from_file
-from gateway.upstreams.connections import Connection
-from gateway.upstreams.models import IN_WORDS, WithCredential
-from gateway.upstreams.rules import Problem, address_problem, authentication_problems
+from gateway.connectors.mcp_servers.configuration import NAME, Address, from_file
+from gateway.upstreams.connections import Connection, Problem, address_problem, authentication_problems
+from gateway.upstreams.models import KIND_LABELS, WithCredential
+
+LONGEST_TOOL_NAME = 500  # characters; a tool with a longer name has no row, and is off unless it only reads
 
 
 class McpServer(WithCredential):
-    """Commands cannot be set here: whoever can log in could run them."""
+    """Commands cannot be set here, as anyone who can log in could run them."""
 
     name = models.SlugField(
         max_length=32, unique=True, help_text="Its tools are called by it: files makes files_search of a tool search."
@@ -37,17 +38,26 @@ class McpServer(WithCredential):
         return self.name
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Removes the tool list that another server left under this name, or at another address."""
+        """Deletes the tool list that is stored for another server of this name, or for another address. A server that
+        is renamed keeps its own."""
         before = McpServer.objects.filter(pk=self.pk).values_list("name", "url").first()
         super().save(*args, **kwargs)
-        if before != (self.name, self.url):
-            ToolList.objects.filter(server=self.name).delete()
+        if before == (self.name, self.url):
+            return
+        for model in (ToolList, McpTool):
+            model.objects.filter(server=self.name).delete()
+            if before is not None and before[1] == self.url:
+                model.objects.filter(server=before[0]).update(server=self.name)
+
+    def address(self) -> Address:
+        return Address(self.name, self.url, connection=self.connection())
 
     def connection(self) -> Connection:
         return Connection(name=self.name, base_url=self.url, **self.credential())
 
     def clean(self) -> None:
-        """Rejects what cannot work, and a secret that would be sent to an address it was not entered for."""
+        """Rejects invalid settings, and a secret that would be sent to an address other than the one it was entered
+        for."""
         found: dict[str, list[str]] = {}
         for field, sentence in self._problems():
             found.setdefault(field, []).append(sentence)
@@ -62,7 +72,7 @@ class McpServer(WithCredential):
             yield "name", "The servers' file (MCP_SERVERS_FILE) has a server of this name already."
         if self.url and (problem := address_problem(self.url)):
             yield "url", problem
-        if self.authentication not in IN_WORDS:
+        if self.authentication not in KIND_LABELS:
             return  # already reported at its field
         self.empty_what_does_not_apply()
         connection = self.connection()
@@ -71,13 +81,15 @@ class McpServer(WithCredential):
 
 
 class ToolList(models.Model):
-    """A server's last answer to tools/list, offered also while the server is away. `failure`: a sentence on why the
-    latest request failed; empty if it did not."""
+    """A server's last tools/list result, offered even while the server is unavailable. `failure`: a sentence on why the
+    latest request failed; empty if it succeeded."""
 
     server = models.CharField(max_length=32, primary_key=True)
     tools: "models.JSONField[list[dict[str, Any]]]" = models.JSONField(default=list)
     failure = models.TextField(default="", db_default="")
     changed_at = models.DateTimeField(auto_now=True)
+    # Whether all tools are on at first: so for servers that were there before tools had to be switched on.
+    all_on = models.BooleanField(default=False, db_default=False, editable=False)
 
     class Meta:
         ordering = ("server",)
@@ -86,5 +98,30 @@ class ToolList(models.Model):
         return self.server
 
 
+class McpTool(models.Model):
+    """A tool that a server lists. `is_chosen`: ops have switched it on or off, and no rule does any more."""
+
+    server = models.CharField(max_length=32)
+    name = models.CharField(max_length=LONGEST_TOOL_NAME, editable=False)
+    enabled = models.BooleanField("on", help_text="Off: it is not offered, and cannot be called.")
+    is_chosen = models.BooleanField(default=False, editable=False)
+    description = models.TextField(default="", editable=False)
+    tokens = models.PositiveIntegerField(default=0, editable=False)
+    reads_only = models.BooleanField(default=False, editable=False)
+    is_gone = models.BooleanField(default=False, editable=False)  # the server does not list it any more
+
+    history = HistoricalRecords(excluded_fields=["description", "tokens", "reads_only", "is_gone"])
+
+    class Meta:
+        ordering = ("server", "name")
+        verbose_name = "tool of an MCP server"
+        verbose_name_plural = "tools of MCP servers"
+        constraints = [models.UniqueConstraint(fields=("server", "name"), name="one_row_a_tool")]
+
+    def __str__(self) -> str:
+        return f"{self.server}: {self.name}"
+
+
 bump_when_changed(McpServer)
+bump_when_changed(McpTool)
 bump_when_changed(ToolList)

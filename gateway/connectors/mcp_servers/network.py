@@ -8,7 +8,7 @@ import httpcore2
 import httpx2
 
 from gateway.connectors.mcp_servers.configuration import Address
-from gateway.upstreams.addresses import Allowed, allowed
+from gateway.upstreams.addresses import AllowedAddresses, allowed
 from gateway.upstreams.network import CheckedNetwork
 
 
@@ -20,7 +20,7 @@ def transport(server: Address) -> httpx2.AsyncBaseTransport:
 class _Checked(httpx2.AsyncHTTPTransport):
     """httpx2's transport, with a pool that connects to checked addresses only."""
 
-    def __init__(self, allowed: Allowed) -> None:
+    def __init__(self, allowed: AllowedAddresses) -> None:
         super().__init__(verify=_tls())
         self._pool = httpcore2.AsyncConnectionPool(ssl_context=_tls(), network_backend=CheckedNetwork(allowed))
 

@@ -1,7 +1,5 @@
 """A server's tools as our operations."""
 
-import hashlib
-import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -9,46 +7,37 @@ from typing import Any
 import mcp.types as types
 
 from context_protection.core.json_values import written
-from context_protection.core.payloads import Payload
 from context_protection.core.policy import Kind
 from gateway.catalog.caller import Caller
-from gateway.catalog.operation import Operation
-from gateway.connectors.mcp_servers import answers, errors
+from gateway.catalog.operation import NativeResult, Operation
+from gateway.connectors.mcp_servers import answers
 from gateway.connectors.mcp_servers.configuration import Server
+from gateway.connectors.mcp_servers.names import LONGEST_NAME, named
+from gateway.connectors.mcp_servers.results import ToolResult
 from gateway.connectors.mcp_servers.sanitizer import cleaned
 from gateway.connectors.mcp_servers.schemas import parameters
 from gateway.connectors.mcp_servers.sessions import sessions
+from gateway.dispatch.client import client
 from gateway.dispatch.progress import listener
-from gateway.threads.bridge import run_sync
 
-LONGEST_NAME = 64
 DESCRIPTION, TITLE = 1000, 100  # characters
-ROWS = ("where", "limit", "cursor", "fields")  # what callers can add to the arguments of a tool that only reads
-_ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
+ROWS = ("where", "search", "limit", "cursor", "fields", "format")  # arguments that callers can add for a read-only tool
 
 
 def operations(
     server: Server, tools: Sequence[Mapping[str, Any]], taken: Collection[str] = ()
 ) -> tuple[Operation, ...]:
-    """The operations for the tools of a tools/list result, as JSON. The same list gives the identical objects. No name
-    in `taken` is used. Raises TypeError or ValueError if it is not a list of tools."""
-    names = named(server.name, [str(tool.get("name", "")) for tool in tools], taken)
-    return tuple(_operation(server, name, written(tool)) for name, tool in zip(names, tools, strict=True))
+    """The operations for the tools of a tools/list result in JSON. Equal lists give identical objects. Names in `taken`
+    are not used. Raises TypeError or ValueError if the JSON is not a list of tools."""
+    return tuple(by_tool(server, tools, taken).values())
 
 
-def named(server: str, tools: Sequence[str], taken: Collection[str] = ()) -> list[str]:
-    """Our names for the tools, in their order: `<server>_<tool>`, unique, at most 64 legal characters. A name that is
-    too long or in use ends in a hash instead."""
-    names: dict[str, str] = {}
-    for tool in sorted(
-        tools, key=lambda tool: (bool(_ILLEGAL.search(tool)), tool)
-    ):  # names that need no change come first
-        name = f"{server}_{_ILLEGAL.sub('_', tool)}"
-        if len(name) > LONGEST_NAME or name in taken or name in names.values():
-            ending = hashlib.sha256(f"{server} {tool}".encode()).hexdigest()[:8]
-            name = f"{name[: LONGEST_NAME - 9]}_{ending}"
-        names[tool] = name
-    return [names[tool] for tool in tools]
+def by_tool(server: Server, tools: Sequence[Mapping[str, Any]], taken: Collection[str] = ()) -> dict[str, Operation]:
+    """The operations by the tools' own names. Raises as `operations`."""
+    own = [str(tool.get("name", "")) for tool in tools]
+    names = named(server.name, own, taken)
+    found = (_operation(server, name, written(tool)) for name, tool in zip(names, tools, strict=True))
+    return dict(zip(own, found, strict=True))
 
 
 @lru_cache(maxsize=4096)
@@ -58,11 +47,9 @@ def _operation(server: Server, name: str, document: bytes) -> Operation:
     taken = parameters(tool.input_schema)
     title = tool.title or (tool.annotations.title if tool.annotations else None) or tool.name
 
-    async def fetch(arguments: Mapping[str, Any], caller: Caller) -> Payload:
+    async def fetch(arguments: Mapping[str, Any], caller: Caller) -> NativeResult:
         result = await sessions.call(server, tool.name, taken.sent(arguments), listener.get())
-        if result.is_error:
-            raise errors.refused_by_tool(server, result)
-        return await run_sync(answers.payload, result, arguments.get("where"))
+        return ToolResult(server, result, over_mcp=client.get() is not None, reveal=caller.reveal)
 
     return Operation(
         name=name,
@@ -72,8 +59,12 @@ def _operation(server: Server, name: str, document: bytes) -> Operation:
         parameters=taken.schemas,
         required=taken.required,
         form=ROWS if reads_only else None,
+        quiet=frozenset({"format"}),
+        fills_pages=answers.SHAPE.fills_pages,
+        shape=answers.SHAPE,
         fetch=fetch,
         called_once=True,
+        asks=True,
         destructive=_hint(tool, "destructive_hint"),
         idempotent=_hint(tool, "idempotent_hint"),
         endpoint=f"/api/v1/tools/{name}",
@@ -86,7 +77,7 @@ def _hint(tool: types.Tool, name: str) -> bool | None:
 
 
 def documents(tools: Sequence[types.Tool]) -> list[dict[str, Any]]:
-    """A tool list as it is stored: sorted by name, each tool once, with the fields that operations are made from."""
+    """A tool list in its stored form: sorted by name, each tool once, with the fields that operations are made from."""
     stored_fields = {"name", "title", "description", "input_schema", "annotations"}
     by_name = {tool.name: tool for tool in tools if tool.name}
     return [

@@ -1,5 +1,5 @@
 """A server that runs as a child process: started without a shell, with its own environment and its own process group.
-It is ended together with everything that it has started."""
+It is ended together with all processes that it has started."""
 
 import asyncio
 import logging
@@ -13,15 +13,15 @@ import anyio
 from mcp.shared.message import SessionMessage
 
 from gateway.connectors.mcp_servers.configuration import Command
-from gateway.connectors.mcp_servers.rate_limit import Pace
+from gateway.connectors.mcp_servers.rate_limit import TokenBucket
 from gateway.connectors.mcp_servers.sanitizer import quoted
-from gateway.connectors.mcp_servers.wire import LARGEST, Cut, Lines, message_of
+from gateway.connectors.mcp_servers.wire import LARGEST_MESSAGE, Lines, TruncatedLine, message_of
 
 INHERITED = ("PATH", "HOME", "LANG")
-READ = 1 << 20  # bytes at a time
+READ_BYTES = 1 << 20  # bytes at a time
 LOGGED = 2000  # characters of a line on stderr
-TAKE_SECONDS = 30.0  # for a child to read what it is sent
-PATIENCE = 2.0  # seconds for it to exit after its input is closed, and again after SIGTERM
+WRITE_SECONDS = 30.0  # for a child to read what it is sent
+EXIT_SECONDS = 2.0  # seconds for it to exit after its input is closed, and again after SIGTERM
 
 logger = logging.getLogger(__name__)
 
@@ -34,8 +34,8 @@ def environment(server: Command) -> dict[str, str]:
 
 @asynccontextmanager
 async def started(server: Command, ended: Callable[[], None]) -> AsyncIterator[tuple[Any, Any]]:
-    """The streams of a new child, as the SDK's clients take them. `ended` is called when its output has ended, or when
-    it does not read what it is sent. Raises OSError if the command cannot be started."""
+    """Starts a child, and yields its streams for the SDK's client. `ended` is called when the child's output has ended,
+    or when it does not read its input. Raises OSError if the command cannot be started."""
     process = await asyncio.create_subprocess_exec(
         server.command,
         *server.arguments,
@@ -45,7 +45,7 @@ async def started(server: Command, ended: Callable[[], None]) -> AsyncIterator[t
         env=environment(server),
         cwd=server.directory,
         start_new_session=True,
-        limit=READ,
+        limit=READ_BYTES,
     )
     logger.info("MCP server started", extra={"server": server.name, "pid": process.pid})
     incoming, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -68,16 +68,16 @@ async def started(server: Command, ended: Callable[[], None]) -> AsyncIterator[t
 
 
 async def _read_output(stdout: asyncio.StreamReader, incoming: Any, ended: Callable[[], None]) -> None:
-    lines, pace = Lines(LARGEST), Pace()
+    lines, pace = Lines(LARGEST_MESSAGE), TokenBucket()
     try:
-        with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # the reader has gone
+        with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # the reader is closed
             async with incoming:
-                while chunk := await stdout.read(READ):
+                while chunk := await stdout.read(READ_BYTES):
                     for line in lines.feed(chunk):
                         if (message := message_of(line)) is not None:
                             await incoming.send(message)
-                        elif isinstance(line, Cut):
-                            return  # nobody knows which request it answers: ending the connection fails all that wait
+                        elif isinstance(line, TruncatedLine):
+                            return  # its request is unknown: ending the connection fails all waiting requests
                         else:
                             await pace.spend(1)
                     if lines.has_no_end:
@@ -87,12 +87,12 @@ async def _read_output(stdout: asyncio.StreamReader, incoming: Any, ended: Calla
 
 
 async def _write_input(outgoing: Any, stdin: asyncio.StreamWriter, ended: Callable[[], None]) -> None:
-    with suppress(OSError):  # the child has died, which `_read_output` notices too
+    with suppress(OSError):  # the child has died, which `_read_output` also detects
         async for message in outgoing:
             text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
             stdin.write(text.encode() + b"\n")
             try:
-                await asyncio.wait_for(stdin.drain(), TAKE_SECONDS)
+                await asyncio.wait_for(stdin.drain(), WRITE_SECONDS)
             except TimeoutError:
                 ended()
                 raise
@@ -100,29 +100,29 @@ async def _write_input(outgoing: Any, stdin: asyncio.StreamWriter, ended: Callab
 
 async def _log(stderr: asyncio.StreamReader, server: Command) -> None:
     lines = Lines(LOGGED * 4, ends=LOGGED)
-    while chunk := await stderr.read(READ):
+    while chunk := await stderr.read(READ_BYTES):
         for line in lines.feed(chunk):
             _log_line(line, server)
     for line in lines.rest():
         _log_line(line, server)
 
 
-def _log_line(line: bytes | Cut, server: Command) -> None:
-    data = line.head if isinstance(line, Cut) else line
+def _log_line(line: bytes | TruncatedLine, server: Command) -> None:
+    data = line.head if isinstance(line, TruncatedLine) else line
     words = quoted(data.decode("utf-8", "replace"), LOGGED, server.secrets)
     if words:
         logger.info("MCP server says", extra={"server": server.name, "line": words})
 
 
 async def _end(process: asyncio.subprocess.Process, tasks: list["asyncio.Task[None]"]) -> None:
-    """As specified: closes the child's input first, and gives it some time to exit by itself."""
+    """Ends the child as MCP specifies: closes its input and gives it time to exit, then sends SIGTERM, then SIGKILL."""
     assert process.stdin
     assert process.stdout
     process.stdin.close()
     if not await _has_exited(process):
         _signal(process, signal.SIGTERM)
         await _has_exited(process)
-    _signal(process, signal.SIGKILL)  # also processes that it has started and left behind
+    _signal(process, signal.SIGKILL)  # also ends processes that the child has left behind
     await _has_exited(process)
     for task in tasks:
         task.cancel()
@@ -130,15 +130,15 @@ async def _end(process: asyncio.subprocess.Process, tasks: list["asyncio.Task[No
     with suppress(OSError):
         await process.stdin.wait_closed()
     with suppress(TimeoutError):  # reads the rest of the output, as the pipe closes at its end
-        async with asyncio.timeout(PATIENCE):
-            while await process.stdout.read(READ):
+        async with asyncio.timeout(EXIT_SECONDS):
+            while await process.stdout.read(READ_BYTES):
                 pass
 
 
 async def _has_exited(process: asyncio.subprocess.Process) -> bool:
     """Whether the child exits in time. `process.wait` would also wait for its pipes, which other processes may hold
     open."""
-    deadline = asyncio.get_running_loop().time() + PATIENCE
+    deadline = asyncio.get_running_loop().time() + EXIT_SECONDS
     while process.returncode is None and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110
         await asyncio.sleep(0.01)
     return process.returncode is not None

@@ -1,4 +1,4 @@
-"""Limits how much a server may send: one that floods us is read more slowly, and no other server waits for it."""
+"""Limits the message rate of a server: one that floods us is read more slowly, without delaying other servers."""
 
 import asyncio
 import time
@@ -10,12 +10,12 @@ from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCRequest
 
 AT_ONCE, EACH_SECOND = 2_000, 300  # messages
-REQUEST = 50  # messages that a request to us counts as, as each request holds something open until it is answered
-ANSWER = 10  # messages that a server may send for each that it was sent
+REQUEST = 50  # cost of a request to us, in messages, as each request holds resources until it is answered
+ANSWER = 10  # messages that a server may send for each message that we send
 
 
-class Pace:
-    """A token bucket: AT_ONCE messages may pass at once, and then EACH_SECOND."""
+class TokenBucket:
+    """Lets AT_ONCE messages pass at once, and then EACH_SECOND per second."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -34,15 +34,15 @@ class Pace:
 
 
 @asynccontextmanager
-async def paced(streams: AbstractAsyncContextManager[tuple[Any, Any]]) -> AsyncIterator[tuple[Any, Any]]:
+async def rate_limited(streams: AbstractAsyncContextManager[tuple[Any, Any]]) -> AsyncIterator[tuple[Any, Any]]:
     """The same streams, read no faster than the limit allows."""
     async with streams as (received, sent):
-        pace = Pace()
+        pace = TokenBucket()
         yield _Received(received, pace), _Sent(sent, pace)
 
 
 class _Wrapped:
-    def __init__(self, inner: Any, pace: Pace) -> None:
+    def __init__(self, inner: Any, pace: TokenBucket) -> None:
         self.inner, self.pace = inner, pace
 
     async def aclose(self) -> None:

@@ -9,14 +9,15 @@ from typing import TypeVar
 
 import mcp.types as types
 from django.core.exceptions import ImproperlyConfigured
-from django.db import DatabaseError
+from django.db import DatabaseError, transaction
 
 from context_protection.core.json_values import plain, storable
-from gateway.connectors.mcp_servers import errors, registry
+from gateway.catalog.operation import Operation
+from gateway.connectors.mcp_servers import errors, registry, tool_rows
 from gateway.connectors.mcp_servers import operations as tools
 from gateway.connectors.mcp_servers.configuration import Server
 from gateway.connectors.mcp_servers.models import ToolList
-from gateway.connectors.mcp_servers.sessions import Sessions, sessions
+from gateway.connectors.mcp_servers.sessions import ServerSessions, sessions
 from gateway.threads.bridge import run_sync
 from gateway.upstreams.errors import UpstreamError, UpstreamTooLarge
 
@@ -30,9 +31,10 @@ logger = logging.getLogger(__name__)
 
 
 class Refreshing:
-    """A task on the loop that starts it, and one task for each server being queried, so that none waits for another."""
+    """One task on the loop that starts it, and one task per server being queried, so that no server waits for
+    another."""
 
-    def __init__(self, sessions: Sessions, every: float = EVERY_SECONDS, patience: float = ASK_SECONDS) -> None:
+    def __init__(self, sessions: ServerSessions, every: float = EVERY_SECONDS, patience: float = ASK_SECONDS) -> None:
         self.sessions, self.every, self.patience = sessions, every, patience
         self._task: asyncio.Task[None] | None = None
         self._known: tuple[Server, ...] = ()
@@ -42,7 +44,7 @@ class Refreshing:
         self._too_large: set[Server] = set()  # their last list was too large, and expensive to read
 
     async def start(self) -> None:
-        """Returns at once: until a server answers, the tools that were stored last are offered."""
+        """Returns at once. Until a server responds, its last stored tools are offered."""
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
@@ -55,7 +57,7 @@ class Refreshing:
         await self.sessions.close()
 
     async def refresh(self) -> None:
-        """Queries every server for its tools. A server that does not answer, or answers nonsense, keeps its tools."""
+        """Queries every server for its tools. A server without a valid response keeps its tools."""
         await self._check(everyone=True)
         await asyncio.gather(*self._queries.values(), return_exceptions=True)
 
@@ -90,7 +92,8 @@ class Refreshing:
             task.add_done_callback(partial(self._query_done, server))
 
     def _due_by_announcement(self, servers: set[Server]) -> set[Server]:
-        """The servers that announced a change. One whose list was too large waits until everyone is queried again."""
+        """The servers that announced a change. One whose list was too large waits until all servers are queried
+        again."""
         self._too_large &= servers
         self._changed = (self._changed | self.sessions.changed()) & servers
         return self._changed - self._too_large
@@ -114,9 +117,9 @@ class Refreshing:
         else:
             await self._write(server, _store_tools, documents)
 
-    async def _write(self, server: Server, write: Callable[[str, T], None], what: T) -> None:
+    async def _write(self, server: Server, write: Callable[[Server, T], None], what: T) -> None:
         try:
-            await run_sync(write, server.name, what)
+            await run_sync(write, server, what)
         except DatabaseError as error:
             logger.warning("MCP server's tools not stored", extra={"server": server.name, "error": str(error)})
             self._due_again.add(server)
@@ -127,19 +130,31 @@ def _documents(listed: list[types.Tool]) -> list[dict[str, object]]:
     return documents
 
 
-def _store_tools(server: str, documents: list[dict[str, object]]) -> None:
+def _store_tools(server: Server, documents: list[dict[str, object]]) -> None:
     """Writes only changes, as every write makes all processes reload."""
-    last = ToolList.objects.filter(server=server).first()
-    if last is None or last.tools != documents or last.failure:
-        ToolList.objects.update_or_create(server=server, defaults={"tools": documents, "failure": ""})
-        logger.info("MCP server's tools changed", extra={"server": server, "tools": len(documents)})
+    last = ToolList.objects.filter(server=server.name).first()
+    with transaction.atomic():
+        is_changed = tool_rows.update(
+            server, documents, _by_tool(server, documents), all_on=last is not None and last.all_on
+        )
+        if is_changed or last is None or last.tools != documents or last.failure:
+            ToolList.objects.update_or_create(server=server.name, defaults={"tools": documents, "failure": ""})
+            logger.info("MCP server's tools changed", extra={"server": server.name, "tools": len(documents)})
 
 
-def _store_failure(server: str, failure: str) -> None:
+def _by_tool(server: Server, documents: list[dict[str, object]]) -> dict[str, Operation]:
+    """Empty if the list cannot be read; the registry then says so."""
+    try:
+        return tools.by_tool(server, documents)
+    except (AttributeError, RecursionError, TypeError, ValueError):
+        return {}
+
+
+def _store_failure(server: Server, failure: str) -> None:
     """Stores the failure for staff to see. The tools stay as they were."""
-    last = ToolList.objects.filter(server=server).first()
+    last = ToolList.objects.filter(server=server.name).first()
     if last is None or last.failure != failure:
-        ToolList.objects.update_or_create(server=server, defaults={"failure": failure})
+        ToolList.objects.update_or_create(server=server.name, defaults={"failure": failure})
 
 
 refreshing = Refreshing(sessions)

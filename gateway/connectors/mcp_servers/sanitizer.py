@@ -1,4 +1,4 @@
-"""Makes texts from other servers harmless to their readers: removes what cannot be seen."""
+"""Sanitizes texts from other servers: removes invisible characters, and masks secrets."""
 
 import re
 import unicodedata
@@ -7,21 +7,26 @@ from collections.abc import Iterable
 from context_protection.core.redaction import redact_text
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?")
-_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})  # controls, marks of direction, zero widths, tags
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})  # controls, direction marks, zero-width characters, tags
 _BLANKS = re.compile(r"\s+")
 MASK = "•••"
-LOOKED_AT = 20  # times `most`: a text of any length may come, and only this much of it is processed
+LOOKED_AT = 20  # times `most`: the processed characters of a text of any length
 
 
 def cleaned(words: str, most: int, secrets: Iterable[str] = ()) -> str:
-    """At most `most` characters in one line, without what a terminal or a model would read but a person would not see.
-    Any of `secrets` in it is masked."""
-    for secret in secrets:
-        words = words.replace(secret, MASK)
+    """At most `most` characters in one line, without characters that a terminal or a model would read but a person
+    would not see. Occurrences of `secrets` are masked."""
+    words = masked(words, secrets)
     looked_at = words[: most * LOOKED_AT]
     seen = "".join(map(_visible, _ESCAPES.sub("", looked_at)))
     line = _BLANKS.sub(" ", seen).strip()
     return line if len(line) <= most and looked_at == words else f"{line[: most - 1]}…"
+
+
+def masked(words: str, secrets: Iterable[str]) -> str:
+    for secret in secrets:
+        words = words.replace(secret, MASK)
+    return words
 
 
 def hides(text: str) -> bool:
@@ -30,8 +35,8 @@ def hides(text: str) -> bool:
 
 
 def quoted(words: str, most: int, secrets: Iterable[str]) -> str:
-    """As `cleaned`, for messages at run time. They may repeat secrets of the server's data, such as door codes and
-    passwords, which are masked too."""
+    """As `cleaned`, for messages at run time. Secrets from the server's data, such as door codes and passwords, are
+    masked too."""
     return cleaned(redact_text(words)[0], most, secrets)
 
 
@@ -39,5 +44,5 @@ def _visible(character: str) -> str:
     if character.isspace():
         return " "
     hidden = unicodedata.category(character) in _INVISIBLE or "\U000e0100" <= character <= "\U000e01ef"
-    hidden = hidden or character == "\ufffd"  # stands for what could not be decoded or stored
+    hidden = hidden or character == "\ufffd"  # replaces data that could not be decoded or stored
     return "" if hidden else character

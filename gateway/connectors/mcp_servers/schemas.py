@@ -1,4 +1,4 @@
-"""The schema of another server's tool, as parameters of ours: small, plain, without references, and sure to compile."""
+"""Converts the schema of another server's tool to our parameters: small, without references, and certain to compile."""
 
 import re
 from collections.abc import Mapping
@@ -8,17 +8,16 @@ from typing import Any
 import jsonschema_rs
 
 from context_protection.core.budget import dumps, length
+from gateway.catalog.definition import RENAMED, RESERVED
 from gateway.connectors.mcp_servers.sanitizer import cleaned, hides
 
 Schema = dict[str, Any]
-TAKEN = frozenset({"limit", "cursor", "pages", "fields", "format", "where", "aggregate", "startLine", "endLine"})
-PREFIX = "api_"
-WHOLE = "arguments"  # the only parameter, where a tool's own cannot be offered one by one
+WHOLE = "arguments"  # the only parameter, if a tool's own cannot be offered one by one
 DEEPEST, LONGEST = 8, 16_000  # levels; characters of all parameters as JSON
 DESCRIPTION = 300  # characters
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
-# Keywords that only people read, that point elsewhere, or whose cost the other server would set (patterns). The server
-# still validates its arguments itself.
+# Keywords that only people read, that refer elsewhere, or whose cost the other server would control (patterns). The
+# server still validates its arguments itself.
 _LEFT_OUT = frozenset({"$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "examples", "title"}) | {
     "pattern",
     "patternProperties",
@@ -37,8 +36,8 @@ _COMBINED = frozenset({"anyOf", "oneOf", "allOf", "not", "if", "then", "else", "
 @dataclass(frozen=True)
 class Parameters:
     """JSON Schemas by our names. `upstream`: the server's names, where ours differ. `nulls`: parameters that the server
-    requires and that may be null; they are sent as null if missing, as transports do not distinguish the two.
-    `is_whole`: the only parameter is the object of all arguments."""
+    requires and that may be null; missing ones are sent as null, as transports do not distinguish the two. `is_whole`:
+    the only parameter is an object with all arguments."""
 
     schemas: Mapping[str, Schema]
     required: tuple[str, ...] = ()
@@ -47,7 +46,7 @@ class Parameters:
     is_whole: bool = False
 
     def sent(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments as the server wants them, without those that it does not know."""
+        """The arguments by the server's names, without those that it does not define."""
         if self.is_whole:
             return dict(arguments.get(WHOLE, {}))
         complete = {**dict.fromkeys(self.nulls), **arguments}
@@ -63,7 +62,7 @@ def parameters(schema: Mapping[str, Any]) -> Parameters:
     if not _can_be_split(plain):
         return _whole(plain)
     properties = plain.get("properties", {})
-    names = {name: f"{PREFIX}{name}" if name in TAKEN else name for name in properties}
+    names = {name: f"{RENAMED}{name}" if name in RESERVED else name for name in properties}
     required = [name for name in plain.get("required", []) if name in names]
     split = Parameters(
         {names[name]: each for name, each in properties.items()},
@@ -80,7 +79,7 @@ def _can_be_split(schema: Schema) -> bool:
         schema.get("type") == "object"
         and not _COMBINED & set(schema)
         and isinstance(properties, dict)
-        and (properties or schema.get("additionalProperties", False) is False)  # else it takes any and names none
+        and (properties or schema.get("additionalProperties", False) is False)  # else it accepts any and declares none
         and all(_NAME.fullmatch(name) for name in properties)
     )
 
@@ -98,7 +97,7 @@ def _listed(schema: Schema, name: str) -> list[Any]:
 
 
 def _whole(schema: Schema) -> Parameters:
-    """One parameter with the whole schema; if that does not compile, one that takes any object."""
+    """One parameter with the whole schema; if that does not compile, one that accepts any object."""
     schema = {**schema, "type": "object"}
     described = Parameters({WHOLE: schema}, (WHOLE,) if schema.get("required") else (), is_whole=True)
     return described if _compiles(described) else Parameters({WHOLE: {"type": "object"}}, is_whole=True)
@@ -117,11 +116,11 @@ def _compiles(parameters: Parameters) -> bool:
 
 
 class _TooLarge(Exception):
-    """With its references written out, the schema is too large."""
+    """The schema is too large with its references inlined."""
 
 
 class _Copier:
-    """Copies a schema: local references are written out, others dropped, descriptions cleaned."""
+    """Copies a schema: inlines local references, drops others, and cleans descriptions."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self.root = root

@@ -1,7 +1,7 @@
-"""Sessions with the servers: one per server, all on an event loop of their own.
+"""Sessions with the servers: one per server, all on a separate event loop.
 
-A session cannot belong to a caller's loop: some of these loops live for one call only. A separate loop also keeps the
-parsing of large messages away from the loop that serves the transports.
+A session cannot run on a caller's loop, as some of these loops exist for one call only. A separate loop also keeps the
+parsing of large messages off the loop that serves the transports.
 """
 
 import asyncio
@@ -20,21 +20,22 @@ from mcp.shared.dispatcher import ProgressFnT
 from pydantic import ValidationError
 
 from gateway.connectors.mcp_servers import errors, network
-from gateway.connectors.mcp_servers.addresses import Transports
 from gateway.connectors.mcp_servers.configuration import Server
-from gateway.connectors.mcp_servers.connections import CLOSE_SECONDS, Connection
+from gateway.connectors.mcp_servers.connections import CLOSE_SECONDS, McpConnection
 from gateway.connectors.mcp_servers.errors import QUOTED
+from gateway.connectors.mcp_servers.questions import Asker
 from gateway.connectors.mcp_servers.sanitizer import quoted
-from gateway.connectors.mcp_servers.wire import FORGOTTEN
+from gateway.connectors.mcp_servers.streamable_http import Transports
+from gateway.connectors.mcp_servers.wire import SESSION_UNKNOWN
 from gateway.dispatch.progress import Heard
 from gateway.upstreams.errors import UpstreamCredentials, UpstreamError
 
 T = TypeVar("T")
-MOST_PROGRESS = 2.0**53  # the bound also excludes NaN and infinity, which JSON does not have
+MAX_PROGRESS = 2.0**53  # the bound also excludes NaN and infinity, which JSON does not have
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds to wait before reconnecting
 
 
-class Session:
+class ServerSession:
     """A session with one server. It connects at the first request, and again after a connection has ended.
 
     All methods must be called on the same event loop.
@@ -48,16 +49,23 @@ class Session:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.server, self._transports, self._changed, self._clock = server, transports, changed, clock
-        self._connection: Connection | None = None
+        self._connection: McpConnection | None = None
         self._failures = 0  # connections that ended since the last result
         self._not_before = 0.0
         self._failure: UpstreamError | None = None  # error of the previous connection
 
     async def call(
-        self, tool: str, arguments: dict[str, Any], progress: ProgressFnT | None = None
+        self, tool: str, arguments: dict[str, Any], asker: Asker, progress: ProgressFnT | None = None
     ) -> types.CallToolResult:
-        """Raises UpstreamError."""
-        return await self._result_of(lambda connection: connection.call(tool, arguments, progress))
+        """Raises UpstreamError, and ClientLacks if the tool fails because the client could not be asked."""
+        try:
+            result = await self._result_of(lambda connection: connection.call(tool, arguments, asker, progress))
+        except UpstreamError:
+            errors.check_asked(self.server, asker)
+            raise
+        if result.is_error:
+            errors.check_asked(self.server, asker)
+        return result
 
     async def tools(self) -> list[types.Tool]:
         """Raises UpstreamError."""
@@ -67,7 +75,7 @@ class Session:
         if self._connection is not None:
             await self._connection.close()
 
-    async def _result_of(self, request: Callable[[Connection], Awaitable[T]]) -> T:
+    async def _result_of(self, request: Callable[[McpConnection], Awaitable[T]]) -> T:
         try:
             answer = await self._retry_if_session_unknown(request)
         except (MCPError, ValidationError) as error:
@@ -75,23 +83,23 @@ class Session:
         self._failures = 0
         return answer
 
-    async def _retry_if_session_unknown(self, request: Callable[[Connection], Awaitable[T]]) -> T:
-        """Repeats the request on a new connection if the server no longer knows the session. That is safe: such a
+    async def _retry_if_session_unknown(self, request: Callable[[McpConnection], Awaitable[T]]) -> T:
+        """Repeats the request on a new connection if the server no longer knows the session. This is safe, as such a
         server has not run the request."""
         connection = self._connected()
         try:
             return await request(connection)
         except MCPError as error:
-            if error.code != FORGOTTEN:
+            if error.code != SESSION_UNKNOWN:
                 raise
         if connection is self._connection:
             self._connection = None
             await connection.close()
         return await request(self._connected())
 
-    def _connected(self) -> Connection:
-        """The connection, or a new one if it has ended. After one failure it reconnects at once; after several in a
-        row it waits, and raises UpstreamError meanwhile."""
+    def _connected(self) -> McpConnection:
+        """The connection, or a new one if it has ended. Reconnects at once after one failure, and after a pause if
+        several have occurred in a row. Raises UpstreamError during the pause."""
         if self._connection is not None and self._connection.is_over:
             self._failure, self._connection = self._connection.failure, None
             self._failures += 1
@@ -100,7 +108,7 @@ class Session:
             if (seconds := self._not_before - self._clock()) > 0:
                 lasting = self._failure if isinstance(self._failure, UpstreamCredentials) else None
                 raise lasting or errors.unavailable(self.server, seconds)
-            self._connection = Connection(self.server, self._transports, self._changed)
+            self._connection = McpConnection(self.server, self._transports, self._changed)
         return self._connection
 
 
@@ -108,12 +116,12 @@ def _pause(failures: int) -> float:
     return 0.0 if failures < 2 else min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(failures - 2, 10))
 
 
-class Sessions:
+class ServerSessions:
     """All sessions of this process. Its methods can be called from any event loop."""
 
     def __init__(self, transports: Transports = network.transport) -> None:
         self.transports = transports
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, ServerSession] = {}
         self._changed: set[Server] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = threading.Lock()
@@ -130,7 +138,8 @@ class Sessions:
         """The tool's result, which may be an error. `heard` is called on the caller's loop with each progress
         notification. Cancelling the call cancels the request. Raises UpstreamError."""
         progress = _progress_relay(server, heard, asyncio.get_running_loop()) if heard else None
-        return await asyncio.wrap_future(self._submit(self._call(server, tool, arguments, progress)))
+        asker = Asker.of_this_call()
+        return await asyncio.wrap_future(self._submit(self._call(server, tool, arguments, asker, progress)))
 
     async def tools(self, server: Server) -> list[types.Tool]:
         """Raises UpstreamError."""
@@ -151,18 +160,18 @@ class Sessions:
     # -- On the sessions' loop ----------------------------------------------------------------------
 
     async def _call(
-        self, server: Server, tool: str, arguments: dict[str, Any], progress: ProgressFnT | None
+        self, server: Server, tool: str, arguments: dict[str, Any], asker: Asker, progress: ProgressFnT | None
     ) -> types.CallToolResult:
-        return await (await self._session(server)).call(tool, arguments, progress)
+        return await (await self._session(server)).call(tool, arguments, asker, progress)
 
     async def _tools(self, server: Server) -> list[types.Tool]:
         return await (await self._session(server)).tools()
 
-    async def _session(self, server: Server) -> Session:
+    async def _session(self, server: Server) -> ServerSession:
         """The server's session. It is replaced, and the old one closed, if the server's configuration has changed."""
         session = self._sessions.get(server.name)
         if session is None or session.server != server:
-            self._sessions[server.name] = Session(server, self.transports, partial(self._note_change, server))
+            self._sessions[server.name] = ServerSession(server, self.transports, partial(self._note_change, server))
             if session is not None:
                 await session.close()
         return self._sessions[server.name]
@@ -206,7 +215,7 @@ def _progress_relay(server: Server, heard: Heard, loop: asyncio.AbstractEventLoo
 
 
 def _is_number(value: float | None) -> bool:
-    return value is not None and abs(value) <= MOST_PROGRESS
+    return value is not None and abs(value) <= MAX_PROGRESS
 
 
-sessions = Sessions()
+sessions = ServerSessions()

@@ -12,13 +12,20 @@ from mcp.types import PARSE_ERROR, JSONRPCError, jsonrpc_message_adapter
 
 from context_protection.core import json_limits
 
-LARGEST = 64 * 2**20  # bytes of a message
-DEEPEST = 198  # levels of a structured content: the SDK's parser takes 200, and the message and its result are two
+LARGEST_MESSAGE = 64 * 2**20  # bytes of a message
+DEEPEST = 198  # levels of structured content: the SDK's parser accepts 200, and the message and its result use two
 # Our own error codes: a message too large to read, a session that the server no longer knows, an address that is not
-# allowed, credentials that are missing or rejected, a token that cannot be fetched now, and too many levels.
-TOO_LARGE, FORGOTTEN, NOT_CONNECTED_TO, NOT_LET_IN, NO_TOKEN = -32098, -32097, -32096, -32095, -32094
-TOO_DEEP = -32093
-ENDS = 200  # bytes that are stored of a line that is too long, from its beginning and from its end
+# allowed, credentials that are missing or rejected, a token that cannot be fetched now, too many levels, and too many
+# requests.
+TOO_LARGE, SESSION_UNKNOWN, ADDRESS_REFUSED, CREDENTIALS_REJECTED, TOKEN_UNAVAILABLE = (
+    -32098,
+    -32097,
+    -32096,
+    -32095,
+    -32094,
+)
+TOO_DEEP, BUSY = -32093, -32092
+STORED_END_BYTES = 200  # bytes that are stored of each end of a line that is too long
 _OUTCOME = re.compile(rb'"(?:result|error)"')
 _LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 _ID_FIRST = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+)')
@@ -26,7 +33,7 @@ _ID_LAST = re.compile(rb'"id"\s*:\s*(\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class TruncatedLine:
     """The beginning and the end of a line that is too long to be read."""
 
     head: bytes
@@ -34,16 +41,16 @@ class Cut:
 
 
 class Lines:
-    """Divides a stream into lines of at most `most` bytes. A longer line becomes a `Cut`, with `ends` bytes of each
-    end."""
+    """Divides a stream into lines of at most `most` bytes. A longer line becomes a `TruncatedLine` with `ends` bytes of
+    each end."""
 
-    def __init__(self, most: int, ends: int = ENDS) -> None:
+    def __init__(self, most: int, ends: int = STORED_END_BYTES) -> None:
         self.most, self.ends = most, ends
         self._parts: list[bytes] = []
         self._size = 0
         self._head = b""
 
-    def feed(self, chunk: bytes) -> Iterator[bytes | Cut]:
+    def feed(self, chunk: bytes) -> Iterator[bytes | TruncatedLine]:
         *whole, rest = chunk.split(b"\n")
         for part in whole:
             self._add(part)
@@ -52,10 +59,10 @@ class Lines:
 
     @property
     def has_no_end(self) -> bool:
-        """Whether the current line is already more than twice as long as is read."""
+        """Whether the current line is already longer than twice the limit."""
         return self._size > 2 * self.most
 
-    def rest(self) -> Iterator[bytes | Cut]:
+    def rest(self) -> Iterator[bytes | TruncatedLine]:
         """The last line, if the stream ended without a newline."""
         if self._size:
             yield self._finished()
@@ -68,18 +75,17 @@ class Lines:
         elif part:
             self._parts.append(part)
 
-    def _finished(self) -> bytes | Cut:
+    def _finished(self) -> bytes | TruncatedLine:
         joined = b"".join(self._parts)
-        line = joined if self._size <= self.most else Cut(self._head, joined)
+        line = joined if self._size <= self.most else TruncatedLine(self._head, joined)
         self._parts, self._size, self._head = [], 0, b""
         return line
 
 
-def message_of(line: bytes | Cut) -> SessionMessage | None:
-    """The message in a line. For a response that is too long or cannot be read: an error response to the same request,
-    if the line's beginning or end shows the request's id. None for any other line: servers should not print to stdout,
-    but some do."""
-    if isinstance(line, Cut):
+def message_of(line: bytes | TruncatedLine) -> SessionMessage | None:
+    """The message in a line. For a response that is too long or invalid: an error response to the same request, if the
+    line's beginning or end contains the request's id. None for any other line, as some servers print to stdout."""
+    if isinstance(line, TruncatedLine):
         return _error_response(line, TOO_LARGE, "too large")
     return _read(line) or _read(_without_lone_surrogates(line)) or _unreadable(line)
 
@@ -92,22 +98,21 @@ def _read(line: bytes) -> SessionMessage | None:
 
 
 def _unreadable(line: bytes) -> SessionMessage | None:
-    ends = Cut(line[:ENDS], line[-ENDS:])
+    ends = TruncatedLine(line[:STORED_END_BYTES], line[-STORED_END_BYTES:])
     if json_limits.is_deeper(line, DEEPEST + 2):
         return _error_response(ends, TOO_DEEP, "too deep")
     return _error_response(ends, PARSE_ERROR, "unreadable")
 
 
 def _without_lone_surrogates(line: bytes) -> bytes:
-    """The line with a replacement character for each lone surrogate, which servers leave behind when they truncate
-    texts."""
+    """The line with a replacement character for each lone surrogate; servers produce these when they truncate texts."""
     text = line.decode("utf-8", "replace")
     with suppress(ValueError, RecursionError):
         text = json.dumps(json.loads(text), ensure_ascii=False)
     return _LONE_SURROGATES.sub("\ufffd", text).encode()
 
 
-def _error_response(line: Cut, code: int, message: str) -> SessionMessage | None:
+def _error_response(line: TruncatedLine, code: int, message: str) -> SessionMessage | None:
     if b'"method"' in _OUTCOME.split(line.head)[0]:
         return None  # a request or notification of the server, not a response
     found = _ID_FIRST.match(line.head) or _ID_LAST.search(line.tail)

@@ -1,6 +1,6 @@
-"""Whether a response of NSIP with status 200 is an answer: it names its subject and has the requested data.
+"""Checks that a response of NSIP with status 200 is an answer: it identifies its subject and has the requested data.
 
-Upstream also responds with 200 to errors, and to requests that it does not understand.
+Upstream also returns 200 for errors, and for requests that it does not understand.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ DEEPEST = 60  # levels of nesting; a pedigree of twenty-five generations has few
 
 
 def is_one(method: str, body: Any, value: Any) -> bool:
-    """`body`: as upstream sent it; `value`: as the client's `method` read it."""
+    """`body`: upstream's JSON; `value`: the result that the client's `method` read from it."""
     return _IS_ONE[method](body, value)
 
 

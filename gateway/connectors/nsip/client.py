@@ -1,7 +1,8 @@
-"""The official client without its I/O: it builds requests and reads responses; we send the requests, on the event loop.
+"""The official client without its I/O: it builds requests and reads responses; Sluice sends the requests on the event
+loop.
 
 The client still decides what is sent, what is valid and how responses are read. It never gets a connection, as its own
-I/O would block on `requests`.
+I/O blocks on `requests`.
 """
 
 import asyncio
@@ -16,9 +17,9 @@ from nsip_client import NSIPClient
 from nsip_client.models import AnimalDetails, Lineage, Progeny
 
 from gateway.connectors.nsip import answers
-from gateway.upstreams import nesting
+from gateway.upstreams import json_depth
 from gateway.upstreams.errors import UpstreamError, UpstreamGarbled
-from gateway.upstreams.exchanges import Accept, Request, Response
+from gateway.upstreams.request import Accept, Request, Response
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -27,18 +28,18 @@ U = TypeVar("U")
 logger = logging.getLogger(__name__)
 
 HEADERS = {"accept": "application/json"}
-JSON_HEADERS = {**HEADERS, "content-type": "application/json"}  # without it upstream answers 415
+JSON_HEADERS = {**HEADERS, "content-type": "application/json"}  # without it upstream returns 415
 
 
-class Fetching(Protocol):
-    """Sends requests to an upstream: `gateway.upstreams.upstream.Upstream`."""
+class UpstreamClient(Protocol):
+    """Sends requests to an upstream: `gateway.upstreams.client.Upstream`."""
 
-    async def fetch(self, request: Request, *, keep_seconds: float = 0.0, accept: Accept | None = None) -> Response:
-        """Raises UpstreamError, and nothing else."""
+    async def fetch(self, request: Request, *, cache_seconds: float = 0.0, accept: Accept | None = None) -> Response:
+        """Raises only UpstreamError."""
 
 
 @dataclass(frozen=True)
-class Needed(Exception):
+class RequestNeeded(Exception):
     """The request that the client wants to send."""
 
     method: str
@@ -47,8 +48,8 @@ class Needed(Exception):
     body: Any = None
 
     def request(self, base_url: str) -> Request:
-        """Equal queries give equal requests, in whatever order their parameters were given (N-FR-009). All requests are
-        repeatable, as none changes anything at NSIP."""
+        """Equal queries give equal requests, whatever the order of their parameters (N-FR-009). All requests are
+        repeatable, as none changes data at NSIP."""
         query = urlencode(sorted((name, _written(value)) for name, value in self.params.items() if value is not None))
         return Request(
             self.method,
@@ -67,7 +68,7 @@ _UNANSWERED: Any = object()
 
 
 class Replaying(NSIPClient):
-    """A client for one request: raises Needed, or reads the given answer."""
+    """A client for one request: raises RequestNeeded, or reads the given answer."""
 
     def __init__(self, answer: Any = _UNANSWERED) -> None:
         self._answer = answer  # without super().__init__(), which would open a session
@@ -81,22 +82,21 @@ class Replaying(NSIPClient):
         json: dict[str, Any] | None = None,
     ) -> Any:
         if self._answer is _UNANSWERED:
-            raise Needed(method, endpoint, params or {}, json)
+            raise RequestNeeded(method, endpoint, params or {}, json)
         return self._answer
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Generic[T]):
-    """An answer as the client read it. `note`: what `meta` should say about it. `as_of` and `fresh_until`: as in
-    Response."""
+class NsipAnswer(Generic[T]):
+    """An answer as the client read it. `note`: entries for `meta`. `as_of` and `fresh_until`: as in Response."""
 
     value: T
     as_of: float = 0.0
     fresh_until: float = 0.0
     note: Mapping[str, Any] = field(default_factory=dict)
 
-    def with_value(self, value: U) -> "Answer[U]":
-        return Answer(value, self.as_of, self.fresh_until, self.note)
+    def with_value(self, value: U) -> "NsipAnswer[U]":
+        return NsipAnswer(value, self.as_of, self.fresh_until, self.note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +107,14 @@ class Profile:
 
 
 class Nsip:
-    """NSIP Search. `keep_seconds` says for how long the answer of a client method may be cached."""
+    """NSIP Search. `cache_seconds` returns how long the answer of a client method may be cached."""
 
-    def __init__(self, upstream: Fetching, base_url: str, keep_seconds: Callable[[str], float]) -> None:
-        self._upstream, self._base_url, self._keep_seconds = upstream, base_url, keep_seconds
+    def __init__(self, upstream: UpstreamClient, base_url: str, cache_seconds: Callable[[str], float]) -> None:
+        self._upstream, self._base_url, self._cache_seconds = upstream, base_url, cache_seconds
 
     async def ask(
         self, method: Callable[Concatenate[NSIPClient, P], T], /, *args: P.args, **kwargs: P.kwargs
-    ) -> Answer[T]:
+    ) -> NsipAnswer[T]:
         """The result of the client's `method`. Raises UpstreamError, whose `value` is the method's name."""
         name = method.__name__
         try:
@@ -122,13 +122,13 @@ class Nsip:
         except UpstreamError as error:
             raise replace(error, parameter="method", value=name, suggestion=error.suggestion or _SUGGESTION) from None
 
-    async def profile(self, lpn_id: str) -> Answer[Profile]:
+    async def profile(self, lpn_id: str) -> NsipAnswer[Profile]:
         """The client's search_by_lpn: details, lineage and progeny, requested concurrently."""
         outcomes = await asyncio.gather(
             self.ask(NSIPClient.get_animal_details, lpn_id),
             self.ask(NSIPClient.get_lineage, lpn_id),
             self.ask(NSIPClient.get_progeny, lpn_id),
-            return_exceptions=True,  # wait for each: the one that a circuit breaker lets through is its probe
+            return_exceptions=True,  # waits for all, as the request that a circuit breaker lets through is its probe
         )
         found = [_result(each) for each in outcomes]
         oldest = min(found, key=lambda answer: answer.fresh_until)
@@ -136,39 +136,41 @@ class Nsip:
 
     async def _fetched(
         self, method: Callable[Concatenate[NSIPClient, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> Answer[T]:
-        request = _needed(method, *args, **kwargs).request(self._base_url)
+    ) -> NsipAnswer[T]:
+        request = _request_needed(method, *args, **kwargs).request(self._base_url)
 
         async def accept(response: Response) -> Response:
             return replace(response, content=_read(response, method, *args, **kwargs))
 
-        keep_seconds = self._keep_seconds(method.__name__)
-        response = await self._upstream.fetch(request, keep_seconds=keep_seconds, accept=accept)
+        cache_seconds = self._cache_seconds(method.__name__)
+        response = await self._upstream.fetch(request, cache_seconds=cache_seconds, accept=accept)
         value: T = (response if response.content is not None else await accept(response)).content
-        return Answer(value, response.as_of, response.fresh_until, response.note(kept=False))
+        return NsipAnswer(value, response.as_of, response.fresh_until, response.note(cached=False))
 
 
-def _result(outcome: Answer[Any] | BaseException) -> Answer[Any]:
+def _result(outcome: NsipAnswer[Any] | BaseException) -> NsipAnswer[Any]:
     if isinstance(outcome, BaseException):
         raise outcome
     return outcome
 
 
 _SUGGESTION = "Try again later; NSIP may not be available."
-# Errors that an answer of another shape causes, in the client's code and in ours.
+# Errors that an answer of an unexpected shape causes, in the client's code and in ours.
 _UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
-def _needed(method: Callable[Concatenate[NSIPClient, P], object], *args: P.args, **kwargs: P.kwargs) -> Needed:
+def _request_needed(
+    method: Callable[Concatenate[NSIPClient, P], object], *args: P.args, **kwargs: P.kwargs
+) -> RequestNeeded:
     try:
         method(Replaying(), *args, **kwargs)
-    except Needed as needed:
+    except RequestNeeded as needed:
         return needed
     raise AssertionError("the client answered without asking")
 
 
 def _read(response: Response, method: Callable[Concatenate[NSIPClient, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Raises UpstreamGarbled if the response is not the requested data, whatever its status says."""
+    """Raises UpstreamGarbled if the response is not the requested data, whatever its status."""
     try:
         body = _body(response)
         value = method(Replaying(body), *args, **kwargs)
@@ -177,7 +179,7 @@ def _read(response: Response, method: Callable[Concatenate[NSIPClient, P], T], *
     except _UNREADABLE as error:
         logger.warning("NSIP answered with what cannot be read", extra={"error": type(error).__name__})
     raise UpstreamGarbled(
-        "NSIP answered, but not with the data that was asked for.",
+        "NSIP answered, but not with the requested data.",
         reason="upstream_garbled",
         expected="JSON as NSIP Search documents it, with the identity of what it is about",
         suggestion="Try again later: NSIP may be under maintenance, or may have changed its format.",
@@ -186,4 +188,4 @@ def _read(response: Response, method: Callable[Concatenate[NSIPClient, P], T], *
 
 def _body(response: Response) -> Any:
     """Raises ValueError for invalid JSON, and UpstreamGarbled for JSON too deeply nested to be traversed."""
-    return nesting.loads(response.body, levels=answers.DEEPEST)
+    return json_depth.loads(response.body, levels=answers.DEEPEST)

@@ -8,18 +8,18 @@ from django.conf import settings
 from gateway.catalog.operation import Operation
 from gateway.connectors.connector import Connector
 from gateway.connectors.nsip.client import Nsip
-from gateway.connectors.nsip.operations import keep_seconds, operations
+from gateway.connectors.nsip.operations import cache_seconds, operations
+from gateway.upstreams.client import Upstream
 from gateway.upstreams.registry import upstreams
-from gateway.upstreams.upstream import Upstream
 
 NAME = "nsip"
 
 
 def _operations() -> Sequence[Operation]:
-    """The operations for the address in NSIP_BASE_URL, which the deployer trusts wherever it is."""
+    """The operations for NSIP_BASE_URL, which is trusted at any address, as the deployer set it."""
     address = urlsplit(settings.NSIP_BASE_URL)
     upstream = upstreams.register(Upstream(NAME, trusted=frozenset({f"{address.scheme}://{address.netloc}"})))
-    return operations(Nsip(upstream, settings.NSIP_BASE_URL, keep_seconds))
+    return operations(Nsip(upstream, settings.NSIP_BASE_URL, cache_seconds))
 
 
-CONNECTOR = Connector(name=NAME, operations=_operations)
+CONNECTOR = Connector(name=NAME, switchable=True, operations=_operations)

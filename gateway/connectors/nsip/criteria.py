@@ -1,31 +1,34 @@
-"""`search_criteria`: the filters of a search. Keys are spelled as in the client, or as upstream has them."""
+"""`search_criteria`: the filters of a search. Keys have the client's or upstream's spelling."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+import orjson
+
 from context_protection.core.errors import InvalidArgument, nearest
+from context_protection.core.names import meant
+from gateway.catalog.normalization import boolean, day, number
 from gateway.connectors.nsip.traits import TRAITS
 
 GENDERS = ("Male", "Female", "Both")
 _NAME = "search_criteria"
 _INVALID: Any = object()
-_BOUNDARY = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """`read` returns the value as upstream wants it, or `_INVALID`."""
+    """`read` returns the value in upstream's form, or `_INVALID`. `listed_by`: the operation that lists the values."""
 
     expected: str
-    example: str
+    example: Any
     read: Callable[[Any], Any]
+    listed_by: str = ""
 
 
 def checked(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The criteria as upstream wants them: {"bornAfter": "2020-01-31"}. Raises InvalidArgument naming the key."""
+    """The criteria in upstream's form: {"bornAfter": "2020-01-31"}. Raises InvalidArgument with the key."""
     wanted = {_key(name, value): _read(name, value) for name, value in given.items() if value is not None}
     after, before = wanted.get("bornAfter"), wanted.get("bornBefore")
     if after and before and after > before:
@@ -34,25 +37,30 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _key(name: str, value: Any) -> str:
-    key = _KEYS.get(name)
+    key = meant(name, CRITERIA)
     if key is None:
         close = nearest(name, CRITERIA)
-        suggestion = f"Did you mean {close}?" if close else f"Leave {name[:80]} out."
+        path = f"{_NAME}.{name[:80]}"
+        suggestion = f"Rename {path} to {close}." if close else f"Leave {path} out."
         raise _invalid(name[:80], value, f"only: {', '.join(CRITERIA)}", suggestion)
     return key
 
 
 def _read(name: str, value: Any) -> Any:
-    criterion = CRITERIA[_KEYS[name]]
+    criterion = CRITERIA[_key(name, value)]
     read = criterion.read(value)
     if read is _INVALID:
-        raise _invalid(name, value, criterion.expected, f"Set it to {criterion.example}, or leave {name} out.")
+        example = orjson.dumps(criterion.example).decode()
+        listed = f" {criterion.listed_by} lists them." if criterion.listed_by else ""
+        raise _invalid(name, value, criterion.expected, f"Set {_NAME}.{name} to {example}.{listed}")
     return read
 
 
 def _invalid(key: str, value: Any, expected: str, suggestion: str) -> InvalidArgument:
     return InvalidArgument(
-        f"{_NAME}.{key} must be {expected}." if key in _KEYS else f"{_NAME} has no key {key!r}.",
+        f"{_NAME}.{key} must be {expected}."
+        if key in CRITERIA or meant(key, CRITERIA)
+        else f"{_NAME} has no key {key!r}.",
         reason=f"invalid_{_NAME}",
         parameter=f"{_NAME}.{key}",
         value=value,
@@ -65,14 +73,17 @@ def _invalid(key: str, value: Any, expected: str, suggestion: str) -> InvalidArg
 
 
 def _id(value: Any) -> Any:
+    value = number(value, whole=True)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**31 else _INVALID
 
 
 def _flag(value: Any) -> Any:
-    return value if isinstance(value, bool) else _INVALID
+    flag = boolean(value)
+    return flag if isinstance(flag, bool) else _INVALID
 
 
 def _word(value: Any) -> Any:
+    value = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     return value.strip() if isinstance(value, str) and 0 < len(value.strip()) <= 64 else _INVALID
 
 
@@ -82,16 +93,20 @@ def _gender(value: Any) -> Any:
 
 def _date(value: Any) -> Any:
     try:
-        return date.fromisoformat(value).isoformat()
-    except (TypeError, ValueError):
+        return date.fromisoformat(day(value)).isoformat()
+    except (AttributeError, TypeError, ValueError):
         return _INVALID
 
 
 def _ranges(value: Any) -> Any:
     if not isinstance(value, dict) or not value:
         return _INVALID
-    ranges = {str(name).upper(): bounds for name, bounds in value.items()}
+    ranges = {str(name).upper(): _bounds(bounds) for name, bounds in value.items()}
     return ranges if set(ranges) <= set(TRAITS) and all(map(_is_range, ranges.values())) else _INVALID
+
+
+def _bounds(bounds: Any) -> Any:
+    return {name: number(bound) for name, bound in bounds.items()} if isinstance(bounds, dict) else bounds
 
 
 def _is_range(bounds: Any) -> bool:
@@ -105,25 +120,22 @@ _A_DATE = "a date as YYYY-MM-DD"
 _AN_ID = "a whole number of at least 1"
 
 CRITERIA: Mapping[str, Criterion] = {
-    "breedGroupId": Criterion(_AN_ID, "64 (nsip_list_breeds lists them)", _id),
-    "breedId": Criterion(_AN_ID, "640 (nsip_list_breeds lists them)", _id),
+    "breedGroupId": Criterion(_AN_ID, 64, _id, "nsip_list_breeds"),
+    "breedId": Criterion(_AN_ID, 640, _id, "nsip_list_breeds"),
     "bornAfter": Criterion(_A_DATE, "2020-01-31", _date),
     "bornBefore": Criterion(_A_DATE, "2020-01-31", _date),
     "gender": Criterion(f"one of: {', '.join(GENDERS)}", "Both", _gender),
-    "provenOnly": Criterion("true or false", "true", _flag),
+    "provenOnly": Criterion("true or false", True, _flag),
     "status": Criterion("one of nsip_get_statuses", "CURRENT", _word),
-    "flockId": Criterion("a flock's code, as a text", '"640149"', _word),
+    "flockId": Criterion("a flock's code, as a text", "640149", _word),
     "traitRanges": Criterion(
         f"an object of traits ({', '.join(TRAITS)}), each with numbers min, max or both, min up to max",
-        '{"BWT":{"min":-1,"max":1}}',
+        {"BWT": {"min": -1, "max": 1}},
         _ranges,
     ),
 }
-# The client's spelling, such as born_after, is accepted too.
-_KEYS = {spelling: key for key in CRITERIA for spelling in (key, _BOUNDARY.sub("_", key).lower())}
-
-# Only described in the schema, and validated here: a schema error would name search_criteria, but not the wrong key.
+# The schema only describes criteria. Code validates them, as a schema error would not name the wrong key.
 PROPERTIES: Mapping[str, Mapping[str, str]] = {
     **{name: {"description": criterion.expected} for name, criterion in CRITERIA.items()},
-    "traitRanges": {"description": CRITERIA["traitRanges"].example},
+    "traitRanges": {"description": orjson.dumps(CRITERIA["traitRanges"].example).decode()},
 }

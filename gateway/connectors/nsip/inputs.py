@@ -1,5 +1,5 @@
-"""Arguments of the NSIP operations: the schemas of arguments, and the checks that a schema does not express well. Wrong
-arguments are found before upstream is called (N-FR-003)."""
+"""Arguments of the NSIP operations: their schemas, and the checks that a schema does not express well. Invalid
+arguments are rejected before upstream is called (N-FR-003)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,11 +13,16 @@ Arguments = Mapping[str, Any]
 
 SHORTEST_LPN = 5
 LPN_EXAMPLE = "6401492020FLE249"
-MOST_PER_PAGE = 100
+MAX_PER_PAGE = 100
 SEARCH_PAGE, PROGENY_PAGE = 15, 10  # rows by default, as in the client
 
 SUMMARIZE: Schema = {"type": "boolean", "default": True, "description": "false: whole, in parts where it is large."}
-QUIET = frozenset({"summarize"})  # hidden, as `fields` does the same
+PLAIN = frozenset(
+    {
+        *("page", "page_size", "summarize", "breed_id", "lpn_id", "search_string"),
+        *("sorted_trait", "reverse", "search_criteria"),
+    }
+)
 BREED_ID: Schema = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1, "description": "From nsip_list_breeds."}
 PAGE: Schema = {
     "type": "integer",
@@ -32,7 +37,7 @@ def lpn_schema(what: str) -> Schema:
 
 
 def page_size_schema(default: int) -> Schema:
-    return {"type": "integer", "minimum": 1, "maximum": MOST_PER_PAGE, "default": default, "description": "As limit."}
+    return {"type": "integer", "minimum": 1, "maximum": MAX_PER_PAGE, "default": default, "description": "As limit."}
 
 
 PROGENY: Mapping[str, Schema] = {
@@ -46,18 +51,38 @@ SEARCH: Mapping[str, Schema] = {
     "breed_id": BREED_ID,
     "sorted_trait": {
         "type": "string",
-        "enum": [*TRAITS, *(name.lower() for name in TRAITS)],
+        "enum": [*TRAITS],
         "description": "Trait to sort by.",
     },
     "reverse": {"type": "boolean", "description": "true: from high to low."},
-    "search_criteria": {"type": "object", "description": "Filters.", "properties": criteria.PROPERTIES},
+    "search_criteria": {
+        "type": "object",
+        "description": "Filters.",
+        "properties": criteria.PROPERTIES,
+        "examples": [{"gender": "Male", "bornAfter": "2024-01-31", "traitRanges": {"BWT": {"max": 1}}}],
+    },
+}
+
+
+def find_lpn(name: str) -> str:
+    return f"Find the {name} with nsip_search_animals; it is like {LPN_EXAMPLE}."
+
+
+# Other names of arguments, and where their values come from.
+ALIASES = dict.fromkeys(("lpn", "lpnid", "id", "animalid", "registrationnumber"), ("search_string", "lpn_id"))
+SOURCES = {
+    "search_string": find_lpn("search_string"),
+    "lpn_id": find_lpn("lpn_id"),
+    "breed_id": "Find the breed_id with nsip_list_breeds.",
 }
 
 
 def form(given: Arguments) -> dict[str, Any]:
-    """The form of the answer (`limit`, `fields`) that the client's own argument names stand for."""
+    """Converts the client's own arguments (`page`, `page_size`, `summarize`) to those for the form of the answer
+    (`pages`, `limit`, `fields`). A page by its number may take the hard cap, so that it holds all of its rows."""
     limit = {"limit": given["page_size"]} if "page_size" in given else {}
-    return {**limit, **({"fields": "all"} if given.get("summarize") is False else {})}
+    page = {"pages": "1"} if "page" in given else {}
+    return {**page, **limit, **({"fields": "all"} if given.get("summarize") is False else {})}
 
 
 def lpn(arguments: Arguments, name: str) -> str:
@@ -71,7 +96,7 @@ def lpn(arguments: Arguments, name: str) -> str:
         parameter=name,
         value=arguments[name],
         expected=f"a printable text of at least {SHORTEST_LPN} characters",
-        suggestion=f"Provide a valid LPN like {LPN_EXAMPLE}; nsip_search_animals finds them.",
+        suggestion=find_lpn(name),
     )
 
 
@@ -85,7 +110,7 @@ def search_question(arguments: Arguments) -> dict[str, Any]:
     """The arguments of the client's search_animals, except for the page. Raises InvalidArgument."""
     question = {name: arguments[name] for name in ("breed_id", "reverse") if name in arguments}
     if "sorted_trait" in arguments:
-        question["sorted_trait"] = arguments["sorted_trait"].upper()
+        question["sorted_trait"] = arguments["sorted_trait"]
     if wanted := criteria.checked(arguments.get("search_criteria", {})):
         question["search_criteria"] = wanted
     return question

@@ -21,7 +21,7 @@ _READ_AS = {
 
 
 def pedigree(lineage: Lineage) -> dict[str, Any]:
-    """The client's `to_dict()`, with the facts about an animal that the client does not read under `other`."""
+    """The client's `to_dict()`, plus each animal's `other`: the facts that the client does not read."""
     value = asdict(lineage)
     contents = {node["lpnId"]: node.get("content") or "" for node in _nodes(_root(lineage.raw_data))}
     for animal in _animals(value):
@@ -36,7 +36,8 @@ def generation_sizes(generations: list[list[Any]]) -> dict[str, int]:
 
 
 def facts(content: str) -> dict[str, str]:
-    """Every line of the HTML by its name: {"DOB": "2/13/2024"}. A line without a name is a name without a value."""
+    """The lines of the HTML as names and values: {"DOB": "2/13/2024"}. A line without a colon is a name with an empty
+    value."""
     lines = [html.unescape(_TAG.sub("", line)) for line in _BLOCK.split(content)]
     pairs = (line.partition(": ") for line in map(_in_one_line, lines) if line)
     return {name.strip(): value.strip() for name, _, value in pairs}

@@ -15,14 +15,14 @@ from context_protection.core.shapes import Shape
 from context_protection.core.upstream_pages import PagedRows
 from gateway.catalog.caller import Caller
 from gateway.catalog.operation import FetchAsync, Fetched, Operation, as_fresh_as_its_answer
-from gateway.connectors.nsip import inputs, lineage, ranges, shapes, sources, traits
-from gateway.connectors.nsip.client import Answer, Nsip
+from gateway.connectors.nsip import criteria, inputs, lineage, ranges, shapes, sources, traits
+from gateway.connectors.nsip.client import Nsip, NsipAnswer
 from gateway.upstreams.errors import UpstreamError
 
 Arguments = Mapping[str, Any]
 T = TypeVar("T")
 
-# The operation that calls each client method: ops set by operation for how long answers are cached.
+# The operation that calls each client method, as ops set the cache time by operation.
 OPERATIONS = {
     "get_date_last_updated": "nsip_get_last_update",
     "get_available_breed_groups": "nsip_list_breeds",
@@ -34,11 +34,12 @@ OPERATIONS = {
     "get_progeny": "nsip_get_progeny",
 }
 THRESHOLD = 2000  # tokens, above which a record is summarised (N-FR-005)
-KEPT_SECONDS = 3600  # for which an answer is cached (N-FR-009)
+CONDENSED = f"Above {THRESHOLD:,} tokens rows are condensed"
+CACHE_SECONDS = 3600  # default cache time of an answer (N-FR-009)
 
 
-def keep_seconds(method: str) -> float:
-    """For how long an answer of that client method may be cached, as ops have set it."""
+def cache_seconds(method: str) -> float:
+    """How long answers of a client method may be cached, as set by ops."""
     return last_policy_for(OPERATIONS[method]).cache_seconds
 
 
@@ -64,7 +65,7 @@ async def _or_not_found(parameter: str, value: str, answer: Awaitable[T]) -> T:
         parameter=parameter,
         value=value,
         expected="the LPN of an animal in NSIP's database",
-        suggestion="Find the animal with nsip_search_animals, and take its LpnId.",
+        suggestion=inputs.find_lpn(parameter),
     )
 
 
@@ -122,7 +123,7 @@ class Fetches:
         return _record_of(answer, value, shapes.PROFILE)
 
 
-def _record_of(answer: Answer[Any], value: dict[str, Any], shape: Shape) -> Fetched:
+def _record_of(answer: NsipAnswer[Any], value: dict[str, Any], shape: Shape) -> Fetched:
     return Fetched(Record(value, shape, note=answer.note), answer.fresh_until)
 
 
@@ -137,7 +138,7 @@ def operations(api: Nsip) -> list[Operation]:
         _record(
             "nsip_get_last_update",
             "When NSIP was updated",
-            "The date of the NSIP sheep database's last update.",
+            "The date of the sheep database's last update.",
             fetches.last_update,
             shapes.SMALL,
             tags=("getDateLastUpdated",),
@@ -145,7 +146,7 @@ def operations(api: Nsip) -> list[Operation]:
         _record(
             "nsip_list_breeds",
             "Sheep breeds",
-            "Breed groups of NSIP and their breeds, with the ids that other tools take.",
+            "Breed groups and breeds, with their ids.",
             fetches.breeds,
             shapes.SMALL,
             tags=("getAvailableBreedGroups",),
@@ -153,7 +154,7 @@ def operations(api: Nsip) -> list[Operation]:
         _record(
             "nsip_get_statuses",
             "Statuses of animals",
-            "Statuses that an animal in NSIP can have: CURRENT, SOLD, DEAD …",
+            "Statuses of animals: CURRENT, SOLD, DEAD …",
             fetches.statuses,
             shapes.SMALL,
             tags=("getStatusesByBreedGroup",),
@@ -161,7 +162,7 @@ def operations(api: Nsip) -> list[Operation]:
         _record(
             "nsip_get_trait_ranges",
             "Trait ranges of a breed",
-            "Lowest and highest breeding value of each trait within a breed (breed_id).",
+            "Lowest and highest value of each trait within a breed (breed_id of nsip_list_breeds).",
             fetches.trait_ranges,
             shapes.SMALL,
             {"breed_id": inputs.BREED_ID},
@@ -171,19 +172,23 @@ def operations(api: Nsip) -> list[Operation]:
         _list(
             "nsip_search_animals",
             "Search sheep",
-            "Sheep in NSIP by breed_id and search_criteria, sorted by a trait. Rows are condensed where a page is over "
-            f"{THRESHOLD:,} tokens: a table, best traits as NAME value@accuracy%; others by fields=lpnId,bwt.",
+            f"Sheep by breed_id and search_criteria ({', '.join(criteria.CRITERIA)}), sorted by a trait (reverse: "
+            f"highest first). {CONDENSED}; others by fields=lpnId,bwt.",
             fetches.search,
             shapes.FOUND_ANIMAL,
             inputs.SEARCH,
             page_size=inputs.SEARCH_PAGE,
+            examples={
+                "where": {"Gender": "Male", "Status": "CURRENT"},
+                "aggregate": {"groupBy": ["Gender"], "metrics": [{"op": "count"}]},
+            },
             field_names=shapes.names(shapes.FOUND_ANIMAL.row),
             tags=("getPageOfSearchResults", "EBV", "ram", "ewe"),
         ),
         _record(
             "nsip_get_animal",
             "Get a sheep",
-            "One animal by LPN or registration number (search_string): traits, parents, breed, owner's contact.",
+            "One animal by LPN or registration number (search_string): traits, parents, breed, contact.",
             fetches.animal,
             shapes.ANIMAL,
             {"search_string": inputs.lpn_schema("LPN or registration number")},
@@ -194,7 +199,7 @@ def operations(api: Nsip) -> list[Operation]:
         _record(
             "nsip_get_lineage",
             "Pedigree of a sheep",
-            "The ancestors of an animal (lpn_id) by generation: sire, dam, grandparents and so on.",
+            "The ancestors of an animal (lpn_id) by generation.",
             fetches.lineage,
             shapes.LINEAGE,
             {"lpn_id": inputs.lpn_schema("LPN")},
@@ -205,12 +210,16 @@ def operations(api: Nsip) -> list[Operation]:
         _list(
             "nsip_get_progeny",
             "Offspring of a sheep",
-            f"The offspring of an animal (lpn_id). Rows are condensed where a page is over {THRESHOLD:,} tokens.",
+            f"The offspring of an animal (lpn_id). {CONDENSED}.",
             fetches.progeny,
             shapes.OFFSPRING,
             inputs.PROGENY,
             required=("lpn_id",),
             page_size=inputs.PROGENY_PAGE,
+            examples={
+                "where": {"Sex": "Female"},
+                "aggregate": {"groupBy": ["Sex"], "metrics": [{"op": "count"}]},
+            },
             field_names=shapes.names(shapes.OFFSPRING.row),
             tags=("getPageOfProgeny", "lambs"),
         ),
@@ -243,13 +252,15 @@ def _record(
         description=description,
         kind=Kind.RECORD,
         parameters={**(parameters or {}), "summarize": inputs.SUMMARIZE},
-        quiet=inputs.QUIET,
+        plain=inputs.PLAIN,
+        aliases=inputs.ALIASES,
+        sources=inputs.SOURCES,
         fetch=fetch,
         form_of=inputs.form,
         shape=shape,
         version=as_fresh_as_its_answer,
         endpoint=f"/api/v1/tools/{name}",
-        settings={"token_budget_threshold": THRESHOLD, "cache_seconds": KEPT_SECONDS},
+        settings={"token_budget_threshold": THRESHOLD, "cache_seconds": CACHE_SECONDS},
         **more,
     )
 
@@ -271,7 +282,9 @@ def _list(
         description=description,
         kind=Kind.LIST,
         parameters={**parameters, "summarize": inputs.SUMMARIZE},
-        quiet=inputs.QUIET,
+        plain=inputs.PLAIN,
+        aliases=inputs.ALIASES,
+        sources=inputs.SOURCES,
         fetch=fetch,
         form_of=inputs.form,
         shape=shape,
@@ -279,7 +292,7 @@ def _list(
         endpoint=f"/api/v1/tools/{name}",
         settings={
             "token_budget_threshold": THRESHOLD,
-            "cache_seconds": KEPT_SECONDS,
+            "cache_seconds": CACHE_SECONDS,
             "default_page_size": page_size,
         },
         **more,

@@ -10,8 +10,8 @@ _PREFIX = "range"
 
 
 def trait_ranges(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """{"BWT": {"min": -0.891, "max": 1.299}} from {"rangeBWT": "-0.891 - 1.299"}, or from that form itself. A value
-    that is not a range stays as upstream has it."""
+    """{"BWT": {"min": -0.891, "max": 1.299}} from {"rangeBWT": "-0.891 - 1.299"}. Values that are not such texts are
+    returned unchanged."""
     return {_trait(name): _parsed(value) for name, value in answer.items()}
 
 

@@ -1,4 +1,5 @@
-"""Lists that NSIP sends in pages of at most 100 rows. A response does not name its page; we know which we requested."""
+"""Lists that NSIP sends in pages of at most 100 rows. A response does not contain its page number; the request's is
+used."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -7,48 +8,49 @@ from typing import Any
 from nsip_client import NSIPClient
 
 from context_protection.core.upstream_pages import SourcePage
-from gateway.connectors.nsip.client import Answer, Nsip
+from gateway.connectors.nsip.client import Nsip, NsipAnswer
 
-UPSTREAM_PAGE = 100  # rows of a page, at most
+UPSTREAM_PAGE = 100  # maximum rows per page
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AnimalPage:
     rows: Sequence[dict[str, Any]]
-    total: int  # of all pages; 0 if upstream does not say
+    total: int  # of all pages; 0 if upstream does not return it
 
 
-Read = Callable[[int], Awaitable[Answer[Found]]]  # reads the page of that number, from 0
+Read = Callable[[int], Awaitable[NsipAnswer[AnimalPage]]]  # reads a page by its number, from 0
 
 
 def search(api: Nsip, question: Mapping[str, Any]) -> Read:
-    """Rows as upstream has them. `question`: the client's arguments, except for the page."""
+    """Pages of upstream's rows, unchanged. `question`: the client's arguments, except for the page."""
 
-    async def read(number: int) -> Answer[Found]:
+    async def read(number: int) -> NsipAnswer[AnimalPage]:
         answer = await api.ask(NSIPClient.search_animals, number, UPSTREAM_PAGE, **question)
-        return answer.with_value(Found(answer.value.results, answer.value.total_count))
+        return answer.with_value(AnimalPage(answer.value.results, answer.value.total_count))
 
     return read
 
 
 def progeny(api: Nsip, lpn_id: str) -> Read:
-    """Rows as the client reads them."""
+    """Pages of rows as the client reads them."""
 
-    async def read(number: int) -> Answer[Found]:
+    async def read(number: int) -> NsipAnswer[AnimalPage]:
         answer = await api.ask(NSIPClient.get_progeny, lpn_id, number, UPSTREAM_PAGE)
         animals = [asdict(animal) for animal in answer.value.animals]
-        return answer.with_value(Found(animals, answer.value.total_count))
+        return answer.with_value(AnimalPage(animals, answer.value.total_count))
 
     return read
 
 
 @dataclass(frozen=True, slots=True)
 class NsipPages:
-    """A list from a row on. `asked_page`: the page at which the caller asked to begin, in the caller's page size."""
+    """The pages of a list from `first_row` on. `first_page`: the page at which the caller begins, in the caller's page
+    size."""
 
     read: Read
     first_row: int = 0
-    asked_page: int | None = None
+    first_page: int | None = None
 
     async def page(self, token: Any, size: int) -> SourcePage:
         number = self.first_row // UPSTREAM_PAGE if token is None else token
@@ -65,8 +67,8 @@ class NsipPages:
         )
 
     def _echo(self, total: int) -> dict[str, int]:
-        """For callers that count pages: the number of this page, and of all rows."""
-        return {} if self.asked_page is None else {"page": self.asked_page, "totalCount": total}
+        """For callers that request pages by number: the first page's number, and the number of all rows."""
+        return {} if self.first_page is None else {"page": self.first_page, "totalCount": total}
 
 
 def _goes_on(number: int, count: int, total: int) -> bool:

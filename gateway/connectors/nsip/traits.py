@@ -1,6 +1,6 @@
-"""Estimated breeding values: which there are, and how reliable each is.
+"""Estimated breeding values (traits) and their accuracies.
 
-The client's own table knows 13 names, of which upstream has 5 today. Upstream gives accuracies as 0–1 or as 0–100.
+The client's table has 13 names; upstream has 5 of these today. Upstream returns accuracies as 0–1 or as 0–100.
 """
 
 import math
@@ -29,14 +29,14 @@ def traits_of(source: Mapping[str, Any]) -> dict[str, Trait]:
 
 
 def top(traits: Iterable[Trait]) -> list[Trait]:
-    """The best three by accuracy, of those that are reliable enough. Equal ones keep their order."""
+    """The three most accurate traits among those that are reliable enough. Ties keep their order."""
     sure = [trait for trait in traits if (trait["accuracy"] or 0) >= SURE_ENOUGH]
     best = sorted(sure, key=lambda trait: -trait["accuracy"])[:TOP]
     return [{"name": trait["name"], "value": trait["value"], "accuracy": trait["accuracy"]} for trait in best]
 
 
 def _flat(source: Mapping[str, Any]) -> dict[str, tuple[float, float | None]]:
-    """Fields with the name of a trait, or with an accuracy beside them: this also finds traits that are new to us."""
+    """Fields with the name of a trait, or with an accompanying accuracy field, which also finds unknown traits."""
     values = {name.lower(): value for name, value in source.items()}
     names = [name for name in values if name.upper() in TRAITS or f"{_PREFIX}{name}" in values]
     return {
@@ -57,7 +57,7 @@ def _nested(source: Mapping[str, Any]) -> dict[str, tuple[float, float | None]]:
 
 
 def _number(value: Any) -> float | None:
-    """The finite number in a value; upstream writes some numbers as texts."""
+    """The finite number in a value; upstream returns some numbers as strings."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:
@@ -68,7 +68,7 @@ def _number(value: Any) -> float | None:
 
 
 def _percent(accuracy: float | None, scale: int) -> float | None:
-    """Not rounded to whole percent, as 49.6 must not become 50."""
+    """The accuracy in percent, not rounded to an integer, as 49.6 must not become 50."""
     if accuracy is None:
         return None
     percent = round(accuracy * scale, 2)

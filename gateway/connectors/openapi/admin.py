@@ -14,13 +14,18 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from context_protection.history import HistoryAdmin
+from gateway.access import former_names
 from gateway.connectors.openapi import observed_fields
-from gateway.connectors.openapi.forms import OptionalJson
-from gateway.connectors.openapi.import_pages import ImportPages
+from gateway.connectors.openapi.connection_admin import UpstreamApiAdmin
+from gateway.connectors.openapi.importing.forms import OptionalJson
+from gateway.connectors.openapi.importing.import_pages import ImportPages, connection_address
 from gateway.connectors.openapi.models import ImportedApi, ImportedOperation
-from gateway.connectors.openapi.names import tool_name
+from gateway.connectors.openapi.operations import tool_name
+from gateway.connectors.openapi.paging_pages import PagingPages
+from gateway.connectors.tool_switches import ToolSwitchForm
+from gateway.upstreams.models import UpstreamApi
 
-# The permissions that an import needs, since it adds or changes all of these.
+# The permissions to add and change everything that an import writes.
 IMPORTING = (
     "openapi.add_importedapi",
     "openapi.change_importedapi",
@@ -28,6 +33,11 @@ IMPORTING = (
     "upstreams.add_upstreamapi",
     "upstreams.change_upstreamapi",
 )
+admin.site.register(UpstreamApi, UpstreamApiAdmin)  # here, as its page tells of imported operations
+OPERATIONS_PAGE = {
+    "title": "Imported operations",
+    "when_empty": "No API is imported yet. Import one under Imported APIs: its operations are listed here.",
+}
 NO_SAVING = {"show_save": False, "show_save_and_continue": False, "show_save_and_add_another": False}
 
 
@@ -62,7 +72,13 @@ class ImportedApiAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no generi
         return HttpResponseRedirect(reverse("admin:openapi_import"))
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
-        context = {**NO_SAVING, "title": "Imported API", "may_import": self.has_add_permission(request)}
+        api = ImportedApi.objects.filter(pk=object_id).first() if object_id.isdecimal() else None
+        context = {
+            **NO_SAVING,
+            "title": "Imported API",
+            "may_import": self.has_add_permission(request),
+            "connection": connection_address(api) if api else "",
+        }
         return super().change_view(request, object_id, extra_context=context)
 
     def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -96,7 +112,7 @@ class ImportedApiAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no generi
         return format_html("<ul>{}</ul>", format_html_join("", "<li>{}</li>", ((each,) for each in api.warnings)))
 
 
-class OperationRow(ModelForm):  # type: ignore[type-arg]  # no generic at run time
+class OperationRow(ToolSwitchForm):
     """A row of the operations list. Its checkboxes have no visible labels, so each gets an aria-label with its tool and
     field."""
 
@@ -117,6 +133,9 @@ class ImportedOperationAdmin(HistoryAdmin):
     list_per_page = 100
     search_fields = ("name", "key", "title", "description")
     actions = ("forget_what_was_learned",)
+    form = ToolSwitchForm
+    change_list_template = "admin/tool_switches.html"
+    change_form_template = "admin/openapi/imported_operation.html"
     readonly_fields = ("tool", "key", "kind", "arguments", "document_says", "recognised_paging", "proposed_fields")
     fieldsets = (
         (None, {"fields": ("tool", "key", "kind", "enabled", "pinned")}),
@@ -132,11 +151,14 @@ class ImportedOperationAdmin(HistoryAdmin):
     class Media:
         css = {"all": ("openapi/operations.css",)}
 
+    def get_urls(self) -> list[URLPattern]:
+        return [*PagingPages(self).urls(), *super().get_urls()]
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[ImportedOperation]:
         return ImportedOperation.objects.select_related("api__upstream")
 
     def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        response: HttpResponse = super().changelist_view(request, extra_context={"title": "Imported operations"})
+        response: HttpResponse = super().changelist_view(request, extra_context=OPERATIONS_PAGE)
         return response
 
     def get_changelist_form(self, request: HttpRequest, **kwargs: Any) -> Any:
@@ -156,13 +178,27 @@ class ImportedOperationAdmin(HistoryAdmin):
         raise PermissionDenied
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
-        context = {"show_delete": False, "title": "Imported operation"}
+        context = {
+            "show_delete": False,
+            "title": "Imported operation",
+            "may_set_paging": self.has_change_permission(request),
+        }
         response: HttpResponse = super().change_view(request, object_id, extra_context=context)
         return response
 
-    @admin.action(description="Forget what their answers have told", permissions=["change"])
+    def save_model(
+        self, request: HttpRequest, obj: ImportedOperation, form: ModelForm[ImportedOperation], change: bool
+    ) -> None:
+        super().save_model(request, obj, form, change)
+        if "name" in form.changed_data:
+            old, new = (tool_name(obj.api.upstream.name, each) for each in (form.initial["name"], obj.name))
+            former_names.rename({old: new})
+            self.message_user(request, f"Calls of {old} reach {new} for {former_names.DAYS} days.")
+
+    @admin.action(description="Forget what was learned from their answers", permissions=["change"])
     def forget_what_was_learned(self, request: HttpRequest, operations: QuerySet[ImportedOperation]) -> None:
-        """Discards the learned fields of rows and previews, and the finding that responses are lists."""
+        """Discards everything learned from responses: the fields of rows and previews, and whether responses are
+        lists."""
         count = observed_fields.forget(operations)
         self.message_user(request, f"{count:,} operations learn anew from their next answers.")
 

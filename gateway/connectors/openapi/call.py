@@ -6,32 +6,36 @@ from typing import Any
 
 from context_protection.configuration.policies import last_policy_for
 from context_protection.core.memory_text import MemoryText
-from context_protection.core.payloads import Payload, Record
+from context_protection.core.payloads import Payload, Record, with_note
+from context_protection.core.policy import Kind
 from context_protection.core.rows import Loaded, MemoryRows
 from context_protection.core.shapes import Shape
 from context_protection.core.upstream_pages import PagedRows, SourcePage
 from gateway.catalog.caller import Caller
 from gateway.catalog.operation import Fetched
-from gateway.connectors.openapi import answers, detection, observed_fields, page_steps, requests
-from gateway.connectors.openapi.answers import Answered
-from gateway.connectors.openapi.description import DocumentedOperation
-from gateway.connectors.openapi.detection import Listed
-from gateway.connectors.openapi.page_steps import Done, Step
-from gateway.connectors.openapi.paging import Paging
+from gateway.connectors.openapi import observed_fields
+from gateway.connectors.openapi.document.description import DocumentedOperation
+from gateway.connectors.openapi.document.paging import Paging
+from gateway.connectors.openapi.request import requests
+from gateway.connectors.openapi.response import answers, detection, evidence, page_steps
+from gateway.connectors.openapi.response.answers import Answered
+from gateway.connectors.openapi.response.detection import Listed
+from gateway.connectors.openapi.response.page_steps import Done, Step
 from gateway.threads.bridge import run_sync
-from gateway.upstreams.exchanges import Request, Response
-from gateway.upstreams.upstream import Upstream
+from gateway.upstreams.client import Upstream
+from gateway.upstreams.request import Request, Response
 
 Arguments = Mapping[str, Any]
 LARGE = 256 * 1024  # bytes; a larger response is parsed on a thread
 LEAST_ROWS = 50  # per page requested from upstream
+SET_PAGING = "ask the operator to set Paging for this tool in the admin, under Imported operations"
 SEEN_STEPS = 40  # that a paging sequence remembers, to notice that upstream's pages loop
 
 
 @dataclass(frozen=True)
 class Calling:
     """Everything that a call of one operation needs. `name` is the tool's, `row` the operation's database id. `learns`:
-    fields are still proposed from its responses."""
+    fields are still proposed from its responses. `paging_is_set`: by ops, so responses do not decide it."""
 
     name: str
     row: int
@@ -41,6 +45,7 @@ class Calling:
     shape: Shape
     paging: Paging | None
     learns: bool
+    paging_is_set: bool = False
 
     async def fetch(self, arguments: Arguments, caller: Caller) -> Payload | Fetched:
         """Raises UpstreamError, and InvalidArgument if no request can be built from the arguments."""
@@ -50,15 +55,27 @@ class Calling:
         request = requests.build(self.spec, own, self.base_url)
         response = await self.send(request)
         answered = await self.read(response)
-        is_undescribed = self.spec.tells_no_kind and answered.rows is None
-        if is_undescribed and (listed := detection.seen(self.spec, answered.body, response.headers)):
+        if listed := self._detected(response, answered):
             return await self._as_list(listed, response, arguments, caller)
         return await self._answered(response, answered)
 
+    def _detected(self, response: Response, answered: Answered) -> Listed | None:
+        """The list, or its paging, that this response has and the document does not declare."""
+        if self.spec.kind is not Kind.LIST:
+            is_open = self.spec.kind_is_unknown
+            return detection.detect(self.spec, answered.body, response.headers) if is_open else None
+        if (
+            answered.rows is None
+            or self.paging_is_set
+            or not evidence.may_lead_on(response, answered.body, answered.path)
+        ):
+            return None
+        return detection.detect_paging(self.spec, answered.body, response.headers, answered.path)
+
     async def _answered(self, response: Response, answered: Answered) -> Fetched:
         await self.learn(answered)
-        may_be_cached = self.keep_seconds > 0
-        payload = self._payload(answered, response.note(kept=may_be_cached))
+        may_be_cached = self.cache_seconds > 0
+        payload = self._payload(answered, self._note(response, answered, may_be_cached))
         # A payload that may be cached states its time, so no later response gives an equal one: it has no version.
         version = None if may_be_cached or len(response.body) > LARGE else response.version
         return Fetched(payload, response.fresh_until, version)
@@ -66,24 +83,25 @@ class Calling:
     async def _as_list(
         self, listed: Listed, response: Response, arguments: Arguments, caller: Caller
     ) -> Payload | Fetched:
-        """Treats the operation as a list, because this response is one. That is stored, and a list that upstream pages
+        """Treats the operation as a list, paged as this response shows. That is stored, and a list that upstream pages
         is fetched again page by page. If the caller has set upstream's own paging arguments, neither is done: hints and
         cursors of this response refer to these arguments, so they stay in force."""
         if detection.paging_arguments(self.spec, listed).isdisjoint(arguments):
             await observed_fields.noted_list(self.row, listed)
         else:
             listed = replace(listed, paging=None)
-        calling = replace(self, spec=detection.as_list(self.spec, listed), paging=listed.paging, learns=False)
+        spec = detection.as_list(self.spec, listed) if listed.paging or self.spec.kind is not Kind.LIST else self.spec
+        calling = replace(self, spec=spec, paging=listed.paging, learns=self.learns and self.spec.kind is Kind.LIST)
         if listed.paging is not None:
             return await calling.fetch(arguments, caller)
         return await calling._answered(response, await calling.read(response))
 
     @property
-    def keep_seconds(self) -> float:
+    def cache_seconds(self) -> float:
         return float(last_policy_for(self.name).cache_seconds) if self.spec.is_safe else 0.0
 
     async def send(self, request: Request) -> Response:
-        return await self.upstream.fetch(request, keep_seconds=self.keep_seconds, accept=self._accepted)
+        return await self.upstream.fetch(request, cache_seconds=self.cache_seconds, accept=self._accepted)
 
     async def read(self, response: Response) -> Answered:
         """The parsed response. It is parsed again if it comes from the cache, or was parsed for another operation with
@@ -103,6 +121,16 @@ class Calling:
         if self.learns:
             records = answered.rows if answered.rows is not None else [answered.record or {}]
             await observed_fields.noted(self.row, records)
+
+    def _note(self, response: Response, answered: Answered, may_be_cached: bool) -> Mapping[str, Any]:
+        note = response.note(cached=may_be_cached)
+        rows = answered.rows if self.spec.kind is Kind.LIST else None
+        more = evidence.of_more(response, answered.body, answered.path, len(rows)) if rows else ""
+        if not more:
+            return note
+        own = ", ".join(detection.position_arguments(self.spec))
+        how = f"Set {own} to get them" if own else "Narrow the list with this tool's arguments"
+        return with_note(note, f"Upstream has more rows ({more}). {how}, or {SET_PAGING}.")
 
     def _payload(self, answered: Answered, note: Mapping[str, Any]) -> Payload:
         if answered.rows is not None:
@@ -140,9 +168,21 @@ class UpstreamPages:
             certain=page_steps.is_certain(self.paging, response, answered.body, rows),
             as_of=response.as_of,
             fresh_until=response.fresh_until,
-            note=response.note(kept=self.calling.keep_seconds > 0),
+            note=response.note(cached=self.calling.cache_seconds > 0),
             beside=answered.rest if answered.rows is not None else answered.record or {"value": answered.text},
+            ending=_ending(response, answered, step, following),
         )
+
+
+def _ending(response: Response, answered: Answered, step: Step, following: Step | Done) -> str:
+    """Why the list ends with this page, if upstream says that more rows follow."""
+    if isinstance(following, Step):
+        return ""
+    more = evidence.of_more(response, answered.body, answered.path, step.rows + len(answered.rows or ()))
+    if not more:
+        return ""
+    why = "its next page repeats an earlier one" if following.looped else "it does not say where in the way expected"
+    return f"Upstream says that more rows follow ({more}), but {why}. To get them, {SET_PAGING}."
 
 
 def _token(step: Step, seen: list[str]) -> list[Any]:

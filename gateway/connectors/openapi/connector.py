@@ -1,4 +1,4 @@
-"""Imported APIs: whatever an OpenAPI document describes."""
+"""The connector of imported APIs, which OpenAPI documents describe."""
 
 from gateway.connectors.connector import Connector
 from gateway.connectors.openapi.operations import operations

@@ -1,4 +1,4 @@
-"""Imported APIs: what their documents say, and what ops have changed."""
+"""Imported APIs: the contents of their documents, and the changes that ops have made."""
 
 import re
 from datetime import timedelta
@@ -11,10 +11,11 @@ from django.utils import timezone
 from simple_history.models import HistoricalRecords
 
 from context_protection.core import field_selection
-from gateway.connectors.openapi.description import DocumentedOperation
-from gateway.connectors.openapi.detection import Listed, as_list
-from gateway.connectors.openapi.paging import Paging
-from gateway.connectors.openapi.stored_shapes import are_sections
+from context_protection.core.policy import Kind
+from gateway.connectors.openapi.document.description import DocumentedOperation
+from gateway.connectors.openapi.document.paging import Paging
+from gateway.connectors.openapi.response.detection import Listed, as_list
+from gateway.connectors.openapi.response.stored_shapes import are_sections
 from gateway.upstreams.models import UpstreamApi
 
 DRAFTS_LIVE = timedelta(days=1)
@@ -22,7 +23,7 @@ NAME = RegexValidator(r"^[a-zA-Z0-9][a-zA-Z0-9_-]*\Z", "Expected letters, digits
 
 
 class ImportedApi(models.Model):
-    """The document as it was last imported, and the connection that its operations are called through."""
+    """The last imported document of an API, and the connection that its operations are called through."""
 
     upstream = models.OneToOneField(UpstreamApi, models.CASCADE, related_name="imported", editable=False)
     title = models.CharField(max_length=200, editable=False)
@@ -30,6 +31,7 @@ class ImportedApi(models.Model):
     source = models.CharField(max_length=500, editable=False, help_text="The file or the address that it came from.")
     digest = models.CharField(max_length=64, editable=False)
     warnings = models.JSONField(default=list, editable=False)
+    awaited = models.JSONField(default=dict, editable=False)  # how a secret will be sent that was not entered yet
     imported_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
@@ -41,14 +43,14 @@ class ImportedApi(models.Model):
 
 
 class ImportedOperation(models.Model):
-    """One operation of an imported API. Settings of ops stay when the document is imported again."""
+    """One operation of an imported API. A new import of the document preserves the settings of ops."""
 
     api = models.ForeignKey(ImportedApi, models.CASCADE, related_name="operations", editable=False)
     key = models.CharField(max_length=500, editable=False)
     spec = models.JSONField(editable=False)
     proposed = models.JSONField(default=dict, editable=False)  # the shape of its rows or record, from its schema
     learned = models.JSONField(default=dict, editable=False)  # the same, from its first responses
-    listed = models.JSONField(default=dict, editable=False)  # set if only its responses show that it is a list
+    listed = models.JSONField(default=dict, editable=False)  # what only its responses show of a list: see Listed
     is_gone = models.BooleanField(default=False, editable=False)
     tokens = models.PositiveIntegerField(default=0, editable=False)
 
@@ -100,10 +102,13 @@ class ImportedOperation(models.Model):
 
     @property
     def documented(self) -> DocumentedOperation:
-        """The operation as its document describes it; a list, if the document is silent and its responses are lists."""
+        """The operation as documented, completed by what ops have set and its responses show: that it is a list, and
+        how upstream pages it."""
         operation = DocumentedOperation.from_document(self.spec)
-        is_learned = operation.tells_no_kind and self.listed
-        return as_list(operation, Listed.from_document(self.listed)) if is_learned else operation
+        if self.paging and (rows := self.paging.get("rows", operation.rows)) is not None and operation.is_safe:
+            return as_list(operation, Listed.from_document({"rows": rows, "paging": self.paging}))
+        is_open = operation.kind_is_unknown or (operation.kind is Kind.LIST and operation.paging is None)
+        return as_list(operation, Listed.from_document(self.listed)) if is_open and self.listed else operation
 
     def clean(self) -> None:
         found: dict[str, str] = {}
@@ -126,13 +131,13 @@ class ImportedOperation(models.Model):
 def _is_paging(document: Any) -> bool:
     try:
         Paging.from_document(document)
-    except (TypeError, ValueError):
+    except (KeyError, TypeError, ValueError):
         return False
     return True
 
 
 class ImportDraft(models.Model):
-    """A document that was read, and waits in a preview before any of its operations is stored."""
+    """A parsed document that waits for confirmation in a preview. None of its operations is stored before that."""
 
     name = models.CharField(max_length=32)
     base_url = models.CharField(max_length=500, blank=True)

@@ -1,5 +1,5 @@
-"""Learns from an operation's first responses which fields it has and how long they are. The fields of rows and previews
-are then proposed from this, which is better than a schema alone. Learning never costs a response: a failure is logged,
+"""Learns the names and lengths of an operation's fields from its first responses. The fields of rows and previews are
+then proposed from these, which is better than from a schema alone. A failure never affects a response: it is logged,
 and learning starts again."""
 
 import logging
@@ -15,24 +15,25 @@ from django.utils import timezone
 from context_protection.configuration.revisions import bump_on_commit
 from context_protection.core.inference.proposals import proposed
 from context_protection.core.json_values import storable
-from gateway.connectors.openapi.detection import Listed
+from context_protection.core.policy import Kind
 from gateway.connectors.openapi.models import ImportedOperation
-from gateway.connectors.openapi.stored_shapes import document_of
+from gateway.connectors.openapi.response.detection import Listed
+from gateway.connectors.openapi.response.stored_shapes import document_of
 from gateway.threads.bridge import run_sync
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 ENOUGH = 20  # records
-MOST_BYTES = 200_000  # of records that are examined
+MAX_BYTES = 200_000  # of records that are examined
 
 _seen: dict[int, list[Mapping[str, Any]]] = {}
 _lock = threading.Lock()
 
 
 async def noted(operation: int, records: Sequence[Mapping[str, Any]]) -> None:
-    """Collects the records of a response. Once there are enough, their shape is stored with the operation, which is
-    then no longer learned from."""
+    """Collects the records of a response. Once there are enough, their shape is stored with the operation, and learning
+    ends."""
     with _lock:
         known = _seen.setdefault(operation, [])
         known += records[: ENOUGH - len(known)]
@@ -43,25 +44,28 @@ async def noted(operation: int, records: Sequence[Mapping[str, Any]]) -> None:
 
 
 async def noted_list(operation: int, listed: Listed) -> None:
-    """Stores with the operation that its responses are lists, which its document does not say."""
+    """Stores that the operation's responses are lists, or how upstream pages them, which its document does not say."""
     with _lock:
-        _seen.pop(operation, None)  # they were collected as records of their own
+        _seen.pop(operation, None)  # each list was collected as one record
     await _guarded(_store_list, operation, listed)
 
 
 async def _guarded(learner: Callable[[int, T], None], operation: int, found: T) -> None:
-    """Learns, but logs any failure. The response must reach the caller in any case, since the call may have had an
+    """Runs `learner`, and logs any failure: the response must reach the caller, since the call may have had an
     effect."""
     try:
         await run_sync(learner, operation, found)
     except Exception as error:
-        # The error's message is left out: it may hold values of the response.
+        # The error's message is left out, since it may contain values of the response.
         logger.warning("answer not learned from", extra={"operation": operation, "error": type(error).__name__})
 
 
 def _store_list(operation: int, listed: Listed) -> None:
+    """What was learned of a record's fields does not hold for rows; what was learned of rows does."""
     unknown = ImportedOperation.objects.filter(pk=operation, listed={})
-    _write(unknown, listed=storable(listed.document()), learned={})
+    document = storable(listed.document())
+    _write(unknown.exclude(spec__kind=Kind.LIST), listed=document, learned={})
+    _write(unknown.filter(spec__kind=Kind.LIST), listed=document)
 
 
 def learn(operation: int, records: Sequence[Mapping[str, Any]]) -> None:
@@ -77,19 +81,19 @@ def _write(unknown: QuerySet[ImportedOperation], **values: Any) -> None:
 
 
 def forget(operations: QuerySet[ImportedOperation]) -> int:
-    """Lets the operations learn again from their next responses; returns how many they are. Blocks."""
+    """Discards what the operations have learned, so that they learn again; returns their number. Blocks."""
     count = operations.update(learned={}, listed={}, changed_at=timezone.now())
     bump_on_commit()
     return count
 
 
 def _few(records: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """The first of the records, few enough to be examined quickly, but at least one."""
+    """The first records, up to MAX_BYTES but at least one, so that they are examined quickly."""
     size = 0
     chosen: list[Mapping[str, Any]] = []
     for record in records:
         size += len(orjson.dumps(record, default=str))
-        if chosen and size > MOST_BYTES:
+        if chosen and size > MAX_BYTES:
             break
         chosen.append(record)
     return chosen

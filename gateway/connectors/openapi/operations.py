@@ -1,5 +1,6 @@
 """The operations of imported APIs, as the catalogue offers them."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,30 +8,32 @@ from typing import Any
 from context_protection.configuration.live import Live
 from context_protection.core import field_selection
 from context_protection.core.policy import Kind
+from gateway.access.former_names import former_names, with_former
 from gateway.catalog.operation import Operation, as_fresh_as_its_answer
 from gateway.connectors.openapi.call import Calling
-from gateway.connectors.openapi.description import DocumentedOperation, Opening
+from gateway.connectors.openapi.document.description import DocumentedOperation, RowLookup
+from gateway.connectors.openapi.document.paging import Paging
 from gateway.connectors.openapi.models import ImportedOperation
-from gateway.connectors.openapi.names import tool_name
-from gateway.connectors.openapi.paging import Paging
-from gateway.connectors.openapi.stored_shapes import shape_of
-from gateway.upstreams.connected import retain, upstream_of
+from gateway.connectors.openapi.response.stored_shapes import shape_of
 from gateway.upstreams.connections import Connection
 from gateway.upstreams.models import UpstreamApi
+from gateway.upstreams.registry import retain, upstream_of
 
 READ_AT_ONCE = 200  # rows per query
+LONGEST_TOOL_NAME = 64  # characters that clients accept
 
 
 @dataclass(frozen=True, slots=True)
 class _Stamp:
-    """The inputs of an operation. While the row, the connection and the name of the tool that opens its rows stay the
-    same, the same object is used again."""
+    """The inputs of an operation: the row, the connection, the name of the tool that opens its rows, and the names that
+    it had. While they stay the same, its object is reused."""
 
     changed_at: Any
     learned: bool
     listed: bool
     connection: Connection
     opened_by: str | None
+    former: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,46 +59,45 @@ def _load() -> Sequence[Operation]:
     columns = ("pk", "api__upstream", "key", "name", "changed_at", "learned", "listed")
     found = list(rows.order_by("api__upstream__name", "name").values_list(*columns))
     tools = {(api, key): tool_name(connections[api].name, name) for _, api, key, name, *_ in found}
+    former = former_names()
     made: dict[int, _Made] = {}
-    for pk, api, _, _, changed_at, learned, listed in found:
+    for pk, api, key, _, changed_at, learned, listed in found:
         known = _made.get(pk)
         opened_by = tools.get((api, known.opening)) if known and known.opening else None
-        if known and known.stamp == _Stamp(changed_at, bool(learned), bool(listed), connections[api], opened_by):
+        before = former.get(tools[api, key], ())
+        stamp = _Stamp(changed_at, bool(learned), bool(listed), connections[api], opened_by, before)
+        if known and known.stamp == stamp:
             made[pk] = known
     missing = [pk for pk, *_ in found if pk not in made]
     for start in range(0, len(missing), READ_AT_ONCE):
         for row in ImportedOperation.objects.filter(pk__in=missing[start : start + READ_AT_ONCE]).select_related("api"):
-            made[row.pk] = _make(row, connections[row.api.upstream_id], tools)
+            made[row.pk] = _make(row, connections[row.api.upstream_id], tools, former)
     retain({connection.name for connection in connections.values()})
     _made.clear()
     _made.update(made)
     return tuple(made[pk].operation for pk, *_ in found if pk in made)
 
 
-def _make(row: ImportedOperation, connection: Connection, tools: Mapping[tuple[int, str], str]) -> _Made:
+def _make(
+    row: ImportedOperation,
+    connection: Connection,
+    tools: Mapping[tuple[int, str], str],
+    former: Mapping[str, tuple[str, ...]],
+) -> _Made:
     opening = row.documented.opened_by
     opened_by = tools.get((row.api.upstream_id, opening.key)) if opening else None
-    stamp = _Stamp(row.changed_at, bool(row.learned), bool(row.listed), connection, opened_by)
-    return _Made(stamp, opening.key if opening else None, operation_of(row, connection, opened_by))
+    before = former.get(tool_name(connection.name, row.name), ())
+    stamp = _Stamp(row.changed_at, bool(row.learned), bool(row.listed), connection, opened_by, before)
+    operation = with_former(operation_of(row, connection, opened_by), before)
+    return _Made(stamp, opening.key if opening else None, operation)
 
 
 def operation_of(row: ImportedOperation, connection: Connection, opened_by: str | None) -> Operation:
     """`opened_by`: the tool that fetches one of its rows."""
-    spec = row.documented
-    name = tool_name(connection.name, row.name)
+    calling = calling_of(row, connection, opened_by)
+    spec, name, shape = calling.spec, calling.name, calling.shape
     opening = spec.opened_by if opened_by else None
-    row_fields, preview_fields = field_selection.names_in(row.row_fields), field_selection.names_in(row.preview_fields)
-    shape = shape_of(spec.name, _with_key(row, opening), row=row_fields, preview=preview_fields, sections=row.sections)
-    calling = Calling(
-        name=name,
-        row=row.pk,
-        spec=spec,
-        base_url=connection.base_url,
-        upstream=upstream_of(connection),
-        shape=shape,
-        paging=_paging(row, spec),
-        learns=not row.learned,
-    )
+    row_fields = field_selection.names_in(row.row_fields)
     return Operation(
         name=name,
         title=row.title or spec.title,
@@ -107,9 +109,11 @@ def operation_of(row: ImportedOperation, connection: Connection, opened_by: str 
         fetch=calling.fetch,
         endpoint=f"/api/v1/tools/{name}",
         tags=(connection.name, *spec.tags),
+        route=f"{spec.method} {spec.path}",
         settings={} if connection.keep_seconds is None else {"cache_seconds": connection.keep_seconds},
         shape=shape,
-        field_names=tuple(row_fields or row.proposed.get("row", ())),  # not as learned: a tool list must not change
+        fills_pages=shape.fills_pages,
+        field_names=tuple(row_fields or row.proposed.get("row", ())),  # no learned fields: a tool list must not change
         version=as_fresh_as_its_answer if spec.is_safe else None,
         destructive=spec.method == "DELETE" if spec.kind is Kind.ACTION else None,
         idempotent=spec.method in ("PUT", "DELETE") if spec.kind is Kind.ACTION else None,
@@ -121,8 +125,26 @@ def operation_of(row: ImportedOperation, connection: Connection, opened_by: str 
     )
 
 
-def _with_key(row: ImportedOperation, opening: Opening | None) -> Mapping[str, Any]:
-    """The shape of the operation. If its fields are known, they include the one that a row is fetched by."""
+def calling_of(row: ImportedOperation, connection: Connection, opened_by: str | None = None) -> Calling:
+    """What a call of the operation needs. `opened_by`: see `operation_of`."""
+    spec = row.documented
+    row_fields, preview_fields = field_selection.names_in(row.row_fields), field_selection.names_in(row.preview_fields)
+    known = _with_key(row, spec.opened_by if opened_by else None)
+    return Calling(
+        name=tool_name(connection.name, row.name),
+        row=row.pk,
+        spec=spec,
+        base_url=connection.base_url,
+        upstream=upstream_of(connection),
+        shape=shape_of(spec.name, known, row=row_fields, preview=preview_fields, sections=row.sections),
+        paging=_paging(row, spec),
+        paging_is_set=row.paging is not None,
+        learns=not row.learned,
+    )
+
+
+def _with_key(row: ImportedOperation, opening: RowLookup | None) -> Mapping[str, Any]:
+    """The operation's shape. Its fields, if known, include the one that a row is fetched by."""
     shape: Mapping[str, Any] = row.learned or row.proposed
     fields = shape.get("row", [])
     is_missing = opening is not None and fields and opening.field not in fields
@@ -133,6 +155,14 @@ def _paging(row: ImportedOperation, spec: DocumentedOperation) -> Paging | None:
     if spec.kind is not Kind.LIST or row.paging == {}:
         return None
     return spec.paging if row.paging is None else Paging.from_document(row.paging)
+
+
+def tool_name(api: str, operation: str) -> str:
+    """ "acme_list_customers": the API's name, then the operation's. A name that is too long ends with a digest."""
+    name = f"{api}_{operation}"
+    if len(name) <= LONGEST_TOOL_NAME:
+        return name
+    return f"{name[: LONGEST_TOOL_NAME - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 _live = Live(_load)

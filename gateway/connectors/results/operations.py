@@ -1,4 +1,4 @@
-"""Operations on stored results. A reduced response has a handle to the full data that it was made from.
+"""Operations on stored results. A reduced response has a handle to its full data.
 
 Stored data costs no tokens. Callers read it with a path, a search or SQL, and only the requested part is sent.
 """
@@ -6,21 +6,24 @@ Stored data costs no tokens. Callers read it with a path, a search or SQL, and o
 from collections.abc import Mapping
 from typing import Any
 
+from context_protection.core.cursors import NEW_HANDLE
 from context_protection.core.errors import InvalidArgument
 from context_protection.core.payloads import Manner, Payload, Record
 from context_protection.core.policy import Kind
-from context_protection.core.results import search, selection
+from context_protection.core.results import patterns, result_tables, search, selection
 from context_protection.core.results.queries import Databases, RowsDatabase
 from context_protection.core.rows import Loaded, MemoryRows
 from context_protection.core.shapes import ANY, Shape
-from context_protection.core.withheld import is_withheld
 from gateway.catalog.caller import Caller
 from gateway.catalog.operation import Operation
-from gateway.connectors.results.results import Stored, StoredRows, StoredText, StoredValue, opened, walk_of
+from gateway.connectors.results import tables
+from gateway.connectors.results.results import Stored, StoredRows, StoredText, StoredValue, opened
 
 Arguments = Mapping[str, Any]
 AS_STORED = Manner(follow_up=True)
 AS_FOUND = Manner(condensable=False, follow_up=True)
+AS_SELECTED = Manner(condensable=False, follow_up=True, always_handle=True)
+MORE_ROWS = "The statement has more rows than these: add LIMIT, WHERE or GROUP BY."
 
 databases = Databases()
 
@@ -29,16 +32,17 @@ databases = Databases()
 
 
 def _get(arguments: Arguments, caller: Caller) -> Payload:
-    stored = opened(arguments["handle"], caller)
     path, rows = arguments.get("path"), arguments.get("rows")
+    stored = opened(arguments["handle"], caller, last_row=selection.last_row(rows))
     if isinstance(stored, StoredText):
         if path is None and rows is None:
             return stored.text
         name, value = ("path", path) if path is not None else ("rows", rows)
         raise _not_for(stored, name, value, "startLine and endLine")
+    if path is not None:
+        return _payload(selection.pick(stored.named, path=path, rows=rows), ANY, {})
     whole = stored.rows if isinstance(stored, StoredRows) else stored.value
-    shape = stored.shape if path is None else ANY
-    return _payload(selection.pick(whole, path=path, rows=rows), shape, stored.note if path is None else {})
+    return _payload(selection.pick(whole, rows=rows), stored.shape, stored.note)
 
 
 def _payload(value: Any, shape: Shape, note: Mapping[str, Any]) -> Payload:
@@ -54,22 +58,22 @@ def _payload(value: Any, shape: Shape, note: Mapping[str, Any]) -> Payload:
 
 
 def _search(arguments: Arguments, caller: Caller) -> Payload:
-    wanted = search.pattern(arguments.get("text"), arguments.get("regex"))
+    wanted = patterns.pattern(arguments.get("text"), arguments.get("regex"))
 
     def load() -> Loaded:
         found = _found(opened(arguments["handle"], caller), wanted, arguments.get("from")).document()
-        return Loaded(found.pop("hits"), found)
+        return Loaded(found.pop("hits"), found, total=found.get("totalCount"))
 
     return MemoryRows(load, manner=AS_FOUND)
 
 
-def _found(stored: Stored, wanted: search.Pattern, start: str | None) -> search.Found:
-    limit = search.MOST_HITS
+def _found(stored: Stored, wanted: patterns.Pattern, start: str | None) -> search.Found:
+    limit = search.MAX_HITS
     if isinstance(stored, StoredRows):
-        return search.search_rows(stored.rows, wanted, identity=stored.shape.identity, start=start, limit=limit)
+        return search.search_rows(stored.named, wanted, identity=stored.shape.identity, start=start, limit=limit)
     if isinstance(stored, StoredValue):
-        return search.search_value(stored.value, wanted, start=start, limit=limit)
-    pieces = stored.text.pieces(stored.text.version, search.Place.of(start, first=1).row)
+        return search.search_value(stored.named, wanted, start=start, limit=limit)
+    pieces = stored.text.pieces(stored.text.version, search.ResultPlace.of(start, first=1).row)
     found = ((piece.line, piece.start, piece.text) for piece in pieces)
     return search.search_text(found, wanted, start=start, limit=limit)
 
@@ -78,27 +82,16 @@ def _found(stored: Stored, wanted: search.Pattern, start: str | None) -> search.
 
 
 def _query(arguments: Arguments, caller: Caller) -> Payload:
-    handle, sql = arguments["handle"], arguments["sql"]
+    handles, sql = tables.named_handles(arguments), arguments["sql"]
 
     def load() -> Loaded:
-        walk_of(handle, caller)  # checks access even if its database is cached
-        name = f"{caller.owner} {handle}"
-        selected = databases.select(name, lambda: _database(opened(handle, caller), caller, sql), sql)
-        note = {"notes": ["The statement has more rows than these: add LIMIT, WHERE or GROUP BY."]}
-        return Loaded(selected.rows, note if selected.more else {})
+        key = tables.database_key(handles, caller)  # checks access even if the database is cached
+        selected = databases.select(key, lambda: RowsDatabase(tables.tables(handles, caller)), sql)
+        notes = [*selected.notes, *([MORE_ROWS] if selected.more else [])]
+        note = {"notes": notes} if notes else {}
+        return Loaded(selected.rows, note, plan=result_tables.plan_of(selected.columns))
 
-    return MemoryRows(load, manner=AS_FOUND)
-
-
-def _database(stored: Stored, caller: Caller, sql: str) -> RowsDatabase:
-    """The rows as a database, without the columns that are redacted for this caller."""
-    if isinstance(stored, StoredRows):
-        columns = [each for each in stored.columns if not is_withheld(each.path, caller.reveal)]
-        rows = [
-            {name: value for name, value in row.items() if not is_withheld(name, caller.reveal)} for row in stored.rows
-        ]
-        return RowsDatabase(rows, columns)
-    raise _not_for(stored, "sql", sql, "a list's handle; a record is read with result_get, a text with result_search")
+    return MemoryRows(load, manner=AS_SELECTED)
 
 
 def _not_for(stored: Stored, parameter: str, value: Any, instead: str) -> InvalidArgument:
@@ -116,13 +109,20 @@ def _not_for(stored: Stored, parameter: str, value: Any, instead: str) -> Invali
 # -- The operations ---------------------------------------------------------------------------------
 
 
+HANDLE = {"type": "string", "description": "meta.resultHandle"}
+
+
 def _operation(name: str, parameters: Arguments, **more: Any) -> Operation:
     return Operation(
         name=name,
         kind=Kind.LIST,
-        parameters={"handle": {"type": "string", "description": "meta.resultHandle of an answer."}, **parameters},
+        parameters={"handle": HANDLE, **parameters},
+        plain=frozenset({"path", "rows", "text", "regex"}),
+        quiet=frozenset({"format"}),
         endpoint=f"/api/v1/tools/{name}",
         is_redacted=True,
+        in_every_set=True,
+        sources={"handle": NEW_HANDLE, "text": "Set text to a word."},
         **more,
     )
 
@@ -132,38 +132,54 @@ def operations() -> list[Operation]:
         _operation(
             "result_get",
             {
-                "path": {"type": "string", "description": "E.g. guest.name, items.*.id, items[0]."},
-                "rows": {"type": "string", "description": "E.g. 5 or 10-20, from 0."},
-                "startLine": {"type": "integer", "description": "Of a text, from 1."},
-                "endLine": {"type": "integer", "description": "Inclusive."},
+                "path": {
+                    "type": "string",
+                    "description": "A field, or several.",
+                    "examples": ["guest.name", "items.*.id"],
+                },
+                "rows": {"type": "string", "description": "Rows of a list, from 0.", "examples": ["10-20"]},
+                "startLine": {"type": "integer", "description": "First line of a text, from 1."},
+                "endLine": {"type": "integer", "description": "Last line, inclusive."},
             },
             title="Get from a result",
             description="Part of a stored result.",
             fetch=_get,
             required=("handle",),
-            form=("fields", "limit", "cursor"),
+            form=("fields", "limit", "cursor", "format"),
         ),
         _operation(
             "result_search",
             {
-                "text": {"type": "string", "description": "Upper or lower case."},
-                "regex": {"type": "string", "description": "Instead of text."},
-                "from": {"type": "string", "description": "meta.nextFrom, to go on."},
+                "text": {"type": "string", "description": "Text to find; case does not matter."},
+                "regex": {"type": "string", "description": "A regular expression, instead of text."},
+                "from": {"type": "string", "description": "meta.nextFrom"},
             },
             title="Search a result",
-            description="Search all of a stored list, record or text; gives rows, paths or line numbers.",
+            description="Finds text in a whole stored list, record or document.",
             fetch=_search,
             required=("handle",),
-            form=("cursor",),
+            form=("cursor", "format"),
         ),
         _operation(
             "result_query",
-            {"sql": {"type": "string", "description": "One SELECT; dates are DATE, moments TIMESTAMP."}},
-            title="Query a result",
-            description="SQL (DuckDB) over all rows of a stored list, as the table rows: canonical and upstream's "
-            "own columns.",
+            {
+                "handle": {**HANDLE, "description": "The table rows."},
+                "handles": {
+                    "type": "object",
+                    "description": "Instead, up to eight tables to join.",
+                    "examples": [{"b": "…", "l": "…"}],
+                },
+                "sql": {
+                    "type": "string",
+                    "description": "One SELECT.",
+                    "examples": ["SELECT city, count(*) FROM b JOIN l ON b.propertyId = l.id GROUP BY city"],
+                },
+            },
+            title="Query results",
+            description="SQL (DuckDB) over all rows of stored lists, or the lines of a text; dates are DATE, times "
+            "TIMESTAMP.",
             fetch=_query,
-            required=("handle", "sql"),
-            form=("cursor",),
+            required=("sql",),
+            form=("cursor", "format"),
         ),
     ]

@@ -1,52 +1,65 @@
-"""Opens a result handle: the rows, the record or the text that a response was made from."""
+"""Opens a result handle: the complete rows, record or text behind a response."""
 
+import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-from context_protection.core import texts, withheld
+from context_protection.core import canonical, texts, withheld
 from context_protection.core.budget import dumps
-from context_protection.core.cursors import Walk, invalid_handle
-from context_protection.core.errors import InvalidArgument, InvalidCursor
-from context_protection.core.payloads import Kept, Payload, Record, Rows, Text
-from context_protection.core.protect import kept_payload, needs_no_fetch
+from context_protection.core.cursors import Snapshot, invalid_handle
+from context_protection.core.errors import InvalidCursor, InvalidHandle, OverBudget
+from context_protection.core.payloads import Payload, Record, Rows, SnapshotRows, Text
+from context_protection.core.policy import Kind
+from context_protection.core.protect import needs_no_fetch, stored_payload
 from context_protection.core.query import query
-from context_protection.core.query.columns import Type
-from context_protection.core.records import kept_value
-from context_protection.core.results import tabulation
+from context_protection.core.records import stored_value
+from context_protection.core.results import result_tables
 from context_protection.core.results.tabulation import Column
 from context_protection.core.shapes import ANY, Shape
+from context_protection.core.stored_files import is_file
 from context_protection.core.upstream_pages import PagedRows, stored_pages
 from context_protection.core.withheld import withheld_in
-from context_protection.stores.snapshots import walks
+from context_protection.stores.snapshots import snapshots
 from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Fetch, FetchAsync, Fetched
 from gateway.dispatch.redaction import redacted
 from gateway.threads.bridge import wait_for
 
-MOST_ROWS = 50_000
-MOST_BYTES = 64 * 2**20
+MAX_ROWS = 50_000
+MAX_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True)
 class StoredRows:
-    """A list's rows, ready to send. Fields that lists must not show are removed; `note` names all redacted fields."""
+    """A list's rows, in upstream's form. Fields hidden in lists are removed; `note` names all redacted fields."""
 
     rows: Sequence[dict[str, Any]]
     shape: Shape
     columns: Sequence[Column]
     note: Mapping[str, Any]
 
+    @property
+    def named(self) -> list[dict[str, Any]]:
+        """The rows with canonical names and values."""
+        return [canonical.renamed(row, self.shape) for row in self.rows]
+
 
 @dataclass(frozen=True)
 class StoredValue:
-    """One redacted record; `note` names the redacted fields."""
+    """One redacted record, in upstream's form; `note` names the redacted fields."""
 
     value: dict[str, Any]
     note: Mapping[str, Any]
     shape: Shape = ANY
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The record with canonical names and values."""
+        return canonical.renamed(self.value, self.shape)
 
 
 @dataclass(frozen=True)
@@ -54,98 +67,109 @@ class StoredText:
     """A text, in the version that the handle was issued for."""
 
     text: Text
+    handle: str
 
 
 Stored = StoredRows | StoredValue | StoredText
 
 
-def opened(handle: str, caller: Caller) -> Stored:
-    """The stored data behind a handle. Raises InvalidHandle, and InvalidArgument if a list is too large to be read
-    whole."""
-    walk = walk_of(handle, caller)
-    if needs_no_fetch(walk):
-        operation = catalogue.find(walk.operation)
-        return StoredValue(kept_value(walk, walks), walk.plan["note"], operation.shape if operation else ANY)
-    payload = _payload(walk, caller)
+def opened(handle: str, caller: Caller, last_row: int | None = None) -> Stored:
+    """The stored data behind a handle; of a list, at least the rows up to `last_row` (None: all). Raises InvalidHandle,
+    and OverBudget if a list is too large to read in full."""
+    snapshot = snapshot_of(handle, caller)
+    if needs_no_fetch(snapshot):
+        operation = catalogue.find(snapshot.operation)
+        return StoredValue(
+            stored_value(snapshot, snapshots), snapshot.plan["note"], operation.shape if operation else ANY
+        )
+    payload = _payload(snapshot, caller, last_row)
     if isinstance(payload, Rows):
-        return _stored_rows(query.taken_up(payload, walk.arguments), walk)
-    assert not isinstance(payload, Record), "a record's walk keeps the record"
-    text = payload.at(texts.version_of(walk))
+        return _stored_rows(query.resume(payload, snapshot.arguments), snapshot)
+    assert not isinstance(payload, Record), "a record's snapshot stores the record"
+    text = payload.at(texts.version_of(snapshot))
     if text is None:
-        raise invalid_handle(handle, walk.origin)
-    return StoredText(text)
+        raise invalid_handle(handle, snapshot.origin)
+    return StoredText(text, handle)
 
 
-def _payload(walk: Walk, caller: Caller) -> Payload:
-    """The payload behind the snapshot (`Walk`). Upstream is called only for pages of a list that were not fetched
-    yet."""
-    operation = catalogue.get(walk.operation)
-    if not operation.is_async:
-        return cast(Fetch, operation.fetch)(walk.arguments, caller)
-    stored = kept_payload(walk, operation.shape, walks)
-    if stored is not None:
+def _payload(snapshot: Snapshot, caller: Caller, last_row: int | None) -> Payload:
+    """The payload behind the snapshot. Upstream is called only for pages of a list that have not been fetched yet."""
+    operation = catalogue.get(snapshot.operation)
+    may_be_stored = operation.is_async or operation.kind is Kind.TEXT  # of a text: the lines that a search found
+    if may_be_stored and (stored := stored_payload(snapshot, operation.shape, snapshots)) is not None:
         return stored
-    known = stored_pages(walk, walks)
+    if not operation.is_async:
+        return cast(Fetch, operation.fetch)(snapshot.arguments, caller)
+    known = stored_pages(snapshot, snapshots)
+    if last_row is not None and last_row < sum(len(page.rows) for page in known):
+        return PagedRows.of_stored(known, operation.shape)
 
     async def load_remaining() -> Payload:
-        fetched = await cast(FetchAsync, operation.fetch)(walk.arguments, caller)
-        payload = redacted(fetched.payload if isinstance(fetched, Fetched) else fetched, caller.reveal)
-        if not isinstance(payload, PagedRows):  # the operation has changed since
-            raise invalid_handle(walk.id, walk.origin)
+        fetched = await cast(FetchAsync, operation.fetch)(snapshot.arguments, caller)
+        pages = fetched.payload if isinstance(fetched, Fetched) else fetched
+        if not isinstance(pages, PagedRows):  # the operation has changed since the handle was issued
+            raise invalid_handle(snapshot.id, snapshot.origin)
+        payload = cast(PagedRows, redacted(pages, caller.reveal))
         await payload.gather_rest(known)
         return payload
 
     return wait_for(load_remaining)
 
 
-def walk_of(handle: str, caller: Caller) -> Walk:
-    """The snapshot that the handle names. Raises InvalidHandle, also if its operation is now hidden from the caller."""
-    walk = walks.opened(handle, caller.owner)
-    if walk.operation in caller.tools.hidden:
+def snapshot_of(handle: str, caller: Caller) -> Snapshot:
+    """The snapshot that the handle names. Raises InvalidHandle if there is none, or if its operation is now hidden from
+    the caller."""
+    try:
+        snapshot = snapshots.opened(handle, caller.owner)
+    except InvalidHandle:
+        if (named := _of_a_row(handle, caller)) is None:
+            raise
+        snapshot = named
+    if snapshot.operation in caller.tools.hidden or is_file(snapshot):
         raise invalid_handle(handle, None)
-    return walk
+    return snapshot
 
 
-def _stored_rows(rows: Rows, walk: Walk) -> StoredRows:
+def _of_a_row(handle: str, caller: Caller) -> Snapshot | None:
+    """The snapshot of a text that a list's row named by this handle. It is not stored: the text is."""
+    for operation in catalogue:
+        if operation.named_text and (text := operation.named_text(handle)):
+            plan = texts.plan_of_version(text.version)
+            return Snapshot(handle, operation.name, caller.owner, text.arguments, plan, time.time(), math.inf)
+    return None
+
+
+def _stored_rows(rows: Rows, snapshot: Snapshot) -> StoredRows:
     paths: dict[str, None] = {}
     try:
-        every = list(_every_row(rows, walk, paths))
+        every = list(_every_row(rows, snapshot, paths))
     except InvalidCursor:  # a stored block is missing
-        raise invalid_handle(walk.id, walk.origin) from None
-    return StoredRows(every, rows.shape, _columns(rows), withheld.note(paths))
+        raise invalid_handle(snapshot.id, snapshot.origin) from None
+    columns = result_tables.of_rows(rows, snapshot.plan["source"])
+    return StoredRows(every, rows.shape, columns, withheld.note(paths))
 
 
-def _every_row(rows: Rows, walk: Walk, paths: dict[str, None]) -> Iterator[dict[str, Any]]:
+def _every_row(rows: Rows, snapshot: Snapshot, paths: dict[str, None]) -> Iterator[dict[str, Any]]:
     """The rows, ready to send. Adds the paths of their redacted fields to `paths`."""
-    assert isinstance(rows, Kept), "a list that leaves handles can be read whole"
-    if (walk.plan["total"] or 0) > MOST_ROWS:
-        raise _too_long(walk)
+    assert isinstance(rows, SnapshotRows), "a list with a result handle can be read in full"
+    if (snapshot.plan["total"] or 0) > MAX_ROWS:
+        raise _too_long(snapshot)
     size = 0
-    for row in rows.everything(walk.plan["source"], partial(walks.blocks, walk)):
-        sent, left_out = rows.shape.as_row(row)
-        paths.update(dict.fromkeys([*left_out, *withheld.paths(withheld_in(sent))]))
+    for row in rows.everything(snapshot.plan["source"], partial(snapshots.blocks, snapshot)):
+        sent, omitted = rows.shape.as_row(row)
+        paths.update(dict.fromkeys([*omitted, *withheld.paths(withheld_in(sent))]))
         size += len(dumps(sent))
-        if size > MOST_BYTES:
-            raise _too_long(walk)
+        if size > MAX_BYTES:
+            raise _too_long(snapshot)
         yield sent
 
 
-def _columns(rows: Rows) -> list[Column]:
-    """The canonical columns, for SQL."""
-    declared = rows.askable.declared if isinstance(rows, query.Askable) else ()
-    return [
-        Column(each.name, each.source, cast(tabulation.Kind, each.type.value), each.convert)
-        for each in declared
-        if each.type is not Type.ANY
-    ]
-
-
-def _too_long(walk: Walk) -> InvalidArgument:
-    return InvalidArgument(
-        f"The result has {walk.plan['total']:,} rows, which is too much to be looked into at once.",
+def _too_long(snapshot: Snapshot) -> OverBudget:
+    return OverBudget(
+        f"The result has {snapshot.plan['total']:,} rows, which is too large to be opened.",
         reason="result_too_large",
         parameter="handle",
-        value=walk.id,
-        expected=f"a result of at most {MOST_ROWS:,} rows and {MOST_BYTES // 2**20} MB",
-        suggestion=f"Call {walk.operation} with where, filters or aggregate, and take the handle of that answer.",
+        value=snapshot.id,
+        expected=f"a result of at most {MAX_ROWS:,} rows and {MAX_BYTES // 2**20} MB",
+        suggestion=f"Call {snapshot.operation} with where, filters or aggregate, and use the handle of that answer.",
     )

@@ -1,4 +1,4 @@
-"""Tools that find tools. Clients get these instead of the full list where that would flood the context."""
+"""Tools that find tools. Clients get these instead of the full list if that would flood the context."""
 
 import threading
 from collections import Counter
@@ -14,6 +14,7 @@ from context_protection.core.rows import Loaded, MemoryRows
 from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import Operations, catalogue
 from gateway.catalog.definition import DESCRIBE_TOOL, FORM_NAMES
+from gateway.catalog.examples import example
 from gateway.catalog.operation import Operation
 from gateway.connectors.tools.search import Index
 from gateway.connectors.tools.words import STOP_WORDS, nouns, words
@@ -32,7 +33,7 @@ PAGE = 8  # rows of search_tools
 
 @dataclass(frozen=True)
 class _Indexed:
-    """The catalogue's operations at one time, and the search index over those that are listed."""
+    """A snapshot of the catalogue's operations, and the search index of those that are listed."""
 
     operations: Operations
     index: Index = field(repr=False)
@@ -76,16 +77,18 @@ def _found(query: str, caller: Caller) -> Loaded:
 
 
 def _row(operation: Operation) -> dict[str, Any]:
-    return {
+    row = {
         "name": operation.name,
         "does": _clipped(_does(operation), SHORT_CHARS),
         "arguments": _arguments(operation),
     }
+    return {**row, "acts": True} if operation.kind is Kind.ACTION else row
 
 
 def _does(operation: Operation) -> str:
-    """The description, after the title if the title adds words to the name."""
-    says_more = set(words(operation.title)) - set(words(operation.name)) - STOP_WORDS
+    """The description, preceded by the title if the title has words that neither the name nor the description has."""
+    said = set(words(operation.name)) | set(words(operation.description))
+    says_more = set(words(operation.title)) - said - STOP_WORDS
     return f"{operation.title}. {operation.description}" if says_more else operation.description
 
 
@@ -96,7 +99,7 @@ def _clipped(text: str, chars: int) -> str:
 
 def _arguments(operation: Operation) -> str:
     """ "id*, fields": the argument names, the required ones first and marked with a star."""
-    optional = [name for name in operation.parameters if name not in operation.quiet and name not in operation.required]
+    optional = [name for name in operation.parameters if name not in operation.required]
     names = [*(f"{name}*" for name in operation.required), *optional]
     shown: list[str] = []
     for name in names:
@@ -133,12 +136,12 @@ def _groups(tools: Sequence[Operation]) -> str:
 def _describe(arguments: Arguments, caller: Caller) -> Payload:
     operation = replace(catalogue.get(arguments["name"], caller.tools.hidden), shown=None)
     policy = policy_for(operation.name)
-    schema = operation.schema(policy, brief=True)
+    schema = operation.described_schema(policy)
     return Record(
         {
             "name": operation.name,
             "title": operation.title,
-            "description": operation.told(policy),
+            "description": operation.published_description(policy),
             "inputSchema": schema,
             "example": {"name": operation.name, "arguments": _example(operation, schema)},
         }
@@ -150,44 +153,7 @@ def _example(operation: Operation, schema: Mapping[str, Any]) -> dict[str, Any]:
     properties = schema["properties"]
     own = [name for name in operation.parameters if name in properties and name not in FORM_NAMES]
     chosen = operation.required or own[:1]
-    return {name: _value(properties.get(name, {})) for name in chosen}
-
-
-EXAMPLES: Mapping[str, Any] = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
-FORMATS = {
-    "date": "2026-11-20",
-    "date-time": "2026-11-20T12:00:00Z",
-    "email": "name@example.com",
-    "uri": "https://example.com",
-    "uuid": "123e4567-e89b-12d3-a456-426614174000",
-}
-
-
-def _value(schema: Mapping[str, Any]) -> Any:
-    """A value that the schema allows."""
-    for name in ("default", "const"):
-        if name in schema:
-            return schema[name]
-    for name in ("examples", "enum"):
-        if schema.get(name):
-            return schema[name][0]
-    for name in ("anyOf", "oneOf"):
-        if schema.get(name):
-            return _value(schema[name][0])
-    kind = schema.get("type", "string")
-    kind = kind[0] if isinstance(kind, list) else kind
-    if kind in {"integer", "number"}:
-        return schema.get("minimum", min(EXAMPLES[kind], schema.get("maximum", EXAMPLES[kind])))
-    if kind == "object":
-        properties = schema.get("properties", {})
-        return {name: _value(properties.get(name, {})) for name in schema.get("required", ())}
-    if kind == "array":
-        return [_value(schema.get("items", {}))] * schema.get("minItems", 0)
-    return EXAMPLES.get(kind, _text(schema))
-
-
-def _text(schema: Mapping[str, Any]) -> str:
-    return FORMATS.get(schema.get("format", ""), "…").ljust(schema.get("minLength", 0), "…")
+    return {name: example(properties.get(name, {})) for name in chosen}
 
 
 # -- The operations ---------------------------------------------------------------------------------
@@ -214,13 +180,14 @@ def operations() -> list[Operation]:
             is_redacted=True,
             form=("limit", "cursor"),
             listed=False,
+            in_every_set=True,
             settings={"default_page_size": PAGE},
         ),
         Operation(
             name=DESCRIBE_TOOL,
             title="Describe a tool",
             description="All of a tool before its first call: description, JSON Schema of its arguments, and an "
-            "example as call_tool takes it.",
+            "example as call_tool or call_action takes it.",
             kind=Kind.RECORD,
             parameters={
                 "name": {
@@ -235,6 +202,7 @@ def operations() -> list[Operation]:
             endpoint="/api/v1/tools/describe_tool",
             is_redacted=True,
             listed=False,
+            in_every_set=True,
             settings={"summarization": False},
         ),
     ]

@@ -1,8 +1,8 @@
 """Full-text search over the tools' own texts. The index is built once per catalogue.
 
-A tool matches if it has any word of the query (BM25, SQLite's FTS5, in memory). A query word that no tool has matches
-words that begin with it, at a lower score. If there are none of these either, it matches words with a similar spelling,
-at a still lower score.
+A tool matches if it has any word of the query (BM25, SQLite's FTS5, in memory). A query word that no tool has
+matches its synonyms; if there are none, words that begin with it, and then words with a similar spelling, each at a
+lower score. Matching tools are ranked by these scores, and by how like the query their names are.
 """
 
 import difflib
@@ -15,32 +15,51 @@ from typing import Any
 
 from context_protection.core.policy import Kind
 from gateway.catalog.operation import Operation
-from gateway.connectors.tools.words import KNOWN_VERBS, READING, Things, asked_words, path_words, singular, verbs, words
+from gateway.connectors.tools.likeness import Likeness
+from gateway.connectors.tools.words import (
+    CANCELLING,
+    DELETING,
+    KNOWN_VERBS,
+    READING,
+    Things,
+    Wish,
+    is_question,
+    is_request,
+    path_words,
+    query_words,
+    related,
+    singular,
+    verbs,
+    words,
+)
 
 # The weight of a word, by the column that has it.
 WEIGHTS: Mapping[str, float] = {
     "name": 4.0,
     "title": 2.0,
     "also": 3.0,  # synonyms of the noun in its name
-    "told": 0.3,  # words with which the API describes that noun
+    "described": 0.3,  # words from the API's description of that noun
     "verbs": 1.0,  # synonyms of its verb
     "description": 1.0,
     "parameters": 0.3,
     "tags": 0.2,
 }
-# Factors by kind of tool, for a query with a verb that changes something (ACTING), with a number such as an id (ONE),
+# Factors by kind of tool, for a query with a verb that changes something (CHANGING), with a number such as an id (ONE),
 # with a plural (MANY), and any other (ANY).
-ACTING: Mapping[Kind, float] = {Kind.ACTION: 1.0, Kind.LIST: 0.9, Kind.RECORD: 0.9, Kind.TEXT: 0.9}
+CHANGING: Mapping[Kind, float] = {Kind.ACTION: 1.0, Kind.LIST: 0.7, Kind.RECORD: 0.7, Kind.TEXT: 0.7}
 ONE: Mapping[Kind, float] = {Kind.ACTION: 0.6, Kind.LIST: 0.9, Kind.RECORD: 1.1, Kind.TEXT: 1.1}
 MANY: Mapping[Kind, float] = {Kind.ACTION: 0.6, Kind.LIST: 1.0, Kind.RECORD: 0.7, Kind.TEXT: 0.7}
 ANY: Mapping[Kind, float] = {Kind.ACTION: 0.6, Kind.LIST: 1.0, Kind.RECORD: 0.9, Kind.TEXT: 0.9}
-UNCOVERED = 0.4  # share of its score that a tool keeps if it has hardly any of the words
-BEGINS, SPELT_LIKE = 0.8, 0.6  # factors for a prefix match and for a similar spelling
-FLOOR = 0.15  # of the best score: tools below it are dropped
+TEXTS = 0.4  # share of all texts in a score; the rest is the likeness of names
+UNASKED = 0.6  # factor for a tool that deletes, if the query does not say so
+UNCOVERED = 0.4  # lowest factor for a tool that has few of the query's words
+# Factors for a match by a synonym, by the beginning of a word, and by a similar spelling.
+SYNONYM, PREFIX_MATCH, SIMILAR_SPELLING = 0.8, 0.8, 0.6
+FLOOR = 0.15  # share of the best score; tools below it are dropped
 
-MOST_WORDS = 24  # of a query
-MOST_LIKE = 3  # known words that are tried for a misspelt one
-CLOSE = 0.72  # lowest difflib ratio of two words with a similar spelling
+MAX_WORDS = 24  # words of a query that are searched for
+MAX_SIMILAR = 3  # known words that are tried for a misspelt one
+LOWEST_RATIO = 0.72  # lowest difflib ratio of two words with a similar spelling
 _NUMBER = re.compile(r"\b\d{3,}\b")
 
 
@@ -52,6 +71,10 @@ class Index:
         self._named = {tuple(words(operation.name)): number for number, operation in enumerate(self._operations)}
         actions = {words(each.name)[0] for each in self._operations if each.kind is Kind.ACTION and words(each.name)}
         self._acting = (KNOWN_VERBS | actions) - READING
+        self._likeness = Likeness(self._operations)
+        self._deleting = frozenset(
+            number for number, each in enumerate(self._operations) if DELETING.intersection(words(each.name))
+        )
         self._lock = threading.Lock()
         self._database = sqlite3.connect(":memory:", check_same_thread=False)
         weakref.finalize(self, self._database.close)
@@ -70,21 +93,31 @@ class Index:
         return list(known)
 
     def search(self, query: str) -> list[str]:
-        """The names of the tools that match the query, the likeliest first."""
-        terms = asked_words(query)[:MOST_WORDS]
-        totals = _totals([scores for word in terms if (scores := self._scores(word))])
-        favour = self._favour(query, terms)
-        scores = {number: total * favour[self._operations[number].kind] for number, total in totals.items()}
+        """The names of the tools that match the query, the best match first."""
+        terms = query_words(query)[:MAX_WORDS]
+        scores = self._ranked(query, terms, _totals([found for word in terms if (found := self._scores(word))]))
         floor = FLOOR * max(scores.values(), default=0)
         if (named := self._named.get(tuple(words(query)))) is not None:
             scores[named] = float("inf")
-        meant = (number for number in scores if scores[number] >= floor)
-        ranked = sorted(meant, key=lambda number: (-round(scores[number], 6), number))
+        relevant = (number for number in scores if scores[number] >= floor)
+        ranked = sorted(relevant, key=lambda number: (-round(scores[number], 6), number))
         return [self._operations[number].name for number in ranked]
 
-    def _favour(self, query: str, terms: Sequence[str]) -> Mapping[Kind, float]:
-        if self._acting.intersection(terms):
-            return ACTING
+    def _ranked(self, query: str, terms: Sequence[str], totals: Mapping[int, float]) -> dict[int, float]:
+        """Each matching tool's score, from 0 to about 1. `totals`: its score by all of its texts."""
+        wish, best = Wish.of(terms, query), max(totals.values(), default=1.0)
+        kinds = self._kind_factors(query, terms)
+        unasked = frozenset() if CANCELLING.intersection(terms) else self._deleting
+        return {
+            number: (TEXTS * total / best + (1 - TEXTS) * self._likeness.of(wish, number))
+            * kinds[self._operations[number].kind]
+            * (UNASKED if number in unasked else 1.0)
+            for number, total in totals.items()
+        }
+
+    def _kind_factors(self, query: str, terms: Sequence[str]) -> Mapping[Kind, float]:
+        if is_request(query) or (self._acting.intersection(terms) and not is_question(query)):
+            return CHANGING
         if _NUMBER.search(query):
             return ONE
         return MANY if any(singular(word) != word for word in terms) else ANY
@@ -93,12 +126,18 @@ class Index:
         """Each matching tool's score for one word."""
         if exact := self._matching(f'"{word}"'):
             return exact
+        if meant := self._best_of(sorted(related(word)), SYNONYM):
+            return meant
         if len(word) > 2 and (begun := self._matching(f'"{word}" *')):
-            return {number: BEGINS * score for number, score in begun.items()}
+            return {number: PREFIX_MATCH * score for number, score in begun.items()}
+        return self._best_of(self._like(word), SIMILAR_SPELLING)
+
+    def _best_of(self, others: Iterable[str], factor: float) -> dict[int, float]:
+        """Each matching tool's highest score for one of the words, times the factor."""
         scores: dict[int, float] = {}
-        for like in self._like(word):
-            for number, score in self._matching(f'"{like}"').items():
-                scores[number] = max(scores.get(number, 0.0), SPELT_LIKE * score)
+        for other in others:
+            for number, score in self._matching(f'"{other}"').items():
+                scores[number] = max(scores.get(number, 0.0), factor * score)
         return scores
 
     def _matching(self, match: str) -> dict[int, float]:
@@ -114,7 +153,7 @@ class Index:
             for known in self._spelt.get(trigram, ()):
                 shared[known] = shared.get(known, 0) + 1
         likely = sorted(shared, key=lambda known: (-shared[known], known))[:20]
-        return difflib.get_close_matches(word, likely, n=MOST_LIKE, cutoff=CLOSE)
+        return difflib.get_close_matches(word, likely, n=MAX_SIMILAR, cutoff=LOWEST_RATIO)
 
 
 def _totals(found: Sequence[Mapping[int, float]]) -> dict[int, float]:
@@ -136,7 +175,7 @@ def _words_by_column(operation: Operation, things: Things) -> dict[str, list[str
         "name": words(operation.name),
         "title": words(operation.title),
         "also": sorted(thing.also),
-        "told": sorted(thing.told),
+        "described": sorted(thing.described),
         "verbs": verbs(operation),
         "description": words(operation.description),
         "parameters": [

@@ -28,9 +28,10 @@ VERBS: Sequence[frozenset[str]] = [
         "list find search browse show see query filter lookup overview",
         "get fetch read view show see open retrieve detail details lookup display check",
         "create add new make register insert book open write raise log",
-        "update edit change modify set adjust correct alter amend fix rename patch",
+        "update edit change modify set adjust correct alter amend fix rename patch replace close reopen resolve "
+        "acknowledge mark",
         "delete remove erase drop discard destroy clear",
-        "cancel delete remove abort void revoke stop withdraw",
+        "cancel delete remove abort void revoke invalidate stop withdraw",
         "send deliver dispatch mail email notify forward",
         "approve accept confirm authorize allow",
         "reject decline refuse deny",
@@ -56,7 +57,52 @@ VERBS: Sequence[frozenset[str]] = [
         "track trace locate follow",
     )
 ]
+# Nouns of APIs, and what people say instead.
+NOUNS: Sequence[frozenset[str]] = [
+    frozenset(group.split())
+    for group in (
+        "repo repository",
+        "org organization organisation company",
+        "user person people member account colleague employee somebody someone everybody",
+        "member participant",
+        "admin administrator",
+        "message sms text chat",
+        "conversation channel thread chat",
+        "call phone",
+        "file document doc attachment",
+        "folder directory",
+        "item content file",
+        "image picture photo avatar",
+        "config configuration setting",
+        "app application",
+        "trash deleted bin",
+        "bill invoice",
+        "customer client",
+        "ticket issue case",
+        "server machine instance vm",
+        "key token secret",
+        "signature sign",
+        "record entry",
+        "database db",
+        "permission access role",
+        "event activity history log",
+        "comment note",
+        "status state",
+        "calendar schedule",
+        "price cost fee",
+        "payment charge",
+        "debt balance",
+        "place region location",
+        "reply response answer",
+        "version revision",
+        "webhook hook",
+        "snapshot backup",
+        "pdf download",
+        "pull pr",
+    )
+]
 KNOWN_VERBS = frozenset().union(*VERBS)
+DELETING, CANCELLING = VERBS[4], VERBS[4] | VERBS[5]
 READING = VERBS[0] | VERBS[1] | {"count", "number", "total", "many", "download", "export"}
 
 # Phrases for a verb, and phrases of time, which name no tool. They are replaced before a query is split into words.
@@ -74,6 +120,9 @@ PHRASES: Mapping[str, str] = {
     r"hand over": "assign",
     r"(?:last|next|this|each|every|per) (?:day|week|month|quarter|year)|today|yesterday|tomorrow": " ",
     r"(?:put|place)\b(.*)\bon hold": r"pause \1",
+    r"who am i|about me|my (?:own )?(?:user|account|profile)": "current user",
+    r"hang up": "end",
+    r"how much (?:do i|do we|money) (?:owe|have)": "balance",
 }
 _PHRASES = [(re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), verb) for pattern, verb in PHRASES.items()]
 
@@ -89,13 +138,65 @@ def _without_accents(text: str) -> str:
     return "".join(character for character in parts if not unicodedata.combining(character))
 
 
-def asked_words(query: str) -> list[str]:
+def query_words(query: str) -> list[str]:
     """The words of a query that may name a tool, each once. If there are none, all of its words."""
     for pattern, verb in _PHRASES:
         query = pattern.sub(verb, query)
     every = list(dict.fromkeys(words(query)))
     telling = [word for word in every if word not in STOP_WORDS and not word.isdecimal()]
     return telling or every
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A query: its words in the singular, each with its synonyms, and words that may also stand in a tool's names."""
+
+    terms: Mapping[str, frozenset[str]]
+    possible: frozenset[str]
+
+    @classmethod
+    def of(cls, terms: Sequence[str], query: str) -> "Wish":
+        """`terms`: the words of the query that may name a tool."""
+        return cls({singular(word): related(word) for word in terms}, MINE if _MINE.search(query) else frozenset())
+
+
+MINE = frozenset({"me", "current", "authenticated", "self", "own"})
+_MINE = re.compile(r"\b(?:i|me|my|mine|our|we)\b", re.IGNORECASE)
+
+
+_QUESTION = re.compile(r"\s*(?:which|what|who|whose|where|when|how (?:many|much)|is|are|has|have)\b", re.IGNORECASE)
+_REQUEST = re.compile(r"\s*(\w+)\s+(?:an?|the|my|our|on|to|in)\s", re.IGNORECASE)
+
+
+def is_question(query: str) -> bool:
+    """Whether the query asks for something that is known: which stays were cancelled."""
+    return _QUESTION.match(query) is not None
+
+
+def is_request(query: str) -> bool:
+    """Whether the query begins with a verb that is not known to read only: comment on an issue, star a repository."""
+    match = _REQUEST.match(query)
+    return match is not None and match[1].lower() not in STOP_WORDS | READING
+
+
+def related(word: str) -> frozenset[str]:
+    """The word's synonyms, in the singular."""
+    one = singular(word)
+    groups = (group for group in (*VERBS, *NOUNS) if word in group or one in group)
+    mine = MINE if one in MINE else frozenset()
+    return frozenset(singular(each) for group in groups for each in group).union(mine) - {one}
+
+
+def route_words(route: str) -> list[str]:
+    """ "GET /v2/users/{id}/keys.json": users, keys."""
+    segments = route.partition(" ")[2].split("/")
+    named = [each for each in segments if each and "{" not in each and each not in _NO_RESOURCE]
+    plain = [_ENDING.sub("", each) for each in named if not _VERSIONED.fullmatch(each)]
+    return [word for each in plain for word in words(each)]
+
+
+_ENDING = re.compile(r"\.(?:json|xml)$")
+_VERSIONED = re.compile(r"v\d[\w.]*|\d{4}-\d\d-\d\d", re.IGNORECASE)
 
 
 def singular(word: str) -> str:
@@ -136,10 +237,10 @@ _NO_RESOURCE = frozenset({"api", "tools"})
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """A noun's synonyms (`also`) and the words of its description (`told`), from the tool that lists it."""
+    """A noun's synonyms (`also`) and the words of its description (`described`), from the tool that lists it."""
 
     also: frozenset[str]
-    told: frozenset[str]
+    described: frozenset[str]
 
 
 NOTHING = Thing(frozenset(), frozenset())
@@ -161,8 +262,8 @@ class Things:
                 # A noun in another tool's name is not a synonym: things with tools of their own are distinct.
                 also = _others(operation) - taken - _TOO_COMMON
                 known = found.get(named, NOTHING)
-                told = known.told.union(words(operation.description)) - _TOO_COMMON
-                found[named] = Thing(known.also | also, told)
+                described = known.described.union(words(operation.description)) - _TOO_COMMON
+                found[named] = Thing(known.also | also, described)
         return cls(found)
 
     def behind(self, operation: Operation) -> Thing:
@@ -170,7 +271,9 @@ class Things:
         own = frozenset(nouns(operation))
         named = [each for each in self.by_nouns if each <= own]
         most = [self.by_nouns[each] for each in named if not any(each < other for other in named)]
-        return Thing(frozenset().union(*(each.also for each in most)), frozenset().union(*(each.told for each in most)))
+        return Thing(
+            frozenset().union(*(each.also for each in most)), frozenset().union(*(each.described for each in most))
+        )
 
 
 def _others(operation: Operation) -> set[str]:

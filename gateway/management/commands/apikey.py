@@ -1,4 +1,4 @@
-"""manage.py apikey create|revoke|list: keys for callers."""
+"""manage.py apikey create|revoke|list: API keys of callers."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from gateway.access.models import ApiKey
 
 
 class Command(BaseCommand):
-    help = "Makes, revokes and lists API keys. A new key is printed alone on stdout, once; only its hash is kept."
+    help = "Makes, revokes and lists API keys. A new key is printed alone on stdout, once; only its hash is stored."
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
@@ -35,7 +35,9 @@ class Command(BaseCommand):
             with transaction.atomic():
                 _, secret = ApiKey.objects.issue(name)
         except IntegrityError:
-            raise CommandError(f"There is a key named {name!r} already. Choose another name, or revoke it.") from None
+            raise CommandError(
+                f"There is an active key named {name!r} already. Revoke it, or choose another name."
+            ) from None
         self.stdout.write(secret)
 
     def revoke(self, name: str) -> None:

@@ -21,6 +21,7 @@ from django.db.backends.postgresql.base import DatabaseWrapper
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.sql import SQL, Identifier
 
+from gateway.pages.client_config import welcome
 from gateway.process import first_start
 from gateway.process.cluster import Cluster, ClusterError, Topology
 
@@ -86,7 +87,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # Until the processes run, exiting is enough.
+        # Before the child processes start, exiting is enough.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
         _settle_environment({"DATABASE_URL": options["database_url"], "REDIS_URL": options["redis_url"]})
@@ -110,7 +111,7 @@ class Command(BaseCommand):
     def _prepare_account(self, address: str, *, sample: bool) -> None:
         credentials = first_start.prepare(sample=sample)
         if credentials:
-            self.stdout.write(first_start.welcome(address, credentials))
+            self.stdout.write(welcome(address, credentials))
             self.stdout.flush()
         _close_connections()
 
@@ -125,7 +126,7 @@ class Command(BaseCommand):
 
 
 def _settle_environment(wanted: dict[str, str]) -> None:
-    """Restarts this process with the stores in its environment, because settings were read before the command's
+    """Restarts this process with the store URLs in its environment, because settings were read before the command's
     options."""
     if any(os.environ.get(name) != value for name, value in wanted.items()):
         os.execve(sys.executable, sys.orig_argv, {**os.environ, **wanted})  # noqa: S606 -- no shell is wanted
@@ -141,7 +142,7 @@ def _close_connections() -> None:
 
 def free_ports(numbers: Sequence[int]) -> list[int]:
     """The ports, with zeros replaced by free ports. Raises CommandError for a port that is taken."""
-    with ExitStack() as held:  # all held at once, so that no free port is found twice
+    with ExitStack() as held:  # all bound at once, so that no free port is found twice
         return [_bound(held.enter_context(socket.socket()), number) for number in numbers]
 
 
@@ -200,7 +201,7 @@ def _one_line(error: Exception) -> str:
 
 
 def _check_expendable(name: str, host: str) -> None:
-    """--fresh drops the database that DATABASE_URL happens to name, which must not be a production database."""
+    """Protects databases that DATABASE_URL may name, such as production, from --fresh. Raises CommandError."""
     is_local = host in LOCAL_HOSTS or host.startswith("/")
     if not is_local or name in ("postgres", "template0", "template1"):
         raise CommandError(f"--fresh does not drop {name} on {host}: only a database of its own, on this machine.")

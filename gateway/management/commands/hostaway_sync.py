@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from gateway.connectors.hostaway import freshness, live, live_connection, sync
 from gateway.connectors.hostaway.models import SyncState
-from gateway.connectors.hostaway.sync import Ending
+from gateway.connectors.hostaway.sync import SyncResult
 
 
 class Command(BaseCommand):
@@ -23,17 +23,17 @@ class Command(BaseCommand):
         account = live.account()
         if account is None:
             raise CommandError("There is no account to read: set HOSTAWAY_ACCOUNT_ID and HOSTAWAY_API_SECRET.")
-        ending = sync.run(account.id, live_connection.client(account), full=options["full"], progress=self._show)
-        if ending is Ending.BUSY:
+        result = sync.run(account.id, live_connection.client(account), full=options["full"], progress=self._show)
+        if result is SyncResult.BUSY:
             raise CommandError("Another sync is at work. It ends by itself, or is given up after 3 minutes' silence.")
         errors = SyncState.objects.exclude(error="").values_list("resource", "error")
         for each in freshness.state():
             as_of = f"as of {each.as_of:%Y-%m-%d %H:%M} UTC" if each.as_of else "not complete yet"
             self.stdout.write(f"{each.resource}: {as_of}")
-        if ending is Ending.UNFINISHED:
+        if result is SyncResult.UNFINISHED:
             why = ", ".join(f"{resource}: {error}" for resource, error in errors) or "interrupted"
             raise CommandError(f"Not all was read ({why}). Run it again: it goes on.")
-        if ending is Ending.INCOMPLETE:
+        if result is SyncResult.INCOMPLETE:
             raise CommandError(f"All was read, but for what cannot be: {_left_out()}. All others are stored.")
 
     def _show(self, resource: str, rows: int, total: int | None) -> None:
@@ -43,7 +43,7 @@ class Command(BaseCommand):
 
 
 def _left_out() -> str:
-    """ "reservations 4711 (too_deep)", and so on."""
+    """Objects that cannot be read, for example: reservations 4711 (too_deep)"""
     return ", ".join(
         f"{state.resource} {identifier} ({why})"
         for state in SyncState.objects.order_by("resource")

@@ -1,4 +1,4 @@
-"""manage.py load_sample_data: loads a made-up account, or files: the upstream's envelopes and documents of any kind."""
+"""manage.py load_sample_data: loads an invented account, or files: upstream envelopes and documents of any type."""
 
 import mimetypes
 import sys
@@ -11,13 +11,16 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, transaction
 
 from gateway.connectors.hostaway import sample, store
+from gateway.connectors.hostaway.bookings import BOOKINGS
 from gateway.connectors.hostaway.encodings import FileChanged
+from gateway.connectors.hostaway.field_table import FieldTable
+from gateway.connectors.hostaway.listings import LISTINGS
 from gateway.connectors.hostaway.models import Document
-from gateway.connectors.hostaway.store import BOOKINGS, LISTINGS, TRANSACTIONS, Mapped
+from gateway.connectors.hostaway.transactions import TRANSACTIONS
 
 MEDIA_TYPES = {".log": "text/x-log", ".md": "text/markdown", ".txt": "text/plain"}
 LONGEST_NAME = Document._meta.get_field("id").max_length or 0
-ENVELOPE_HEAD = 1000  # the first bytes, in which an envelope has its "result" key
+ENVELOPE_HEAD = 1000  # bytes at the start of an envelope that contain its "result" key
 
 
 class Command(BaseCommand):
@@ -43,7 +46,7 @@ class Command(BaseCommand):
             raise CommandError(f"--bookings is {options['bookings']}; expected 0 to 1000000.")
         if options["files"]:
             loads = [self._read(Path(name)) for name in options["files"]]  # reads all files before anything is replaced
-            with transaction.atomic():  # a bad file leaves everything as it was
+            with transaction.atomic():  # a bad file changes nothing
                 store.clear()
                 for load in loads:
                     load()
@@ -57,7 +60,7 @@ class Command(BaseCommand):
                 self.stdout.write(f"{document.name}: {len(document.content):,} characters")
 
     def _read(self, path: Path) -> Callable[[], None]:
-        """A function that loads the file. Raises CommandError if it cannot be read."""
+        """Returns a function that loads the file. Raises CommandError if the file cannot be read."""
         try:
             if path.exists() and not path.is_file():
                 raise CommandError(f"{path} cannot be read: it is not a file.")
@@ -93,40 +96,40 @@ class Command(BaseCommand):
         return show
 
     def _envelope(self, path: Path) -> Callable[[], None] | None:
-        """A function that loads the upstream's objects; None if the file is not one of the upstream's envelopes."""
+        """Returns a function that loads the objects of an upstream envelope; None if the file is not one."""
         with path.open("rb") as file:
             if b'"result"' not in file.read(ENVELOPE_HEAD):
                 return None
         try:
             objects = orjson.loads(path.read_bytes())["result"]
-            mapped, name = _kind_of(objects[0]) if objects else (BOOKINGS, "bookings")
+            table, name = _kind_of(objects[0]) if objects else (BOOKINGS, "bookings")
         except (orjson.JSONDecodeError, KeyError, TypeError, IndexError):
             return None
 
         def load() -> None:
             try:
-                self._save(name, mapped, objects)
+                self._save(name, table, objects)
             except (KeyError, TypeError, ValueError, OverflowError, AttributeError, DatabaseError) as error:
                 raise CommandError(f"{path} has an object that cannot be stored: {error!r}.") from None
 
         return load
 
-    def _save(self, name: str, mapped: Mapped, objects: Iterable[Mapping[str, Any]]) -> None:
+    def _save(self, name: str, table: FieldTable, objects: Iterable[Mapping[str, Any]]) -> None:
         stored = 0
-        for stored in store.save(mapped, objects):
+        for stored in store.save(table, objects):
             if sys.stdout.isatty():
                 self.stdout.write(f"\r{name}: {stored:,}", ending="")
         self.stdout.write(f"{chr(13) if sys.stdout.isatty() else ''}{name}: {stored:,}")
 
 
-def _kind_of(example: Mapping[str, Any]) -> tuple[Mapped, str]:
+def _kind_of(example: Mapping[str, Any]) -> tuple[FieldTable, str]:
     """The type of the objects in an envelope, recognised by a field that only this type has. Raises KeyError for an
     unknown type."""
-    for mark, mapped, name in (
+    for mark, table, name in (
         ("arrivalDate", BOOKINGS, "bookings"),
         ("personCapacity", LISTINGS, "listings"),
         ("amount", TRANSACTIONS, "transactions"),
     ):
         if mark in example:
-            return mapped, name
+            return table, name
     raise KeyError

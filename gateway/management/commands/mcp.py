@@ -1,5 +1,4 @@
-"""manage.py mcp: MCP over the transport that MCP_TRANSPORT names: stdio, or a port on which the whole web process is
-served."""
+"""manage.py mcp: serves MCP over the transport in MCP_TRANSPORT: stdio, or a port that serves the whole web process."""
 
 import asyncio
 import sys
@@ -15,11 +14,11 @@ from context_protection.core.errors import NotAuthenticated
 from gateway.access.callers import caller_of_key
 from gateway.catalog.caller import Caller
 from gateway.mcp.stdio import serve_stdio
-from gateway.mcp.transports import InvalidTransport, Transport, TransportConfig
+from gateway.mcp.transport_config import InvalidTransport, ServedTransport, TransportConfig
 from gateway.process import web
 from telemetry import recorder
 
-PATHS = {Transport.HTTP_SSE: ("http", "/mcp"), Transport.WEBSOCKET: ("ws", "/mcp/ws")}
+PATHS = {ServedTransport.HTTP_SSE: ("http", "/mcp"), ServedTransport.WEBSOCKET: ("ws", "/mcp/ws")}
 
 
 class Command(BaseCommand):
@@ -43,7 +42,7 @@ class Command(BaseCommand):
         else:
             self._serve(config.transport, config.port)
 
-    def _serve(self, transport: Transport, port: int) -> None:
+    def _serve(self, transport: ServedTransport, port: int) -> None:
         try:
             listener = web.listen(settings.HOST, port, variable="MCP_PORT")
         except web.CannotListen as error:

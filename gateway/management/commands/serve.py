@@ -5,8 +5,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from gateway.pages.client_config import welcome, welcome_back
 from gateway.process import first_start, web
-from gateway.process.embedded import worker_and_beat
+from gateway.process.embedded_worker import worker_and_beat
 
 NO_PROXY = (
     "SECURE_COOKIES is set and BEHIND_PROXY is not: every page is redirected to https://, which this server does not "
@@ -35,9 +36,10 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         base = web.address(host, listener)
         if options["web_only"]:
-            first_start.migrate()  # no account: several of these processes may start at once
-        elif credentials := first_start.prepare():
-            self.stdout.write(first_start.welcome(base, credentials))
+            first_start.migrate()  # creates no account: several of these processes may start at once
+        else:
+            credentials = first_start.prepare()
+            self.stdout.write(welcome(base, credentials) if credentials else welcome_back(base))
         if settings.SECURE_COOKIES and not settings.SECURE_PROXY_SSL_HEADER:
             self.stderr.write(NO_PROXY)
         self.stdout.write(f"Sluice listens on {base} (Ctrl-C stops it).")

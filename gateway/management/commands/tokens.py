@@ -1,4 +1,4 @@
-"""manage.py tokens FILE…: how many tokens a text takes, by the formula and by Claude's count."""
+"""manage.py tokens FILE…: counts the tokens of a text, by the formula and as Claude counts."""
 
 from pathlib import Path
 from typing import Any

@@ -1,6 +1,6 @@
 """Django's Postgres backend, with bounded waits for a server that is down or frozen.
 
-A query may take as long as its call is given. But a query that has waited for a while requests a check of the server
+A query may run until its call times out, but after a wait of LONG_SECONDS it requests a check of the server
 (gateway/process/readiness.py). If the server does not answer the check, the query ends and its connection is dropped.
 Until the server answers again, new queries fail at once.
 """
@@ -16,16 +16,16 @@ from psycopg_pool import PoolTimeout
 
 from gateway.process.database_reach import database
 
-POOL_SLICE = 0.25  # seconds between two checks, by a thread that waits for a connection, whether the server is down
-POOL_SECONDS = 10.0  # wait for a connection while the server answers
-LOCK_SECONDS = 1.0  # wait for a lock that another transaction holds
+POOL_SLICE = 0.25  # seconds between checks for a down server, in a thread that waits for a connection
+POOL_SECONDS = 10.0  # maximum wait for a connection while the server answers
+LOCK_SECONDS = 1.0  # maximum wait for a lock that another transaction holds
 STATEMENT_SECONDS = 600.0  # the longest timeout that ops can set for a call
 LONG_SECONDS = 0.3  # after which a query requests a check of the server
 
 _AWAY = "the server does not answer"
 
 
-class Connection(psycopg.Connection[Any]):
+class BoundedConnection(psycopg.Connection[Any]):
     """Waits only while the server is up."""
 
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
@@ -41,8 +41,8 @@ class _ServerDown(Exception):
 
 
 def _while_server_is_up(waiting: Any) -> Generator[Any, Any, Any]:
-    """The driver's generator, ended when the server is down. psycopg resumes it with nothing about ten times a second
-    while the server sends no data."""
+    """Wraps the driver's generator, and ends it when the server is down. While the server sends no data, psycopg
+    resumes it about ten times a second with an empty value."""
     began = time.monotonic()
     try:
         wanted = next(waiting)
@@ -59,8 +59,8 @@ def _while_server_is_up(waiting: Any) -> Generator[Any, Any, Any]:
 
 class DatabaseWrapper(base.DatabaseWrapper):
     def _configure_connection(self, connection: psycopg.Connection[Any]) -> bool:
-        """Called once for each connection of the pool. In processes that answer calls, waits for locks are short and
-        statements have a limit; tasks and migrations have neither."""
+        """Called once for each connection of the pool. In processes that answer calls, sets timeouts for locks and
+        statements; tasks and migrations have neither."""
         changed: bool = super()._configure_connection(connection)  # type: ignore[misc]
         if database.is_looked_at:
             for name, seconds in (("lock_timeout", LOCK_SECONDS), ("statement_timeout", STATEMENT_SECONDS)):
@@ -68,7 +68,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return changed
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        """Raises psycopg.OperationalError, at once while the server is known to be down."""
+        """Raises psycopg.OperationalError, immediately if the server is known to be down."""
         deadline = time.monotonic() + POOL_SECONDS
         while not database.is_away:
             try:
@@ -86,8 +86,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 def _is_open(connection: psycopg.Connection[Any]) -> bool:
-    """Whether the server has sent nothing on a connection that waits in the pool: a server that shuts down sends a
-    message and closes it."""
+    """Whether a connection from the pool has no unread data: a server that shuts down sends a message and closes the
+    connection."""
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN)
     return not poll.poll(0)

@@ -40,7 +40,7 @@ def test_the_last_good_value_stays_while_the_database_is_away(source: Source, ca
     source.away = True
     revisions.bump()
     assert live.get() == 1
-    assert "the last one stays" in caplog.text
+    assert "the last one remains in use" in caplog.text
 
 
 def test_a_change_is_seen_once_the_database_is_back(source: Source):

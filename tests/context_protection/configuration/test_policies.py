@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 
+from context_protection.configuration import policies
 from context_protection.configuration.budgets import Budgets
 from context_protection.configuration.policies import policy_for
 from context_protection.models import TokenBudget
@@ -46,6 +47,23 @@ def test_an_empty_field_inherits_and_off_does_not(committed: Any):
         TokenBudget.objects.create(operation="list_bookings", pagination=None, summarization=False)
     policy = policy_for("list_bookings")
     assert (policy.pagination, policy.summarization, policy.hard_cap) == (False, False, 9000)
+
+
+@pytest.mark.parametrize("wrong", [{"default_page_size": 0}, {"hard_cap": 50}, {"ruler": "guess"}])
+def test_an_invalid_budget_leaves_the_last_valid_one_in_use(committed: Any, wrong: dict[str, Any]):
+    with committed():
+        TokenBudget.objects.create(operation="list_bookings", token_budget_threshold=5000)
+        TokenBudget.objects.create(operation="list_listings", **wrong)
+    before = policy_for("list_transactions")
+    assert policy_for("list_listings").hard_cap == before.hard_cap
+    assert policy_for("list_listings").default_page_size == before.default_page_size
+    with committed():
+        saved = TokenBudget.objects.get(operation="list_bookings")
+        for name, value in wrong.items():
+            setattr(saved, name, value)
+        saved.save()
+    assert policy_for("list_bookings").token_budget_threshold == 5000
+    assert set(policies.budgets().rejected) == {"list_bookings", "list_listings"}
 
 
 def test_the_policy_of_a_call_costs_no_query(committed: Any, django_assert_num_queries: Any):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from context_protection.core import budget, tokens
-from context_protection.core.policy import Policy, Ruler
+from context_protection.core.policy import Policy, RulerName
 from tests.properties.desk import real_tokens
 
 HEX = "9f3a1c7e5b2d4860af17c3e59b0d8426"
@@ -61,7 +61,7 @@ def test_the_body_is_compact_json():
 
 def test_exactly_the_threshold_is_within_it_and_one_more_is_not():
     body = rendered("x" * 3000)
-    for ruler, size in ((Ruler.FORMULA, body.estimated_tokens), (Ruler.CLAUDE, body.claude_tokens)):
+    for ruler, size in ((RulerName.FORMULA, body.estimated_tokens), (RulerName.CLAUDE, body.claude_tokens)):
         assert body.within_threshold(Policy(token_budget_threshold=size, ruler=ruler))
         assert not body.within_threshold(Policy(token_budget_threshold=size - 1, ruler=ruler))
 
@@ -78,13 +78,32 @@ def test_a_body_that_fits_is_never_over_the_cap_as_claude_counts(text: str, cap:
     body = rendered(text * least, policy)
     counted = real_tokens(body.data.decode(), cap)
     assert counted <= cap
-    assert counted >= 0.85 * cap or body.chars > 0.97 * budget.MOST_CHARS
+    assert counted >= 0.85 * cap or body.chars > 0.97 * budget.MAX_CHARS
 
 
 def test_a_body_too_long_for_claudes_clients_does_not_fit_however_few_its_tokens():
     body = rendered(" " * 60_000)
     assert body.claude_tokens < 6000
     assert not body.fits(Policy())
+
+
+@pytest.mark.parametrize(
+    ("cap", "most"),
+    [(12_000, budget.MAX_CHARS), (20_000, 80_000)],
+    ids=["shipped", "raised"],
+)
+def test_the_longest_body_fits_and_one_character_more_does_not(cap: int, most: int):
+    policy = Policy(hard_cap=cap)
+    bodies = [budget.Body(b"", chars, estimated_tokens=1, claude_tokens=1) for chars in (most, most + 1)]
+    assert [body.fits(policy) for body in bodies] == [True, False]
+
+
+def test_an_answer_of_figures_alone_is_whole():
+    assert set(json.loads(budget.render({"meta": {}}, Policy()).data)["meta"]) == {
+        "estimatedTokens",
+        "budgetUsed",
+        "budgetRemaining",
+    }
 
 
 def test_fill_says_how_far_over_the_cap_a_body_is():

@@ -8,12 +8,21 @@ from typing import Any
 import pytest
 from cryptography.fernet import Fernet
 
-from context_protection.core.cursors import KEPT, LONGEST_TOKEN, TTL, Origin, Sealer, Snapshot, Walk, Walks
+from context_protection.core.cursors import (
+    LIFETIME,
+    LONGEST_TOKEN,
+    TTL,
+    NewSnapshot,
+    Sealer,
+    Snapshot,
+    SnapshotOrigin,
+    Snapshots,
+)
 from context_protection.core.errors import InvalidCursor, InvalidHandle
-from tests.properties.desk import DictWalks
+from tests.properties.desk import DictSnapshots
 
 KEY = "k" * 40
-ORIGIN = Origin("list_bookings", "key:1", {"status": "new", "order": "-id"})
+ORIGIN = SnapshotOrigin("list_bookings", "key:1", {"status": "new", "order": "-id"})
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 
@@ -35,7 +44,7 @@ def sealer(clock: Clock) -> Sealer:
     return Sealer([KEY], clock)
 
 
-class ForgetfulWalks(DictWalks):
+class ForgetfulWalks(DictSnapshots):
     """Forgets what has expired, as real stores do."""
 
     def __init__(self, clock: Clock) -> None:
@@ -43,33 +52,33 @@ class ForgetfulWalks(DictWalks):
         self.clock = clock
         self.until: dict[str, float] = {}
 
-    def put(self, walk: Walk, blocks: Sequence[bytes] = ()) -> Walk:
-        names = [walk.id, *(f"{walk.id}.{number}" for number in range(1, len(blocks) + 1))]
-        self.until.update(dict.fromkeys(names, walk.expires_at))
-        return super().put(walk, blocks)
+    def put(self, snapshot: Snapshot, blocks: Sequence[bytes] = ()) -> Snapshot:
+        names = [snapshot.id, *(f"{snapshot.id}.{number}" for number in range(1, len(blocks) + 1))]
+        self.until.update(dict.fromkeys(names, snapshot.expires_at))
+        return super().put(snapshot, blocks)
 
-    def get(self, walk_id: str) -> Walk | None:
-        return super().get(walk_id) if self.until.get(walk_id, 0) > self.clock() else None
+    def get(self, snapshot_id: str) -> Snapshot | None:
+        return super().get(snapshot_id) if self.until.get(snapshot_id, 0) > self.clock() else None
 
-    def blocks(self, walk: Walk, numbers: Sequence[int]) -> list[bytes | None]:
-        found = super().blocks(walk, numbers)
-        kept = [self.until.get(f"{walk.id}.{number}", 0) > self.clock() for number in numbers]
+    def blocks(self, snapshot: Snapshot, numbers: Sequence[int]) -> list[bytes | None]:
+        found = super().blocks(snapshot, numbers)
+        kept = [self.until.get(f"{snapshot.id}.{number}", 0) > self.clock() for number in numbers]
         return [data if there else None for data, there in zip(found, kept, strict=True)]
 
 
 @pytest.fixture
-def walks(sealer: Sealer, clock: Clock) -> Walks:
-    return Walks(ForgetfulWalks(clock), sealer)
+def snapshots(sealer: Sealer, clock: Clock) -> Snapshots:
+    return Snapshots(ForgetfulWalks(clock), sealer)
 
 
-def begun(walks: Walks, blocks: tuple[bytes, ...] = ()) -> Walk:
-    return walks.begin(Snapshot(ORIGIN, {"total": 9}, blocks))
+def begun(snapshots: Snapshots, blocks: tuple[bytes, ...] = ()) -> Snapshot:
+    return snapshots.begin(NewSnapshot(ORIGIN, {"total": 9}, blocks))
 
 
-def refusal(walks: Walks, token: str, **changes: Any) -> InvalidCursor:
+def refusal(snapshots: Snapshots, token: str, **changes: Any) -> InvalidCursor:
     asked = {"operation": "list_bookings", "caller": "key:1", "arguments": {}} | changes
     with pytest.raises(InvalidCursor) as refused:
-        walks.resume(token, **asked)
+        snapshots.resume(token, **asked)
     assert "without cursor" in refused.value.suggestion
     return refused.value
 
@@ -152,15 +161,15 @@ def test_a_cursor_may_be_a_minute_ahead_of_the_clock_and_no_more(sealer: Sealer,
         assert "without cursor" in refused.value.suggestion
 
 
-def test_a_walk_is_unpacked_as_it_was_packed(walks: Walks):
-    walk = begun(walks, (b"\x00\xff[binary]",))
-    assert Walk.unpack(walk.pack()) == walk
-    assert Walk.unpack(memoryview(walk.pack())) == walk  # type: ignore[arg-type]
+def test_a_walk_is_unpacked_as_it_was_packed(snapshots: Snapshots):
+    snapshot = begun(snapshots, (b"\x00\xff[binary]",))
+    assert Snapshot.unpack(snapshot.pack()) == snapshot
+    assert Snapshot.unpack(memoryview(snapshot.pack())) == snapshot  # type: ignore[arg-type]
 
 
-def test_a_walk_goes_on_for_who_began_it(walks: Walks):
-    walk = begun(walks)
-    assert walks.resume(walks.cursor(walk, 5), "list_bookings", "key:1", {"status": "new"}) == (walk, 5)
+def test_a_walk_goes_on_for_who_began_it(snapshots: Snapshots):
+    snapshot = begun(snapshots)
+    assert snapshots.resume(snapshots.cursor(snapshot, 5), "list_bookings", "key:1", {"status": "new"}) == (snapshot, 5)
 
 
 @pytest.mark.parametrize(
@@ -174,120 +183,123 @@ def test_a_walk_goes_on_for_who_began_it(walks: Walks):
     ],
 )
 def test_a_walk_is_bound_to_caller_operation_and_arguments(
-    walks: Walks, changes: dict[str, Any], reason: str, words: str
+    snapshots: Snapshots, changes: dict[str, Any], reason: str, words: str
 ):
-    error = refusal(walks, walks.cursor(begun(walks), 5), **changes)
+    error = refusal(snapshots, snapshots.cursor(begun(snapshots), 5), **changes)
     assert error.reason == reason
     assert words in error.message
 
 
-def test_a_walk_that_is_gone_has_expired(walks: Walks, sealer: Sealer):
-    assert refusal(walks, sealer.seal("never-stored", 1)).reason == "cursor_expired"
+def test_a_walk_that_is_gone_has_expired(snapshots: Snapshots, sealer: Sealer):
+    assert refusal(snapshots, sealer.seal("never-stored", 1)).reason == "cursor_expired"
 
 
-def test_the_life_of_a_walk_grows_with_its_cursors_in_all_its_blocks(walks: Walks, clock: Clock):
-    walk = begun(walks, (b"first", b"second", b"third"))
-    store = walks.store
-    assert isinstance(store, DictWalks)
+def test_the_life_of_a_walk_grows_with_its_cursors_in_all_its_blocks(snapshots: Snapshots, clock: Clock):
+    snapshot = begun(snapshots, (b"first", b"second", b"third"))
+    store = snapshots.store
+    assert isinstance(store, DictSnapshots)
     for _ in range(20):  # more than three hours of a page every ten minutes
-        token = walks.cursor(walk, 5)
+        token = snapshots.cursor(snapshot, 5)
         clock.now += 600
-        walk, _ = walks.resume(token, "list_bookings", "key:1", {})
-        assert walk.expires_at >= clock.now + TTL, "a cursor that this page issues will find its walk"
-        assert [walks.block(walk, number) for number in range(3)] == [b"first", b"second", b"third"]
-    assert Walk.unpack(store.kept[walk.id]).expires_at == walk.expires_at
+        snapshot, _ = snapshots.resume(token, "list_bookings", "key:1", {})
+        assert snapshot.expires_at >= clock.now + TTL, "a cursor that this page issues will find its walk"
+        assert [snapshots.block(snapshot, number) for number in range(3)] == [b"first", b"second", b"third"]
+    assert Snapshot.unpack(store.kept[snapshot.id]).expires_at == snapshot.expires_at
 
 
-def test_the_same_call_on_the_same_content_is_the_same_walk(walks: Walks, clock: Clock):
-    walk = begun(walks, (b"first", b"second"))
+def test_the_same_call_on_the_same_content_is_the_same_walk(snapshots: Snapshots, clock: Clock):
+    snapshot = begun(snapshots, (b"first", b"second"))
     clock.now += 60
-    assert begun(walks, (b"first", b"second")) == walk, "taken when it was taken first"
-    assert begun(walks, (b"first", b"other")).id != walk.id
-    assert begun(walks, (b"firsts", b"econd")).id != walk.id
-    assert walks.begin(Snapshot(replace(ORIGIN, caller="key:2"), {"total": 9}, (b"first", b"second"))).id != walk.id
+    assert begun(snapshots, (b"first", b"second")) == snapshot, "taken when it was taken first"
+    assert begun(snapshots, (b"first", b"other")).id != snapshot.id
+    assert begun(snapshots, (b"firsts", b"econd")).id != snapshot.id
+    assert (
+        snapshots.begin(NewSnapshot(replace(ORIGIN, caller="key:2"), {"total": 9}, (b"first", b"second"))).id
+        != snapshot.id
+    )
 
 
-def test_the_order_of_arguments_makes_no_other_walk(walks: Walks):
+def test_the_order_of_arguments_makes_no_other_walk(snapshots: Snapshots):
     one, other = {"status": "new", "order": "-id"}, {"order": "-id", "status": "new"}
-    begun_with = [walks.begin(Snapshot(replace(ORIGIN, arguments=each), {})) for each in (one, other)]
+    begun_with = [snapshots.begin(NewSnapshot(replace(ORIGIN, arguments=each), {})) for each in (one, other)]
     assert begun_with[0].id == begun_with[1].id
 
 
-def test_the_same_call_keeps_its_walk_alive(walks: Walks, clock: Clock):
-    begun(walks, (b"first", b"second"))
-    clock.now += KEPT + 60
-    walk = begun(walks, (b"first", b"second"))
-    assert walk.expires_at >= clock.now + KEPT
-    clock.now += KEPT
-    assert walks.block(walks.opened(walk.id, "key:1"), 1) == b"second"
+def test_the_same_call_keeps_its_walk_alive(snapshots: Snapshots, clock: Clock):
+    begun(snapshots, (b"first", b"second"))
+    clock.now += LIFETIME + 60
+    snapshot = begun(snapshots, (b"first", b"second"))
+    assert snapshot.expires_at >= clock.now + LIFETIME
+    clock.now += LIFETIME
+    assert snapshots.block(snapshots.opened(snapshot.id, "key:1"), 1) == b"second"
 
 
-def test_what_a_store_keeps_beside_a_walk_is_no_handle(walks: Walks):
-    walk = begun(walks, (b"first", b"second"))
-    for handle in (f"{walk.id}.origin", f"{walk.id}.1", f"{walk.id}\n"):
+def test_what_a_store_keeps_beside_a_walk_is_no_handle(snapshots: Snapshots):
+    snapshot = begun(snapshots, (b"first", b"second"))
+    for handle in (f"{snapshot.id}.origin", f"{snapshot.id}.1", f"{snapshot.id}\n"):
         with pytest.raises(InvalidHandle) as refused:
-            walks.opened(handle, "key:1")
+            snapshots.opened(handle, "key:1")
         assert refused.value.reason == "handle_invalid"
 
 
-def test_a_handle_opens_the_walk_for_its_owner_for_an_hour_since_its_last_use(walks: Walks, clock: Clock):
-    walk = begun(walks, (b"first",))
+def test_a_handle_opens_the_walk_for_its_owner_for_an_hour_since_its_last_use(snapshots: Snapshots, clock: Clock):
+    snapshot = begun(snapshots, (b"first",))
     for _ in range(3):
-        clock.now += KEPT
-        assert walks.block(walks.opened(walk.id, "key:1"), 0) == b"first"
-    for handle, caller in ((walk.id, "key:2"), ("never-was", "key:1"), ("", "key:1"), ("x" * 10**6, "key:1")):
+        clock.now += LIFETIME
+        assert snapshots.block(snapshots.opened(snapshot.id, "key:1"), 0) == b"first"
+    for handle, caller in ((snapshot.id, "key:2"), ("never-was", "key:1"), ("", "key:1"), ("x" * 10**6, "key:1")):
         with pytest.raises(InvalidHandle) as refused:
-            walks.opened(handle, caller)
+            snapshots.opened(handle, caller)
         assert refused.value.reason == "handle_invalid"
 
 
-def test_an_expired_handle_names_the_call_that_makes_it_again_to_its_owner_alone(walks: Walks, clock: Clock):
-    walk = begun(walks)
-    clock.now += 3 * KEPT
+def test_an_expired_handle_names_the_call_that_makes_it_again_to_its_owner_alone(snapshots: Snapshots, clock: Clock):
+    snapshot = begun(snapshots)
+    clock.now += 3 * LIFETIME
     with pytest.raises(InvalidHandle) as refused:
-        walks.opened(walk.id, "key:1")
+        snapshots.opened(snapshot.id, "key:1")
     assert refused.value.reason == "handle_expired"
     assert 'list_bookings with {"status":"new","order":"-id"}' in refused.value.suggestion
     with pytest.raises(InvalidHandle) as refused:
-        walks.opened(walk.id, "key:2")
+        snapshots.opened(snapshot.id, "key:2")
     assert refused.value.reason == "handle_invalid"
 
 
-def test_the_call_that_began_a_walk_makes_again_what_the_store_has_lost_of_it(walks: Walks, clock: Clock):
-    walk = begun(walks, (b"first", b"second"))
-    assert isinstance(walks.store, DictWalks)
+def test_the_call_that_began_a_walk_makes_again_what_the_store_has_lost_of_it(snapshots: Snapshots, clock: Clock):
+    snapshot = begun(snapshots, (b"first", b"second"))
+    assert isinstance(snapshots.store, DictSnapshots)
     for minutes in (1, 90):  # while it is kept as it is, and when it has to be kept for longer
         clock.now += 60 * minutes
-        del walks.store.kept[f"{walk.id}.1"]
-        again = begun(walks, (b"first", b"second"))
-        assert again.id == walk.id
-        assert [walks.block(again, number) for number in range(2)] == [b"first", b"second"]
+        del snapshots.store.kept[f"{snapshot.id}.1"]
+        again = begun(snapshots, (b"first", b"second"))
+        assert again.id == snapshot.id
+        assert [snapshots.block(again, number) for number in range(2)] == [b"first", b"second"]
 
 
-def test_a_handle_to_what_the_store_has_lost_has_expired(walks: Walks, clock: Clock):
-    walk = begun(walks, (b"first", b"second"))
-    assert isinstance(walks.store, DictWalks)
-    del walks.store.kept[f"{walk.id}.1"]
+def test_a_handle_to_what_the_store_has_lost_has_expired(snapshots: Snapshots, clock: Clock):
+    snapshot = begun(snapshots, (b"first", b"second"))
+    assert isinstance(snapshots.store, DictSnapshots)
+    del snapshots.store.kept[f"{snapshot.id}.1"]
     clock.now += 90 * 60
     with pytest.raises(InvalidHandle) as refused:
-        walks.opened(walk.id, "key:1")
+        snapshots.opened(snapshot.id, "key:1")
     assert refused.value.reason == "handle_expired"
 
 
-def test_pages_in_quick_succession_write_nothing(walks: Walks, clock: Clock):
-    walk = begun(walks, (b"first", b"second"))
-    assert isinstance(walks.store, DictWalks)
-    before = dict(walks.store.kept)
+def test_pages_in_quick_succession_write_nothing(snapshots: Snapshots, clock: Clock):
+    snapshot = begun(snapshots, (b"first", b"second"))
+    assert isinstance(snapshots.store, DictSnapshots)
+    before = dict(snapshots.store.kept)
     for _ in range(5):
         clock.now += 60
-        walks.resume(walks.cursor(walk, 5), "list_bookings", "key:1", {})
-    assert walks.store.kept == before
+        snapshots.resume(snapshots.cursor(snapshot, 5), "list_bookings", "key:1", {})
+    assert snapshots.store.kept == before
 
 
-def test_a_block_that_is_gone_means_that_the_cursor_has_expired(walks: Walks):
-    walk = begun(walks, (b"first", b"second"))
-    assert isinstance(walks.store, DictWalks)
-    del walks.store.kept[f"{walk.id}.1"]
+def test_a_block_that_is_gone_means_that_the_cursor_has_expired(snapshots: Snapshots):
+    snapshot = begun(snapshots, (b"first", b"second"))
+    assert isinstance(snapshots.store, DictSnapshots)
+    del snapshots.store.kept[f"{snapshot.id}.1"]
     with pytest.raises(InvalidCursor) as refused:
-        walks.block(walk, 1)
+        snapshots.block(snapshot, 1)
     assert refused.value.reason == "cursor_expired"

@@ -9,8 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_protection.core import tokens
-from context_protection.core.errors import SHOWN_VALUE_CHARS, InternalError, InvalidArgument, NotFound, invalid_cursor
+from context_protection.core.errors import (
+    CODES,
+    SHOWN_VALUE_CHARS,
+    CallError,
+    CondensingFailed,
+    InternalError,
+    InvalidArgument,
+    InvalidHandle,
+    NotFound,
+    OverBudget,
+    TooSlow,
+    invalid_cursor,
+    store_unavailable,
+)
 from context_protection.core.policy import SETTINGS
+from gateway.process.errors import body_too_large, no_free_slot
+from gateway.upstreams.errors import UpstreamTooSlow
 
 
 def test_it_says_what_was_wrong_what_is_expected_and_what_to_do():
@@ -55,6 +70,26 @@ def test_a_short_value_is_repeated_as_it_was_given(value: Any):
 
 def test_what_is_missing_and_what_is_wrong_have_statuses_of_their_own():
     assert (NotFound("none").status, InvalidArgument("wrong").status, InternalError("failed").status) == (404, 400, 500)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (UpstreamTooSlow("late"), -32000),
+        (TooSlow("late"), -32000),
+        (store_unavailable(1), -32001),
+        (CondensingFailed("failed"), -32002),
+        (invalid_cursor("cursor_expired", "token", "gone"), -32003),
+        (InvalidHandle("gone"), -32003),
+        (OverBudget("large"), -32003),
+        (body_too_large(5), -32004),
+        (no_free_slot(), -32004),
+        (InvalidArgument("wrong"), -32602),
+    ],
+)
+def test_a_code_says_what_kind_of_failure_it_is(error: CallError, code: int):
+    assert error.code == code
+    assert code in CODES
 
 
 def test_a_bad_cursor_says_to_begin_again():

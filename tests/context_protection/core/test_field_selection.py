@@ -16,7 +16,7 @@ RECORD = {"id": 7, "arrivalDate": "2026-11-20", "price": {"base": 90, "tax": 9},
 
 
 def selected(fields: str) -> dict[str, object]:
-    return field_selection.selected(RECORD, field_selection.split(fields), SHAPE)
+    return field_selection.selected(RECORD, field_selection.split(fields), SHAPE).value
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_name_that_is_asked_twice_is_one():
 
 
 @pytest.mark.parametrize(
-    "fields", ["x" * (field_selection.MOST_CHARS + 1), ",".join(map(str, range(field_selection.MOST_NAMES + 1)))]
+    "fields", ["x" * (field_selection.MAX_CHARS + 1), ",".join(map(str, range(field_selection.MAX_NAMES + 1)))]
 )
 def test_more_fields_than_can_be_looked_for_in_every_row_are_refused(fields: str):
     with pytest.raises(InvalidArgument) as refused:
@@ -63,26 +63,50 @@ def test_more_fields_than_can_be_looked_for_in_every_row_are_refused(fields: str
     assert field_selection.split(fields.rpartition(",")[0] or fields[1:])
 
 
-@pytest.mark.parametrize("name", ["cityfee", "price.bas", "lines.n", "id.x", "lines.*.m"])
+@pytest.mark.parametrize("name", ["cityfees", "price.bas", "lines.n", "id.x", "lines.*.m"])
 def test_a_name_that_does_not_exist_is_refused_with_those_that_do(name: str):
     with pytest.raises(InvalidArgument) as refused:
-        field_selection.check(["id", name], [RECORD], SHAPE)
+        field_selection.resolved(["id", name], [RECORD], SHAPE)
     error = refused.value
     assert error.value == name
     for valid in ("checkInDate", "arrivalDate", "money", "other", "cityFee"):
         assert valid in error.expected
 
 
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [("cityfee", "cityFee"), ("city_fee", "cityFee"), ("CHECKINDATE", "checkInDate"), ("PRICE.base", "price.base")],
+)
+def test_a_name_is_found_whatever_its_case(given: str, name: str):
+    record = {**RECORD, "price": {"base": 1}}
+    assert field_selection.resolved([given, "id"], [record], SHAPE) == [name, "id"]
+
+
+def test_an_exact_name_comes_before_one_that_differs_in_case():
+    assert field_selection.resolved(["ID"], [{"id": 1, "ID": 2}], ANY) == ["ID"]
+    with pytest.raises(InvalidArgument):
+        field_selection.resolved(["iD"], [{"id": 1, "ID": 2}], ANY)
+
+
+@pytest.mark.parametrize("fields", ["*", "ALL", "id,*", '["all"]'])
+def test_all_has_other_spellings(fields: str):
+    assert field_selection.split(fields) == ["all"]
+
+
+def test_a_json_list_of_names_is_read():
+    assert field_selection.split('["id", "status"]') == ["id", "status"]
+
+
 def test_a_documented_name_is_valid_where_a_record_lacks_it():
-    field_selection.check(["petFee"], [RECORD], SHAPE)
+    field_selection.resolved(["petFee"], [RECORD], SHAPE)
 
 
 def test_one_row_that_knows_the_name_is_enough():
-    field_selection.check(["extra"], [{"id": 1}, {"id": 2, "extra": True}], ANY)
+    field_selection.resolved(["extra"], [{"id": 1}, {"id": 2, "extra": True}], ANY)
 
 
 def test_of_an_empty_list_of_an_unknown_type_anything_may_be_asked():
-    field_selection.check(["anything"], [], ANY)
+    field_selection.resolved(["anything"], [], ANY)
 
 
 def test_an_error_stays_small_however_long_upstreams_names_are():
@@ -94,12 +118,12 @@ def test_an_error_stays_small_however_long_upstreams_names_are():
 
 def test_a_mistyped_name_is_answered_with_the_nearest():
     with pytest.raises(InvalidArgument) as refused:
-        field_selection.check(["chekInDate"], [RECORD], SHAPE)
-    assert refused.value.suggestion == "Did you mean fields=checkInDate?"
+        field_selection.resolved(["chekInDate"], [RECORD], SHAPE)
+    assert refused.value.suggestion == "Set fields to checkInDate."
 
 
 def test_a_path_keeps_its_place_among_the_asked_names():
     record = {"lines": [{"name": "tax", "n": 1}], "id": 7}
-    assert list(field_selection.selected(record, ["id", "lines.*.name"], ANY)) == ["id", "lines"]
-    whole = field_selection.selected(record, ["lines", "lines.*.name"], ANY)["lines"]
+    assert list(field_selection.selected(record, ["id", "lines.*.name"], ANY).value) == ["id", "lines"]
+    whole = field_selection.selected(record, ["lines", "lines.*.name"], ANY).value["lines"]
     assert whole == record["lines"], "a whole wins over its parts"

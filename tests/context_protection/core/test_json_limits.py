@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from context_protection.core import json_limits
 from context_protection.core.errors import InvalidArgument
-from context_protection.core.json_limits import DEEPEST, MOST_VALUES
+from context_protection.core.json_limits import DEEPEST, MAX_VALUES
 
 TRICKY = st.text(st.sampled_from('[]{},:"\\ \t\n/u0aé\U0001f600'), max_size=12)
 DOCUMENTS = st.recursive(
@@ -61,9 +61,9 @@ SHAPES: dict[str, Callable[[int], bytes]] = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_as_many_values_as_are_allowed_are_read_and_one_more_is_refused(shape: str):
-    assert refused(SHAPES[shape](MOST_VALUES)) == ""
-    assert refused(SHAPES[shape](MOST_VALUES).decode()) == ""
-    assert refused(SHAPES[shape](MOST_VALUES + 1)) == "too_many_values"
+    assert refused(SHAPES[shape](MAX_VALUES)) == ""
+    assert refused(SHAPES[shape](MAX_VALUES).decode()) == ""
+    assert refused(SHAPES[shape](MAX_VALUES + 1)) == "too_many_values"
 
 
 @pytest.mark.parametrize("text", [b'{"a":%b}', b"[%b]"])
@@ -82,7 +82,7 @@ def test_a_long_text_is_one_value_whatever_is_in_it():
 
 def test_both_errors_name_their_limit():
     with pytest.raises(InvalidArgument) as many:
-        json_limits.loads(SHAPES["elements"](MOST_VALUES + 1), "ids")
+        json_limits.loads(SHAPES["elements"](MAX_VALUES + 1), "ids")
     assert "10,000" in many.value.message
     assert many.value.parameter == "ids"
     with pytest.raises(InvalidArgument) as deep:

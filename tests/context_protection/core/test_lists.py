@@ -1,4 +1,4 @@
-"""One page of a list, in the richest form that its budget allows (FR-001 to FR-006, rulings 2, 7 and 14)."""
+"""One page of a list (FR-001 to FR-006, rulings 2, 7, 14, 37 and 39)."""
 
 import json
 from typing import Any
@@ -7,7 +7,8 @@ import pytest
 
 from context_protection.core import tokens
 from context_protection.core.errors import InvalidArgument
-from context_protection.core.policy import Policy, Ruler
+from context_protection.core.policy import ListFormat, Policy, RulerName
+from context_protection.core.shapes import Field, Shape
 from tests import crawler
 from tests.properties.desk import Desk
 
@@ -94,11 +95,18 @@ def test_a_page_that_shrank_goes_on_with_its_very_next_row():
             assert page["meta"]["pageSize"] == len(crawler.rows(page)) < 200
 
 
-def test_with_paging_off_a_list_comes_whole_as_far_as_the_cap_holds():
-    desk = Desk(numbered(150), policy=Policy(pagination=False, default_page_size=10))
-    answer = desk("list", {})
-    assert len(crawler.rows(answer)) == 150
-    assert "nextCursor" not in answer
+def test_with_paging_off_a_list_comes_as_upstream_sent_it():
+    shape = Shape(row=(Field("id"),), is_canonical=True, withheld_in_lists=("phone",))
+    rows = numbered(150, empty=None)
+    desk = Desk([{**row, "phone": "+43"} for row in rows], policy=Policy(pagination=False), shape=shape)
+    assert desk("list", {}) == {"items": rows}
+
+
+def test_with_paging_off_a_list_over_the_cap_or_with_a_limit_comes_in_pages():
+    desk = Desk(numbered(500, note="N. " * 50), policy=Policy(pagination=False, default_page_size=10))
+    assert [len(page["items"]) for page in crawler.pages(desk, "list", {})] == [10] * 50
+    small = Desk(numbered(15), policy=Policy(pagination=False))
+    assert [len(page["items"]) for page in crawler.pages(small, "list", {"limit": 10})] == [10, 5]
 
 
 def test_with_summaries_off_rows_come_whole():
@@ -109,34 +117,54 @@ def test_with_summaries_off_rows_come_whole():
     assert all(crawler.ours(page).get("kind", "full") == "full" for page in crawler.pages(desk, "list", {}))
 
 
-def test_what_all_rows_of_an_unknown_type_have_in_common_is_said_once():
-    rows = [
-        {**row, "kind": "room", "tags": ["a", {"b": 1}], "free": row["id"] % 2 == 0}
-        for row in numbered(5, note="N. " * 900)
-    ]
-    answer = Desk(rows)("list", {"format": "items"})
-    assert answer["meta"]["constants"]["kind"] == "room"
-    assert "kind" in answer["meta"]["projectedFields"]
-    assert [row["id"] for row in answer["items"]] == [row["id"] for row in rows]
-    assert all("kind" not in row and "free" in row for row in answer["items"])
-    whole = Desk(rows)("list", {"format": "items", "fields": "id,kind"})
-    assert whole["items"] == [{"id": row["id"], "kind": "room"} for row in rows]
+def test_all_pages_of_a_list_of_an_unknown_type_have_the_form_of_the_first():
+    """The last page alone would fit whole, and the pages of the other list would be condensed but for the first."""
+    large_first = numbered(60, note="N. " * 300)[:50] + numbered(80)[60:]
+    kinds = [page["meta"]["kind"] for page in crawler.pages(Desk(large_first), "list", {"limit": 50})]
+    assert kinds == ["preview", "preview"]
+    small_first = numbered(50) + [{**row, "note": "N. " * 2000} for row in numbered(60)[50:]]
+    walk = [*crawler.pages(Desk(small_first), "list", {})]
+    assert {page["meta"]["kind"] for page in walk} == {"full"}
+    assert [row for page in walk for row in page["items"]] == small_first
 
 
-def test_two_rows_have_nothing_in_common_that_would_be_worth_a_place_of_its_own():
-    answer = Desk(numbered(2, kind="room", note="N. " * 3000))("list", {"format": "items"})
-    assert "constants" not in answer["meta"]
-    assert [row["kind"] for row in answer["items"]] == ["room", "room"]
+def test_a_limit_does_not_change_the_form_of_rows():
+    desk = Desk(numbered(50, note="N. " * 2000))
+    one, two = (desk("list", {"limit": limit}) for limit in (1, 2))
+    assert one["meta"]["kind"] == two["meta"]["kind"] == "preview"
+    assert one["meta"]["estimatedTokens"] < two["meta"]["estimatedTokens"]
+
+
+def test_only_the_first_page_describes_the_form_of_the_rows():
+    first, second = crawler.pages(Desk(numbered(60, note="N. " * 300)), "list", {"limit": 50})
+    assert {"projectedFields", "totalFields", "originalTokens", "detailsAvailable"} <= set(first["meta"])
+    assert not {"projectedFields", "totalFields", "originalTokens", "detailsAvailable"} & set(second["meta"])
+
+
+@pytest.mark.parametrize(("list_format", "member"), [("items", "items"), ("table", "table"), ("auto", "table")])
+def test_ops_choose_the_form_of_lists_and_callers_another_one(list_format: str, member: str):
+    desk = Desk(numbered(60), policy=Policy(list_format=ListFormat(list_format)))
+    first, second = crawler.pages(desk, "list", {"limit": 50})
+    assert {member} <= set(first) & set(second)
+    assert "items" in desk("list", {"format": "items"})
+    assert "table" in desk("list", {"format": "table"})
+
+
+def test_rows_of_a_declared_type_are_condensed_even_if_they_would_fit_whole():
+    shape = Shape(row=(Field("id"), Field("guest", "guestName")), is_canonical=True)
+    rows = [{"id": number, "guestName": "Ann", "note": ""} for number in range(3)]
+    assert Desk(rows, shape=shape)("list", {})["items"] == [{"id": number, "guest": "Ann"} for number in range(3)]
+    assert Desk(rows, shape=shape)("list", {"fields": "raw"})["items"] == rows
 
 
 def test_the_ruler_that_ops_choose_decides():
     """Japanese takes more of Claude's tokens than the formula says."""
     rows = [{**row, "note": f"静かな部屋です。海が見えます。{row['id']}"} for row in numbered(50)]
     sizes = {}
-    for ruler in Ruler:
+    for ruler in RulerName:
         desk = Desk(rows, policy=Policy(token_budget_threshold=700, ruler=ruler))
         sizes[ruler] = len(desk("list", {"format": "items"})["items"])
-    assert sizes[Ruler.CLAUDE] < sizes[Ruler.FORMULA] < 50
+    assert sizes[RulerName.CLAUDE] < sizes[RulerName.FORMULA] < 50
     assert desk.envelopes[0].claude_tokens <= 700
 
 
@@ -172,13 +200,11 @@ def test_whole_rows_that_were_asked_for_fill_the_cap():
     assert answer["meta"]["estimatedTokens"] > desk.policy.token_budget_threshold
 
 
-def test_rows_that_would_fit_whole_as_a_table_alone_come_condensed():
-    rows = numbered(40, **{f"a_rather_long_name_{n}": n for n in range(25)})
-    desk = Desk(rows, policy=Policy(token_budget_threshold=3500))
-    assert desk("list", {"fields": "all", "format": "table"})["meta"]["estimatedTokens"] < 3500
-    answer = desk("list", {})
-    assert answer["meta"]["kind"] == "preview"
-    assert len(crawler.rows(answer)) == 40
+def test_rows_that_do_not_fit_as_items_become_fewer_and_not_a_table():
+    desk = Desk(numbered(60, note="N. " * 70), policy=Policy(summarization=False, token_budget_threshold=1000))
+    answer = desk("list", {"fields": "id,note"})
+    assert len(answer["items"]) < 50
+    assert answer["nextCursor"]
 
 
 def test_what_upstream_would_have_sent_is_counted_for_the_rows_of_a_page_alone():
@@ -197,3 +223,11 @@ def test_a_condensed_page_says_what_its_rows_would_have_taken():
     assert meta["originalTokens"] > 50 * 500 // 4
     assert desk.envelopes[0].original_tokens == meta["originalTokens"]
     assert meta["detailsAvailable"]["each"] == {"tool": "get", "arguments": {"id": "{id}", "fields": "all"}}
+
+
+def test_a_much_larger_row_does_not_shorten_the_page_before_it():
+    rows = numbered(40, about="words " * 20)
+    rows[18]["about"] = "words " * 3000
+    desk = Desk(rows, policy=Policy(token_budget_threshold=2000, hard_cap=4000))
+    pages = list(crawler.pages(desk, "list", {"fields": "all"}))
+    assert [[row["id"] for row in page["items"]] for page in pages] == [[*range(18)], [18], [*range(19, 40)]]

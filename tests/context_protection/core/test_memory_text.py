@@ -5,7 +5,7 @@ import weakref
 
 import pytest
 
-from context_protection.core import memory_text, texts
+from context_protection.core import memory_text, text_traits
 from context_protection.core.memory_text import MemoryText
 from context_protection.core.policy import DEFAULTS
 from context_protection.core.splitting.plans import Cutting
@@ -14,7 +14,7 @@ LONG = "".join(f"Line {number} of a text that is rather long.\n" for number in r
 
 
 def cutting_of(text: MemoryText) -> Cutting:
-    return texts.whole_cutting(text, DEFAULTS)
+    return text_traits.whole_cutting(text, DEFAULTS)
 
 
 @pytest.mark.parametrize(

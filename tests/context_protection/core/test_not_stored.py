@@ -5,25 +5,25 @@ from typing import Any
 
 import pytest
 
-from context_protection.core.cursors import Sealer, Walk, Walks
+from context_protection.core.cursors import Sealer, Snapshot, Snapshots
 from context_protection.core.errors import store_unavailable
-from context_protection.core.payloads import REST_NOT_KEPT
+from context_protection.core.payloads import REMAINDER_NOT_STORED
 from context_protection.core.policy import Policy
-from tests.properties.desk import Desk, DictWalks, MemoryText
+from tests.properties.desk import Desk, DictSnapshots, MemoryText
 
 ROWS = [{"id": number, "name": f"row {number}", "about": "words " * 30} for number in range(400)]
 LARGE = {"id": 1, **{f"field{number}": "words and more words " * 40 for number in range(60)}}
 
 
-class FullWalks(DictWalks):
+class FullWalks(DictSnapshots):
     """Has no room until it is given some."""
 
     has_room = False
 
-    def put(self, walk: Walk, blocks: Sequence[bytes] = ()) -> Walk:
+    def put(self, snapshot: Snapshot, blocks: Sequence[bytes] = ()) -> Snapshot:
         if not self.has_room:
             raise store_unavailable(1)
-        return super().put(walk, blocks)
+        return super().put(snapshot, blocks)
 
 
 @pytest.fixture
@@ -33,7 +33,9 @@ def store() -> FullWalks:
 
 def desk(store: FullWalks, **given: Any) -> Desk:
     return Desk(
-        policy=Policy(hard_cap=3000, token_budget_threshold=2000), walks=Walks(store, Sealer(["x" * 40])), **given
+        policy=Policy(hard_cap=3000, token_budget_threshold=2000),
+        snapshots=Snapshots(store, Sealer(["x" * 40])),
+        **given,
     )
 
 
@@ -51,7 +53,7 @@ def test_an_answer_whose_rest_cannot_be_stored_says_so_and_is_whole_when_it_can(
     asked, operation = desk(store, **given), {"l": "list", "r": "get", "t": "read"}[call[0]]
     without = asked(operation, arguments)
     assert "nextCursor" not in without
-    assert without["meta"]["notes"] == [REST_NOT_KEPT]
+    assert without["meta"]["notes"] == [REMAINDER_NOT_STORED]
     assert "snapshotAt" not in without["meta"]
     assert not asked.envelopes[-1].is_complete
     store.has_room = True

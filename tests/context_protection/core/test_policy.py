@@ -5,7 +5,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from context_protection.core.policy import DEFAULTS, SETTINGS, Kind, Policy, Ruler, budget_schema, problems, resolve
+from context_protection.core.policy import DEFAULTS, SETTINGS, Kind, Policy, RulerName, budget_schema, problems, resolve
 from context_protection.core.setting import Layer, Setting
 
 
@@ -58,7 +58,7 @@ def test_an_invalid_value_is_found_before_a_contradiction():
 
 
 def test_a_text_becomes_the_ruler_that_it_names():
-    assert resolve(Kind.LIST, [{"ruler": "claude"}]).ruler is Ruler.CLAUDE
+    assert resolve(Kind.LIST, [{"ruler": "claude"}]).ruler is RulerName.CLAUDE
     (problem,) = problems(resolve(Kind.LIST, [{"ruler": "x"}]))
     assert problem.sentence == "ruler is 'x'; it must be one of: formula, claude."
 
@@ -69,7 +69,7 @@ def test_every_kind_with_a_default_of_its_own_exists():
 
 # -- The JSON Schema of a budget --------------------------------------------------------------------
 
-ODD: list[Any] = [None, True, False, "", "x", "5", "formula", Ruler.CLAUDE, [], {}, 0.5, -1, 0, 10**12]
+ODD: list[Any] = [None, True, False, "", "x", "5", "formula", "table", RulerName.CLAUDE, [], {}, 0.5, -1, 0, 10**12]
 
 
 @pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from context_protection.core.policy import SETTINGS
-from context_protection.core.setting import Group, Layer, Setting, setting, settings_of
+from context_protection.core.setting import Layer, Setting, SettingGroup, setting, settings_of
 
 
 class Colour(StrEnum):
@@ -17,19 +17,21 @@ class Colour(StrEnum):
 
 @dataclass(frozen=True)
 class Sample:
-    most_rows: int | None = setting(None, range=(1, 2000), if_empty="no limit", group=Group.PAGES, help="Rows.")
-    first_colour: Colour = setting(Colour.RED, choices={"red": "Red", "blue": "Blue"}, group=Group.PAGES, help="It.")
-    bright: bool = setting(False, layers=frozenset({Layer.ONE_OPERATION}), group=Group.SWITCHES, help="Light.")
-    title: str = setting("", group=Group.TEXTS, help="Words.")
+    most_rows: int = setting(500, range=(1, 2000), group=SettingGroup.PAGES, help="Rows.")
+    first_colour: Colour = setting(
+        Colour.RED, choices={"red": "Red", "blue": "Blue"}, group=SettingGroup.PAGES, help="It."
+    )
+    bright: bool = setting(False, layers=frozenset({Layer.ONE_OPERATION}), group=SettingGroup.SWITCHES, help="Light.")
+    title: str = setting("", group=SettingGroup.TEXTS, help="Words.")
 
 
 SAMPLE = settings_of(Sample)
 
 
 def test_a_field_is_a_setting_with_its_name_type_and_default():
-    assert Sample() == Sample(None, Colour.RED, False, "")
+    assert Sample() == Sample(500, Colour.RED, False, "")
     assert [(each.name, each.value_type, each.default) for each in SAMPLE.values()] == [
-        ("most_rows", int, None),
+        ("most_rows", int, 500),
         ("first_colour", Colour, Colour.RED),
         ("bright", bool, False),
         ("title", str, ""),
@@ -48,6 +50,7 @@ def test_the_names_for_people_and_for_the_environment_follow_from_the_name():
         ("most_rows", 20_000, "mostRows is 20,000; it must be from 1 to 2,000."),
         ("most_rows", "5", "mostRows is '5'; it must be a whole number from 1 to 2,000."),
         ("most_rows", True, "mostRows is True; it must be a whole number from 1 to 2,000."),
+        ("most_rows", None, "mostRows is None; it must be a whole number from 1 to 2,000."),
         ("first_colour", "green", "firstColour is 'green'; it must be one of: red, blue."),
         ("first_colour", [], "firstColour is []; it must be one of: red, blue."),
         ("bright", "yes", "bright is 'yes'; it must be true or false."),
@@ -64,7 +67,6 @@ def test_an_invalid_value_is_named_with_what_is_expected(name: str, value: Any, 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("most_rows", None),
         ("most_rows", 1),
         ("most_rows", 2000),
         ("first_colour", "blue"),
@@ -76,8 +78,8 @@ def test_a_valid_value_is_no_problem(name: str, value: Any):
     assert SAMPLE[name].problem(value) is None
 
 
-def test_a_number_without_a_limit_says_so():
-    assert [SAMPLE["most_rows"].shown(value) for value in (None, 1500)] == ["no limit", "1,500"]
+def test_a_value_is_shown_as_people_write_it():
+    assert SAMPLE["most_rows"].shown(1500) == "1,500"
     assert [SAMPLE["bright"].shown(value) for value in (True, False)] == ["on", "off"]
     assert [SAMPLE["title"].shown(value) for value in ("", "x")] == ["–", "x"]
 
@@ -90,12 +92,13 @@ def test_a_number_without_a_limit_says_so():
         (Colour, Colour.RED, {"choices": {"red": "Red"}}, r"needs choices for the values \['red', 'blue'\]"),
         (str, "", {"choices": {"red": "Red"}}, "needs choices for the values"),
         (int, 5, {"range": (9, 10)}, "has the invalid default 5"),
+        (int, None, {"range": (1, 10)}, "has the invalid default None"),
         (int, 5, {"range": (1, 10), "by_kind": {"record": 11}}, "has the invalid default 11"),
     ],
 )
 def test_an_incomplete_declaration_is_an_error(annotation: Any, default: Any, declared: dict[str, Any], words: str):
     with pytest.raises(TypeError, match=f"The setting odd {words}"):
-        Setting(name="odd", value_type=annotation, default=default, group=Group.TIME, help="Odd.", **declared)
+        Setting(name="odd", value_type=annotation, default=default, group=SettingGroup.TIME, help="Odd.", **declared)
 
 
 def test_a_field_that_is_no_declared_setting_is_an_error():

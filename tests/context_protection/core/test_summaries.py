@@ -24,13 +24,13 @@ def test_a_preview_leaves_out_what_is_empty_but_keeps_zero_and_false():
     }
 
 
-def test_a_long_text_of_a_preview_names_the_upstream_field_that_gives_the_rest():
+def test_a_long_text_of_a_preview_names_the_field_that_gives_the_rest():
     host = "Anna lives next door. " * 40
     shown = summaries.preview({"hostName": host}, SHAPE, DEFAULTS)["host"]
     start, _, mark = shown.partition(" …[")
     assert len(start) <= 240
     assert start.endswith("door.")
-    assert mark == f"+{len(host) - len(start):,} of {len(host):,} characters: fields=hostName]"
+    assert mark == f"+{len(host.split()) - len(start.split()):,} of {len(host.split()):,} words: fields=host]"
 
 
 def test_a_text_of_exactly_the_limit_is_not_cut():
@@ -41,7 +41,7 @@ def test_a_text_of_exactly_the_limit_is_not_cut():
 
 def test_a_row_cuts_what_is_long_as_a_preview_does():
     shown = summaries.rows([{"id": 1, "city": {"name": "A quay. " * 100}}], SHAPE, DEFAULTS)[0]
-    assert shown["place"].endswith("characters: fields=city.name]")
+    assert shown["place"].endswith("words: fields=place]")
 
 
 def test_without_fields_a_preview_is_empty():
@@ -74,7 +74,7 @@ class Markup(str):
 @pytest.mark.parametrize("value", ["A quay. " * 100, Markup("A quay. " * 100), ["x" * 50] * 40, {"a": "x" * 2000}])
 def test_a_value_is_made_smaller_alike_in_previews_and_rows_also_of_a_derived_type(value: Any):
     shown = summaries.reduced(value, "note", DEFAULTS)
-    assert shown.endswith("characters: fields=note]")
+    assert shown.endswith(": fields=note]")
     shape = Shape(row=(Field("id"), Field("note")))
     records = [{"id": 1, "note": value}, {"id": 2, "note": None}]
     assert summaries.rows(records, shape, DEFAULTS) == [{"id": 1, "note": shown}, {"id": 2, "note": None}]

@@ -242,7 +242,7 @@ def test_a_long_text_is_read_to_its_end_by_the_plan_that_is_kept(long: Desk):
 
 def test_the_walk_over_a_long_text_keeps_a_reference_and_no_plan(long: Desk):
     long("read", {})
-    assert max(map(len, long.walks.store.kept.values())) < 1000  # type: ignore[attr-defined]
+    assert max(map(len, long.snapshots.store.kept.values())) < 1000  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -272,6 +272,19 @@ def test_a_range_of_a_long_text_that_makes_no_sense_names_its_parameter(
     with pytest.raises(InvalidArgument) as refused:
         long("read", lines)
     assert refused.value.parameter == parameter
+
+
+def test_a_long_text_is_searched_also_while_it_is_being_divided(long: Desk):
+    """Only the numbers of the chunks are not known then."""
+    word = LINES[41_000].split()[0]
+    found = long("read", {"search": word, "startLine": 40_990, "endLine": 41_010})
+    row = next(each for each in found["items"] if each["line"] == 41_001)
+    chunks = crawler.pages(long, "read", {})
+    place = next(each["metadata"] for each in chunks if each["chunkIndex"] == row["chunkIndex"])
+    assert place["startLine"] <= 41_001 <= place["endLine"]
+    long.text.making = Making(0.43, 17)  # type: ignore[union-attr]
+    rows = long("read", {"search": word, "startLine": 40_990, "endLine": 41_010})["items"]
+    assert rows == [{name: each[name] for name in ("line", "match")} for each in found["items"]]
 
 
 def test_while_a_long_text_is_being_divided_its_reader_is_told_how_long_and_what_to_do(long: Desk):

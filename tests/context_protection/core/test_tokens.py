@@ -22,7 +22,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from context_protection.core import tokens
-from context_protection.core.tokens import ClaudeRuler, claude
+from context_protection.core.tokens import ClaudeRuler, claude, run_counter
+from context_protection.core.tokens.ctok_vocabulary import Ctok, load_counter
+from context_protection.core.tokens.run_counter import Prices, RunCounter
 
 # ---- texts of every class, made of nothing but a seed ---------------------------------------------
 
@@ -166,13 +168,13 @@ def exact(text: str) -> int:
 
 
 @cache
-def counter() -> tokens.RunCounter:
-    return tokens.load_counter()
+def counter() -> RunCounter:
+    return load_counter()
 
 
 @cache
-def ruled() -> tokens.Ctok:
-    return tokens.Ctok()
+def ruled() -> Ctok:
+    return Ctok()
 
 
 def off(measured: int, text: str) -> float:
@@ -328,9 +330,9 @@ def test_of_a_text_that_is_all_but_noise_only_some_runs_are_priced(codes: range)
         return 1 + ord(run[0]) % 3
 
     noise = "".join(map(chr, seeded(7).choices(codes, k=100_000)))
-    counted = tokens.RunCounter(counter().pattern, price).count(noise)
+    counted = RunCounter(counter().pattern, price).count(noise)
     assert counted == pytest.approx(sum(1 + ord(character) % 3 for character in noise), rel=0.02)
-    assert len(asked) <= 2 * tokens.SAMPLED_RUNS
+    assert len(asked) <= 2 * run_counter.SAMPLED_RUNS
 
 
 # ---- Claude's estimate ----------------------------------------------------------------------------
@@ -419,7 +421,7 @@ def test_threads_load_the_vocabulary_once_and_measure_the_same(monkeypatch: pyte
         return int(check(text, version))
 
     monkeypatch.setattr(ctok, "token_count", checking)
-    monkeypatch.setattr(tokens, "REMEMBERED_RUNS", 200)  # so that prices come and go all the while
+    monkeypatch.setattr(run_counter, "REMEMBERED_RUNS", 200)  # so that prices come and go all the while
     ruler, texts = ClaudeRuler(), [text_of(kind, 4) for kind in MAKERS]
     measured: list[list[int]] = []
     threads = [threading.Thread(target=lambda: measured.append([ruler.count(t) for t in texts])) for _ in range(8)]
@@ -432,14 +434,14 @@ def test_threads_load_the_vocabulary_once_and_measure_the_same(monkeypatch: pyte
 
 
 def test_prices_are_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "REMEMBERED_RUNS", 100)
+    monkeypatch.setattr(run_counter, "REMEMBERED_RUNS", 100)
     asked: list[str] = []
 
     def price(run: str) -> int:
         asked.append(run)
         return len(run)
 
-    prices = tokens.Prices(price)
+    prices = Prices(price)
     assert prices["word"] == prices["word"] == 4
     assert [prices[str(number)] for number in range(150)] == [len(str(number)) for number in range(150)]
     assert prices["word"] == 4

@@ -11,21 +11,25 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from context_protection.core.errors import CallError, InvalidArgument
-from context_protection.core.query import aggregates, conditions
-from context_protection.core.query.aggregates import Groups
-from context_protection.core.query.columns import AskedColumn, AskedColumns
+from context_protection.core.query import aggregates, aggregation, conditions
+from context_protection.core.query.aggregation import Groups
+from context_protection.core.query.buckets import Bucket
+from context_protection.core.query.columns import QueryColumn, QueryColumns
 from context_protection.orm import query
-from gateway.connectors.hostaway import query as hostaway
 from gateway.connectors.hostaway import store
+from gateway.connectors.hostaway.bookings import BOOKINGS
+from gateway.connectors.hostaway.field_table import FieldTable
+from gateway.connectors.hostaway.listings import LISTINGS
 from gateway.connectors.hostaway.models import Booking, Listing, Transaction, UpstreamObject
+from gateway.connectors.hostaway.transactions import TRANSACTIONS
 from tests.properties.payloads import values
 
 pytestmark = pytest.mark.django_db
 
 LISTS = [
-    (Booking, hostaway.BOOKINGS, store.BOOKINGS),
-    (Listing, hostaway.LISTINGS, store.LISTINGS),
-    (Transaction, hostaway.TRANSACTIONS, store.TRANSACTIONS),
+    (Booking, BOOKINGS.query_columns, BOOKINGS),
+    (Listing, LISTINGS.query_columns, LISTINGS),
+    (Transaction, TRANSACTIONS.query_columns, TRANSACTIONS),
 ]
 
 
@@ -33,17 +37,17 @@ def objects(model: type[UpstreamObject]) -> list[dict[str, Any]]:
     return [orjson.loads(data) for data in model._default_manager.values_list("data", flat=True)]
 
 
-def from_database(model: type[UpstreamObject], where: Any, aggregate: Any, columns: AskedColumns) -> Groups:
+def from_database(model: type[UpstreamObject], where: Any, aggregate: Any, columns: QueryColumns) -> Groups:
     rows = query.filtered(model._default_manager.all(), conditions.parse(where, columns))
-    return query.aggregated(rows, aggregates.parse(aggregate, columns))
+    return query.aggregated(rows, aggregation.parse(aggregate, columns))
 
 
-def from_memory(rows: list[dict[str, Any]], where: Any, aggregate: Any, columns: AskedColumns) -> Groups:
+def from_memory(rows: list[dict[str, Any]], where: Any, aggregate: Any, columns: QueryColumns) -> Groups:
     asked = conditions.parse(where, columns)
-    return aggregates.aggregate([row for row in rows if asked.match(row)], aggregates.parse(aggregate, columns))
+    return aggregates.aggregate([row for row in rows if asked.match(row)], aggregation.parse(aggregate, columns))
 
 
-def check_same(where: Any, aggregate: Any, model: type[UpstreamObject], columns: AskedColumns) -> Groups:
+def check_same(where: Any, aggregate: Any, model: type[UpstreamObject], columns: QueryColumns) -> Groups:
     found = from_database(model, where, aggregate, columns)
     expected = from_memory(objects(model), where, aggregate, columns)
     assert orjson.dumps(found.rows) == orjson.dumps(expected.rows)
@@ -52,14 +56,14 @@ def check_same(where: Any, aggregate: Any, model: type[UpstreamObject], columns:
 
 
 def bookings(where: Any, aggregate: Any) -> Groups:
-    return check_same(where, aggregate, Booking, query.known_from(Booking, hostaway.BOOKINGS))
+    return check_same(where, aggregate, Booking, query.known_from(Booking, BOOKINGS.query_columns))
 
 
 def keep(*rows: dict[str, Any]) -> None:
     """The only bookings there are."""
     Booking.objects.all().delete()
     numbered = [{"id": number, "insertedOn": "2026-01-01 00:00:00", **row} for number, row in enumerate(rows, start=1)]
-    for _ in store.save(store.BOOKINGS, numbered):
+    for _ in store.save(BOOKINGS, numbered):
         pass
 
 
@@ -81,7 +85,7 @@ def test_revenue_of_each_property_by_month():
 
 
 @pytest.mark.parametrize(("model", "columns", "mapped"), LISTS)
-def test_every_declared_column_is_answered_as_in_memory(model: Any, columns: AskedColumns, mapped: store.Mapped):
+def test_every_declared_column_is_answered_as_in_memory(model: Any, columns: QueryColumns, mapped: FieldTable):
     for column in columns.declared:
         check_same({}, {"groupBy": [column.name], "metrics": ["count"]}, model, columns)
         check_same({column.name: None}, {}, model, columns)
@@ -104,14 +108,14 @@ def test_upstreams_own_names_are_askable():
 
 
 def test_a_name_that_no_sampled_row_has_is_unknown():
-    columns = query.known_from(Booking, hostaway.BOOKINGS)
+    columns = query.known_from(Booking, BOOKINGS.query_columns)
     with pytest.raises(InvalidArgument) as raised:
         conditions.parse({"guestLocal": "fr"}, columns)
-    assert raised.value.suggestion == "Did you mean guestLocale?"
+    assert raised.value.suggestion == 'Set where to {"guestLocale":"fr"}.'
 
 
 def test_rows_are_sampled_once_and_only_for_a_name_that_is_not_declared():
-    columns = query.known_from(Booking, hostaway.BOOKINGS)
+    columns = query.known_from(Booking, BOOKINGS.query_columns)
     with CaptureQueriesContext(connection) as queries:
         conditions.parse({"status": "confirmed", "propertyId": 1}, columns)
         assert len(queries) == 0
@@ -126,41 +130,43 @@ def test_of_an_empty_list_any_name_may_be_asked():
 
 
 def test_secrets_are_not_askable():
-    columns = query.known_from(Booking, hostaway.BOOKINGS)
+    columns = query.known_from(Booking, BOOKINGS.query_columns)
     for name in ("doorCode", "DOORCODE", "ccNumber", "wifiPassword"):
         with pytest.raises(InvalidArgument, match="withheld"):
             conditions.parse({name: {"contains": "1"}}, columns)
     with pytest.raises(InvalidArgument, match="withheld"):
-        aggregates.parse({"groupBy": ["guestEmail"]}, columns)
+        aggregation.parse({"groupBy": ["guestEmail"]}, columns)
 
 
 def test_the_filtered_rows_are_counted_and_read_as_any_others():
-    rows = query.filtered(Booking.objects.order_by("-id"), conditions.parse({"nights": {"gt": 3}}, hostaway.BOOKINGS))
+    rows = query.filtered(
+        Booking.objects.order_by("-id"), conditions.parse({"nights": {"gt": 3}}, BOOKINGS.query_columns)
+    )
     assert rows.count() == Booking.objects.filter(nights__gt=3).count()
     assert rows[0].nights > 3
 
 
 def test_too_many_groups_need_a_limit(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(aggregates, "GROUPS_WITHOUT_LIMIT", 3)
-    columns = hostaway.BOOKINGS
+    columns = BOOKINGS.query_columns
     with pytest.raises(InvalidArgument, match="more than 3 groups"):
         from_database(Booking, {}, {"groupBy": ["id"]}, columns)
     assert len(from_database(Booking, {}, {"groupBy": ["id"], "limit": 7}, columns).rows) == 7
 
 
 def test_of_a_queryset_that_is_known_to_be_empty_nothing_is_asked():
-    spec = aggregates.parse({"metrics": ["count", {"op": "sum", "field": "totalPrice"}]}, hostaway.BOOKINGS)
+    spec = aggregation.parse({"metrics": ["count", {"op": "sum", "field": "totalPrice"}]}, BOOKINGS.query_columns)
     assert query.aggregated(Booking.objects.none(), spec).rows == [{"count": 0, "sum_totalPrice": None}]
 
 
 def test_a_condition_on_a_column_uses_its_index():
-    rows = query.filtered(Booking.objects.order_by(), conditions.parse({"propertyId": 200359}, hostaway.BOOKINGS))
+    rows = query.filtered(Booking.objects.order_by(), conditions.parse({"propertyId": 200359}, BOOKINGS.query_columns))
     if connection.vendor == "sqlite":  # Postgres reads a small table whole
         assert "USING INDEX" in rows.explain()
 
 
 def test_a_converted_value_needs_a_column():
-    columns = AskedColumns((AskedColumn("status", convert=str.upper),))
+    columns = QueryColumns((QueryColumn("status", convert=str.upper),))
     with pytest.raises(TypeError, match="needs a column"):
         query.filtered(Booking.objects.all(), conditions.parse({"status": "NEW"}, columns))
 
@@ -181,11 +187,11 @@ def test_values_of_another_type_count_as_null():
     assert bookings({"updatedOn": {"ne": None}}, {}).rows == [{"count": 1}]
 
 
-@pytest.mark.parametrize("bucket", aggregates.Bucket)
+@pytest.mark.parametrize("bucket", Bucket)
 def test_stored_and_upstreams_moments_fall_in_the_same_spans(bucket: str):
     moments = ["2026-12-31 23:59:59", "2027-01-01 00:00:00", "2027-01-04 09:30:00", "2026-01-01 10:00:00"]
     keep(*({"insertedOn": moment, "updatedOn": moment, "x": moment, "arrivalDate": moment[:10]} for moment in moments))
-    names = ["insertedOn", "updatedOn", "x"] + ["checkInDate"] * (bucket != aggregates.Bucket.HOUR)
+    names = ["insertedOn", "updatedOn", "x"] + ["checkInDate"] * (bucket != Bucket.HOUR)
     spans = [bookings({}, {"groupBy": [{"field": name, "bucket": bucket, "as": "span"}]}).rows for name in names]
     assert all(each == spans[0] for each in spans)
 
@@ -201,7 +207,7 @@ def test_a_date_given_for_a_moment_means_its_whole_day(name: str):
 
 def test_a_place_in_a_list_is_no_name():
     keep({"x": [1, 2], "y": {"0": 3}})
-    columns = replace(hostaway.BOOKINGS, sample=tuple)
+    columns = replace(BOOKINGS.query_columns, sample=tuple)
     assert check_same({"x.0": 1}, {}, Booking, columns).rows == [{"count": 0}]
     assert check_same({"y.0": 3}, {}, Booking, columns).rows == [{"count": 1}]
 
@@ -228,7 +234,7 @@ HOSTILE = ["'", '"', "''; DROP TABLE x;--", "$", "$.a", "a[0]", "]", "{", "{0}",
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_and_values_are_data_and_never_sql(name: str):
     keep({name: name, "guestName": name, "x": {name: 5}}, {})
-    columns = replace(hostaway.BOOKINGS, sample=tuple)
+    columns = replace(BOOKINGS.query_columns, sample=tuple)
     metrics = [{"op": "count", "field": name, "as": f"of {name}"}, {"op": "median", "field": f"x.{name}", "as": "m"}]
     found = check_same({name: name, "guestName": {"contains": name}}, {"metrics": metrics}, Booking, columns)
     assert found.rows[0][f"of {name}"] == 1
@@ -238,8 +244,8 @@ def test_names_and_values_are_data_and_never_sql(name: str):
 
 @pytest.mark.parametrize("name", ["\0", "a\0b", "\ud800", "x" * 201])
 def test_names_that_no_database_can_hold_are_unknown(name: str):
-    for columns in (hostaway.BOOKINGS, replace(hostaway.BOOKINGS, sample=tuple)):
-        with pytest.raises(InvalidArgument, match="cannot be asked"):
+    for columns in (BOOKINGS.query_columns, replace(BOOKINGS.query_columns, sample=tuple)):
+        with pytest.raises(InvalidArgument, match="cannot be queried"):
             conditions.parse({name: 1}, columns)
 
 
@@ -302,9 +308,9 @@ compared = st.one_of(
 )
 flat = st.dictionaries(names, compared, max_size=2)
 wheres = st.one_of(flat, st.builds(lambda one, more: {**one, "or": more}, flat, st.lists(flat, min_size=1, max_size=2)))
-keys = st.fixed_dictionaries({"field": names}, optional={"bucket": st.sampled_from(aggregates.Bucket)})
+keys = st.fixed_dictionaries({"field": names}, optional={"bucket": st.sampled_from(Bucket)})
 metrics = st.fixed_dictionaries(
-    {"op": st.sampled_from(aggregates.OPS), "field": names}, optional={"p": st.floats(0, 1)}
+    {"op": st.sampled_from(aggregation.OPS), "field": names}, optional={"p": st.floats(0, 1)}
 )
 specs = st.fixed_dictionaries(
     {"groupBy": st.lists(st.one_of(names, keys), max_size=2), "metrics": st.lists(metrics, max_size=3)},
@@ -312,7 +318,7 @@ specs = st.fixed_dictionaries(
 )
 
 
-def readable(parse: Any, asked: Any, columns: AskedColumns) -> Any:
+def readable(parse: Any, asked: Any, columns: QueryColumns) -> Any:
     """The part of what was drawn that can be parsed, or nothing of it."""
     for name in [None, *asked]:
         asked = {each: value for each, value in asked.items() if each != name}
@@ -329,8 +335,8 @@ def readable(parse: Any, asked: Any, columns: AskedColumns) -> Any:
 @example([], {}, {"metrics": [{"op": "sum", "field": "totalPrice"}]})
 def test_the_database_says_what_memory_says(rows: list[dict[str, Any]], where: Any, spec: Any):
     keep(*rows)
-    columns = replace(hostaway.BOOKINGS, sample=tuple)
-    where, spec = readable(conditions.parse, where, columns), readable(aggregates.parse, spec, columns)
+    columns = replace(BOOKINGS.query_columns, sample=tuple)
+    where, spec = readable(conditions.parse, where, columns), readable(aggregation.parse, spec, columns)
     check_same(where, spec, Booking, columns)
     asked = conditions.parse(where, columns)
     matching = {row["id"] for row in objects(Booking) if asked.match(row)}
@@ -340,7 +346,7 @@ def test_the_database_says_what_memory_says(rows: list[dict[str, Any]], where: A
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.one_of(values, st.dictionaries(names, values)), st.one_of(values, specs))
 def test_any_json_value_is_answered_or_refused_by_design(where: Any, aggregate: Any):
-    columns = replace(hostaway.BOOKINGS, sample=tuple)
+    columns = replace(BOOKINGS.query_columns, sample=tuple)
     for asked_where, asked_aggregate in ((where, {}), ({}, aggregate)):
         try:
             found = from_database(Booking, asked_where, asked_aggregate, columns)
@@ -351,8 +357,8 @@ def test_any_json_value_is_answered_or_refused_by_design(where: Any, aggregate: 
 
 
 def test_upstreams_own_names_are_not_read_out_of_any_number_of_rows(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(query, "MOST_READ", 100)
-    columns = query.known_from(Booking, hostaway.BOOKINGS)
+    monkeypatch.setattr(query, "MAX_READ", 100)
+    columns = query.known_from(Booking, BOOKINGS.query_columns)
     for where, works in (
         ({"cleaningFee": {"gte": 1}}, False),
         ({"cleaningFee": {"gte": 1}, "id": {"lt": 43000050}}, True),
@@ -366,9 +372,9 @@ def test_upstreams_own_names_are_not_read_out_of_any_number_of_rows(monkeypatch:
             with pytest.raises(InvalidArgument, match="more than 100 rows"):
                 query.filtered(Booking.objects.all(), wanted)
     with monkeypatch.context() as patched:
-        patched.setattr(query, "MOST_READ", Booking.objects.count())
+        patched.setattr(query, "MAX_READ", Booking.objects.count())
         assert query.filtered(Booking.objects.all(), conditions.parse({"cleaningFee": {"gte": 1}}, columns)).exists()
-    spec = aggregates.parse({"metrics": [{"op": "sum", "field": "cleaningFee"}]}, columns)
+    spec = aggregation.parse({"metrics": [{"op": "sum", "field": "cleaningFee"}]}, columns)
     with pytest.raises(InvalidArgument, match="more than 100 rows"):
         query.aggregated(Booking.objects.all(), spec)
     few = Booking.objects.filter(id__lt=43000050)

@@ -13,6 +13,7 @@ from context_protection.orm import querysets
 from context_protection.orm.querysets import ColumnRows, Columns
 from context_protection.orm.statements import statement
 from gateway.connectors.hostaway import store
+from gateway.connectors.hostaway.bookings import BOOKINGS
 from gateway.connectors.hostaway.models import Booking
 from tests import crawler
 from tests.doors import Doors
@@ -24,7 +25,7 @@ CREATED = ("-inserted_on", "-id")
 
 
 def save(numbers: list[int], **more: Any) -> None:
-    for _ in store.save(store.BOOKINGS, [{"id": n, "insertedOn": "2026-01-01 00:00:00", **more} for n in numbers]):
+    for _ in store.save(BOOKINGS, [{"id": n, "insertedOn": "2026-01-01 00:00:00", **more} for n in numbers]):
         pass
 
 
@@ -40,7 +41,7 @@ def rows(order: tuple[str, ...] = ("id",)) -> ColumnRows:
     return ColumnRows(Booking.objects.all(), shape=ANY, columns=COLUMNS, order=order)
 
 
-class Walk:
+class Reading:
     """A walk as its pages see it."""
 
     def __init__(self, order: tuple[str, ...] = ("id",)) -> None:
@@ -68,50 +69,50 @@ def ids(page: Any) -> list[int]:
 @pytest.mark.usefixtures("twenty")
 class TestByTheKeysOfASnapshot:
     def test_keys_are_kept_in_blocks_and_a_page_reads_only_its_own(self):
-        walk = Walk()
-        assert walk.opening.total == 20
-        assert len(walk.blocks) == 3
-        assert ids(walk.page(6, 2)) == [7, 8]
-        assert walk.read == [0, 1]
+        snapshot = Reading()
+        assert snapshot.opening.total == 20
+        assert len(snapshot.blocks) == 3
+        assert ids(snapshot.page(6, 2)) == [7, 8]
+        assert snapshot.read == [0, 1]
 
     def test_a_block_may_end_where_a_page_ends(self):
-        walk = Walk()
-        page = walk.page(7, 7)
+        snapshot = Reading()
+        page = snapshot.page(7, 7)
         assert ids(page) == list(range(8, 15))
-        assert walk.read == [1]
+        assert snapshot.read == [1]
         assert page.positions[-1] == 14
 
     def test_removed_rows_are_absent_and_the_others_keep_their_places(self):
-        walk = Walk()
+        snapshot = Reading()
         Booking.objects.filter(id__in=[3, 4]).delete()
-        page = walk.page(0, 5)
+        page = snapshot.page(0, 5)
         assert ids(page) == [1, 2, 5]
         assert page.positions == [1, 2, 5]
 
     def test_all_of_it_is_what_is_left_in_its_own_order(self):
-        walk = Walk()
+        snapshot = Reading()
         Booking.objects.filter(id__in=[3, 14]).delete()
         save([100])
-        assert walk.everything() == [n for n in range(1, 21) if n not in (3, 14)]
+        assert snapshot.everything() == [n for n in range(1, 21) if n not in (3, 14)]
 
     def test_the_end_of_a_page_that_was_removed_is_not_read_again(self):
-        walk = Walk()
+        snapshot = Reading()
         Booking.objects.filter(id__in=[4, 5]).delete()
-        page = walk.page(0, 5)
+        page = snapshot.page(0, 5)
         assert ids(page) == [1, 2, 3]
         assert page.positions == [1, 2, 5]
 
     def test_a_page_of_which_all_rows_were_removed_is_skipped(self):
-        walk = Walk()
+        snapshot = Reading()
         Booking.objects.filter(id__lte=12).delete()
-        page = walk.page(0, 5)
+        page = snapshot.page(0, 5)
         assert ids(page) == [13, 14, 15]
         assert (page.positions[-1], page.more) == (15, True)
 
     def test_where_all_that_follows_was_removed_the_walk_ends(self):
-        walk = Walk()
+        snapshot = Reading()
         Booking.objects.filter(id__gt=10).delete()
-        page = walk.page(10, 5)
+        page = snapshot.page(10, 5)
         assert (ids(page), page.more) == ([], False)
 
     def test_the_first_page_needs_no_stored_block(self):
@@ -121,44 +122,44 @@ class TestByTheKeysOfASnapshot:
         assert (ids(page), page.more) == ([1, 2, 3, 4, 5], True)
 
     def test_a_full_last_page_is_the_last(self):
-        assert not Walk().page(10, 10).more
+        assert not Reading().page(10, 10).more
 
 
 @pytest.mark.usefixtures("twenty")
 class TestByKeyBelowAWatermark:
     def test_the_snapshot_is_a_watermark_and_no_keys(self):
-        walk = Walk(CREATED)
-        assert set(walk.opening.plan) == {"watermark"}
-        assert walk.opening.total == 20
-        assert walk.blocks == ()
+        snapshot = Reading(CREATED)
+        assert set(snapshot.opening.plan) == {"watermark"}
+        assert snapshot.opening.total == 20
+        assert snapshot.blocks == ()
 
     def test_rows_of_the_same_moment_come_once_each_across_pages(self):
-        walk = Walk(CREATED)
+        snapshot = Reading(CREATED)
         got: list[int] = []
         position, more = None, True
         while more:
-            page = walk.page(position, 3)
+            page = snapshot.page(position, 3)
             got += ids(page)
             position, more = page.positions[-1], page.more
         assert got == list(range(20, 0, -1))
 
     def test_what_is_written_later_is_above_the_watermark(self):
-        walk = Walk(CREATED)
+        snapshot = Reading(CREATED)
         save([100, -5])  # whose places would be before the first page and behind the last
-        assert ids(walk.page(None, 50)) == walk.everything() == list(range(20, 0, -1))
-        assert walk.opening.total == 20
+        assert ids(snapshot.page(None, 50)) == snapshot.everything() == list(range(20, 0, -1))
+        assert snapshot.opening.total == 20
 
     def test_a_position_that_was_removed_still_holds_the_place(self):
-        walk = Walk(CREATED)
-        position = walk.page(None, 5).positions[-1]
+        snapshot = Reading(CREATED)
+        position = snapshot.page(None, 5).positions[-1]
         Booking.objects.filter(id__in=[16, 15]).delete()
-        assert ids(walk.page(position, 3)) == [14, 13, 12]
+        assert ids(snapshot.page(position, 3)) == [14, 13, 12]
 
     def test_a_page_deep_down_costs_one_query_without_an_offset(self, django_assert_num_queries: Any):
-        walk = Walk(CREATED)
-        position = walk.page(None, 15).positions[-1]
+        snapshot = Reading(CREATED)
+        position = snapshot.page(None, 15).positions[-1]
         with django_assert_num_queries(1) as queries:
-            walk.page(position, 3)
+            snapshot.page(position, 3)
         assert "OFFSET" not in queries[0]["sql"].upper()
 
 
@@ -230,7 +231,7 @@ def test_rows_with_columns_are_condensed_as_rows_in_memory_are(policy: Policy):
     page = listed.page(listed.open().plan, None, None, 5)
     (row,) = page.condensed(policy)
     assert [row] == summaries.rows(page.whole(1), shape, policy)
-    assert row["guestName"].endswith("characters: fields=guestName]")
+    assert row["guestName"].endswith("words: fields=guestName]")
     assert ("nights" in row) == bool(policy.summary_fields)
 
 

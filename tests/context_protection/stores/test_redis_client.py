@@ -34,6 +34,16 @@ def answering(expected: list[bytes], answers: bytes) -> Iterator[int]:
             thread.join()
 
 
+@contextmanager
+def connected(url: str) -> Iterator[redis.Redis]:
+    """A client whose connections are closed at the end. Closing the client would leave them to the shared pool."""
+    client = connect(url)
+    try:
+        yield client
+    finally:
+        client.connection_pool.disconnect()
+
+
 @pytest.mark.parametrize(
     ("userinfo", "database", "asked"),
     [("", 0, []), ("", 5, [b"SELECT"]), (":secret@", 0, [b"AUTH"]), ("me:secret@", 5, [b"AUTH", b"SELECT"])],
@@ -44,7 +54,7 @@ def test_a_new_connection_waits_for_no_answer_before_its_first_command(
     answers = b"+OK\r\n" * len(asked) + b"$5\r\nvalue\r\n"
     with (
         answering([*asked, b"GET"], answers) as port,
-        connect(f"redis://{userinfo}127.0.0.1:{port}/{database}", 2) as client,
+        connected(f"redis://{userinfo}127.0.0.1:{port}/{database}") as client,
     ):
         assert client.get("key") == b"value"
 
@@ -57,7 +67,7 @@ def test_a_new_connection_waits_for_no_answer_before_its_first_command(
     ],
 )
 def test_a_connection_that_is_refused_is_not_used_again(address: str, asked: bytes, refusal: bytes):
-    with answering([asked, b"GET"], refusal) as port, connect(f"redis://{address.format(port)}", 2) as client:
+    with answering([asked, b"GET"], refusal) as port, connected(f"redis://{address.format(port)}") as client:
         connection = client.connection_pool.get_connection()
         connection.send_command("GET", "key")
         with pytest.raises(redis.RedisError):
@@ -69,7 +79,7 @@ def test_a_connection_that_is_refused_is_not_used_again(address: str, asked: byt
 def test_commands_pipelines_and_subscriptions_go_to_the_database_of_the_url(tmp_path: Path):
     with (
         redis_server(tmp_path) as server,
-        connect(server.url.removesuffix("0") + "5", 2) as client,
+        connected(server.url.removesuffix("0") + "5") as client,
         redis.Redis.from_url(server.url.removesuffix("0") + "5") as other,
     ):
         with client.pubsub(ignore_subscribe_messages=True) as heard:  # type: ignore[no-untyped-call]

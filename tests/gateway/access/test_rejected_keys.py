@@ -74,7 +74,7 @@ DOORS: dict[str, tuple[str, Any]] = {
 
 def rows() -> list[Any]:
     rejections.flush()
-    return list(RejectedKey.objects.values_list("address", "door", "attempts", "hint"))
+    return list(RejectedKey.objects.values_list("address", "transport", "attempts", "hint"))
 
 
 @pytest.mark.parametrize("name", list(DOORS))

@@ -23,7 +23,7 @@ def test_an_operation_of_any_connector_answers_at_the_address_it_names(doors: Do
         for name, address in names.items()
     ]
     catalogue.offer(operations)
-    routes = (path("api/v1/", include(urls.of_connectors([*catalogue]))),)
+    routes = (path("api/v1/", include(urls.connector_routes([*catalogue]))),)
     try:
         with override_settings(ROOT_URLCONF=routes):
             page = doors.get("/api/v1/stays", {"limit": 2})

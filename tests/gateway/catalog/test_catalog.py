@@ -15,16 +15,18 @@ from context_protection.core import projection, tokens
 from context_protection.core.errors import UnknownOperation
 from context_protection.core.policy import DEFAULTS, Kind
 from context_protection.core.shapes import Shape
-from context_protection.stores.snapshots import walks
+from context_protection.stores.snapshots import snapshots
 from gateway.access.callers import caller_of_key
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation
-from gateway.connectors.hostaway import operations as hostaway
-from gateway.connectors.hostaway import sample, shapes
+from gateway.connectors.hostaway import sample
+from gateway.connectors.hostaway.bookings import BOOKINGS
+from gateway.connectors.hostaway.listings import LISTINGS
 from gateway.connectors.hostaway.models import Booking, Listing, Transaction
+from gateway.connectors.hostaway.transactions import TRANSACTIONS
 from gateway.mcp.peers import Peer
 from gateway.mcp.server import build_server
-from gateway.mcp.tools import listing_of
+from gateway.mcp.tools import tool_list_of
 from gateway.threads.bridge import run_sync
 from tests.doors import Doors
 from tests.gateway.catalog.test_arguments import NEEDED
@@ -33,9 +35,9 @@ pytestmark = pytest.mark.django_db
 
 EVERY = [pytest.param(operation, id=operation.name) for operation in catalogue]
 TYPES = [
-    pytest.param(shapes.BOOKING, Booking, hostaway.BOOKING_COLUMNS, id="booking"),
-    pytest.param(shapes.LISTING, Listing, hostaway.LISTING_COLUMNS, id="listing"),
-    pytest.param(shapes.TRANSACTION, Transaction, hostaway.TRANSACTION_COLUMNS, id="transaction"),
+    pytest.param(BOOKINGS.shape, Booking, BOOKINGS.columns, id="booking"),
+    pytest.param(LISTINGS.shape, Listing, LISTINGS.columns, id="listing"),
+    pytest.param(TRANSACTIONS.shape, Transaction, TRANSACTIONS.columns, id="transaction"),
 ]
 USUALLY_EMPTY = {"specialStatus"}  # upstream says something there only of listings out of service
 
@@ -85,15 +87,68 @@ def test_a_condensed_row_from_columns_is_the_row_from_the_object(shape: Shape, m
 
 
 def tools(doors: Doors) -> list[Tool]:
-    return [definition.tool for definition in listing_of(caller_of_key(doors.key)).definitions]
+    return [definition.tool for definition in tool_list_of(caller_of_key(doors.key)).definitions]
 
 
-@pytest.mark.parametrize(("left_out", "most"), [("nsip_", 4000), ("", 7500)])
-def test_the_tools_take_few_tokens(doors: Doors, left_out: str, most: int):
-    """All of them fit TOOL_LIST_BUDGET, so that a client is shown them without a search."""
-    listed = [tool for tool in tools(doors) if not (left_out and tool.name.startswith(left_out))]
-    published = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in listed]
-    assert tokens.claude.count(orjson.dumps({"tools": published}).decode()) <= most
+MOST_TOKENS = 4500  # of what every conversation pays for all tools
+
+
+def test_the_tools_take_few_tokens(doors: Doors):
+    read_by_models = [
+        {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema} for tool in tools(doors)
+    ]
+    assert len(read_by_models) == 20
+    assert tokens.claude.count(orjson.dumps(read_by_models).decode()) <= MOST_TOKENS
+
+
+def examples(operation: Operation) -> list[tuple[str, Any]]:
+    """The arguments with an example of their own in the tool list, each with that example."""
+    properties = operation.listed_schema(DEFAULTS)["properties"]
+    return [(name, example) for name, schema in properties.items() for example in schema.get("examples", ())]
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [each for each in EVERY if each.values[0].listed and not each.values[0].name.startswith("result_")],
+)
+def test_every_example_in_the_tool_list_works(operation: Operation, doors: Doors):
+    """Once, every list showed conditions on totalPrice, which only bookings have."""
+    for name, example in examples(operation):
+        answer = doors.post(operation.name, {**NEEDED.get(operation.name, {}), name: example})
+        # A search of all sheep must be narrowed before conditions can be applied to its rows.
+        assert answer.get("error", {}).get("reason") in {None, "too_many_rows"}, (name, example)
+
+
+@pytest.mark.parametrize("operation", [each for each in EVERY if each.values[0].kind is Kind.LIST])
+def test_every_list_has_examples_of_its_own_fields(operation: Operation):
+    schema = operation.listed_schema(DEFAULTS)["properties"]
+    if "where" in schema:
+        (condition,), (totals,) = schema["where"]["examples"], schema["aggregate"]["examples"]
+        assert condition
+        assert totals["groupBy"]
+
+
+def test_a_field_of_any_type_can_be_the_example_of_a_list_that_declares_none():
+    imported = replace(catalogue.get("list_bookings"), examples={}, field_names=("id", "label"))
+    schema = imported.listed_schema(DEFAULTS)["properties"]
+    assert schema["where"]["examples"] == [{"id": {"isnull": False}}]
+    assert schema["aggregate"]["examples"] == [{"groupBy": ["id"], "metrics": [{"op": "count"}]}]
+    unknown = replace(imported, field_names=()).listed_schema(DEFAULTS)["properties"]
+    assert "examples" not in unknown["where"]
+
+
+def test_a_tool_list_leaves_out_what_describe_tool_says(doors: Doors):
+    """Descriptions of arguments whose names say enough, limits of storage, and all but a few of many choices."""
+    bookings = catalogue.get("list_bookings")
+    listed = bookings.listed_schema(DEFAULTS)["properties"]
+    assert listed["checkInFrom"] == {"type": "string", "format": "date"}
+    assert listed["status"] == {"type": "string", "examples": ["confirmed", "new", "modified"]}
+    assert "minTotalPrice" not in listed
+    described = doors.mcp("describe_tool", {"name": "list_bookings"})["inputSchema"]["properties"]
+    assert described["minTotalPrice"]["description"]
+    assert len(described["status"]["enum"]) > 6
+    assert "maximum" not in catalogue.get("nsip_search_animals").listed_schema(DEFAULTS)["properties"]["page"]
+    assert listed["limit"] == {"type": "integer", "maximum": 200}
 
 
 def test_the_tools_are_the_same_each_time_and_in_the_same_order(doors: Doors):
@@ -180,7 +235,7 @@ def test_an_example_of_fields_is_one_that_works(operation: Operation, doors: Doo
 
 def test_every_order_sorts_by_what_it_says(doors: Doors):
     """By each column, both ways; equals by id in the same direction."""
-    columns = {"list_bookings": hostaway.BOOKING_ORDERS, "list_transactions": hostaway.TRANSACTION_ORDERS}
+    columns = {"list_bookings": BOOKINGS.orders, "list_transactions": TRANSACTIONS.orders}
     models: dict[str, Any] = {"list_bookings": Booking, "list_transactions": Transaction}
     for operation, orders in columns.items():
         for name, column in orders.items():
@@ -221,7 +276,7 @@ def test_an_unknown_operation_stays_small_however_long_its_name():
 
 def test_no_canonical_name_stands_for_one_upstream_field_and_hides_another():
     """A booking's status is the one that is converted, by design: `sourceStatus` and `fields=all` have upstream's."""
-    for shape, objects in ((shapes.LISTING, sample.listings()), (shapes.BOOKING, list(sample.reservations(20)))):
+    for shape, objects in ((LISTINGS.shape, sample.listings()), (BOOKINGS.shape, list(sample.reservations(20)))):
         names = {name for each in objects for name in each}
         hiding = {
             field.name for field in shape.canonical.values() if field.name != field.source and field.name in names
@@ -267,7 +322,7 @@ def test_a_bad_cursor_into_the_tool_list_is_refused(api_key: str, cursor: str):
         caller = await run_sync(caller_of_key, api_key)
         async with Client(build_server(Peer(caller, "stdio"))) as client:
             with pytest.raises(MCPError) as error:
-                await client.list_tools(cursor=walks.sealer.seal("w", 1) if " " in cursor else cursor)
+                await client.list_tools(cursor=snapshots.sealer.seal("w", 1) if " " in cursor else cursor)
             return error.value.error.code
 
     assert async_to_sync(refused)() == INVALID_PARAMS

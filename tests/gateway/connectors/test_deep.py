@@ -8,9 +8,9 @@ import pytest
 from context_protection.configuration.revisions import contents
 from gateway.catalog.catalog import catalogue
 from gateway.connectors.hostaway import sync
-from gateway.connectors.hostaway.client import Client
+from gateway.connectors.hostaway.client import HostawayClient
 from gateway.connectors.hostaway.models import Booking, SyncState
-from gateway.connectors.hostaway.sync import Ending
+from gateway.connectors.hostaway.sync import SyncResult
 from gateway.connectors.nsip.answers import DEEPEST as NSIP_DEEPEST
 from gateway.connectors.nsip.client import Nsip
 from gateway.connectors.nsip.operations import operations
@@ -43,17 +43,17 @@ def test_a_booking_of_as_many_levels_as_are_read_is_had_whole(
         booking = min(upstream.reservations)
         upstream.reservations[booking]["deep"] = deep = nested(levels - 3)
         with django_capture_on_commit_callbacks(execute=True):
-            ending = sync.run(ACCOUNT_ID, Client(upstream.url, PlainFetching(upstream.url)))
+            ending = sync.run(ACCOUNT_ID, HostawayClient(upstream.url, PlainFetching(upstream.url)))
     contents.bump()
     try:
         left_out = SyncState.objects.get(resource="reservations").left_out
         assert Booking.objects.count() == 20 - len(left_out)
         for call in (doors.post, doors.mcp):
             if levels > 250:
-                assert (ending, left_out) == (Ending.INCOMPLETE, {str(booking): "too_deep"})
+                assert (ending, left_out) == (SyncResult.INCOMPLETE, {str(booking): "too_deep"})
                 assert call("get_booking", {"id": booking})["error"]["reason"] == "not_found"
             else:
-                assert (ending, left_out) == (Ending.DONE, {})
+                assert (ending, left_out) == (SyncResult.DONE, {})
                 assert crawler.from_parts(call, "get_booking", {"id": booking, "fields": "all"})["deep"] == deep
     finally:
         contents.bump()  # no other test sees what this one has

@@ -46,7 +46,7 @@ def on_this_thread(share: float = 1.0, counter: Counter | None = None, **more) -
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 1.0])
 def test_the_share_of_answers_that_is_taken_is_the_share_that_is_set(share):
     clock = itertools.count(0, audit.PAUSE_SECONDS)
-    auditor = on_this_thread(share, waiting=100_000, clock=lambda: float(next(clock)))
+    auditor = on_this_thread(share, waiting=10**9, clock=lambda: float(next(clock)))
     for n in range(20_000):
         auditor.consider(f"{n:032x}", "list_bookings", envelope())
     assert auditor.state().waiting == pytest.approx(20_000 * share, rel=0.15)
@@ -54,7 +54,7 @@ def test_the_share_of_answers_that_is_taken_is_the_share_that_is_set(share):
 
 def test_where_calls_are_many_samples_are_taken_in_turns_unless_all_are_asked_for():
     now = 100.0
-    some, every = (on_this_thread(share, waiting=100_000, clock=lambda: now) for share in (0.5, 1.0))
+    some, every = (on_this_thread(share, waiting=10**9, clock=lambda: now) for share in (0.5, 1.0))
 
     def call(count: int) -> tuple[int, int]:
         for n in range(count):
@@ -68,10 +68,27 @@ def test_where_calls_are_many_samples_are_taken_in_turns_unless_all_are_asked_fo
 
 
 def test_a_full_queue_drops_the_sample_and_counts_it():
-    auditor = on_this_thread()
-    for _ in range(audit.WAITING + 3):
+    auditor = on_this_thread(waiting=7 * len(BODY))
+    for _ in range(7 + 3):
         auditor.consider(uuid4().hex, "list_bookings", envelope())
-    assert (auditor.state().waiting, auditor.state().dropped) == (audit.WAITING, 3)
+    assert (auditor.state().waiting, auditor.state().dropped) == (7, 3)
+
+
+def test_a_burst_of_answers_waits_where_all_are_audited():
+    auditor, large = on_this_thread(), envelope(b"x" * 12_000)
+    for n in range(5_000):
+        auditor.consider(f"{n:032x}", "list_bookings", large)
+    assert (auditor.state().waiting, auditor.state().dropped) == (5_000, 0)
+
+
+@pytest.mark.django_db
+def test_counted_samples_make_room_for_others():
+    auditor = on_this_thread(waiting=2 * len(BODY))
+    for _ in range(3):
+        for _ in range(2):
+            auditor.consider(uuid4().hex, "list_bookings", envelope())
+        assert auditor.flush()
+    assert (auditor.state().stored, auditor.state().dropped) == (6, 0)
 
 
 def test_considering_takes_microseconds_and_raises_nothing_whatever_the_id_is():
@@ -202,7 +219,7 @@ def test_the_audit_thread_counts_without_being_asked():
 
 
 @pytest.mark.django_db
-def test_an_answer_of_the_corridor_is_audited_and_its_meta_is_unchanged(doors: Doors, monkeypatch):
+def test_an_answer_of_the_dispatcher_is_audited_and_its_meta_is_unchanged(doors: Doors, monkeypatch):
     plain = doors.rest("list_bookings", {"limit": 3})
     auditor = on_this_thread()
     monkeypatch.setattr(audit, "_auditor", auditor)
@@ -218,9 +235,10 @@ def test_health_tells_how_the_counts_compare(admin_client, monkeypatch, caplog):
     auditor = on_this_thread()
     monkeypatch.setattr(audit, "_auditor", auditor)
     before = admin_client.get("/health").json()["tokenAudit"]
-    assert before == {"n": 0, "withinTwentyPercent": None, "medianRatio": None, "dropped": 0, "providerFailures": 0}
+    shares = {"withinTenPercent": None, "withinTwentyPercent": None}
+    assert before == {"n": 0, **shares, "medianRatio": None, "dropped": 0, "providerFailures": 0}
     with caplog.at_level(logging.INFO, logger="telemetry"):
         auditor.consider("id", "list_bookings", envelope(claude_tokens=tokens.exact(BODY.decode())))
         auditor.flush()
     shown = admin_client.get("/health").json()["tokenAudit"]
-    assert (shown["n"], shown["medianRatio"]) == (1, 1.0)
+    assert (shown["n"], shown["medianRatio"], shown["withinTenPercent"]) == (1, 1.0, 1.0)

@@ -23,13 +23,14 @@ from gateway.access.models import ApiKey
 from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.connectors.hostaway import store
+from gateway.connectors.hostaway.bookings import BOOKINGS
 from gateway.connectors.hostaway.models import Booking
 from gateway.dispatch import configuration, dispatch, hints
 from gateway.dispatch import response_cache as module
 from gateway.dispatch.call import Call
 from gateway.dispatch.configuration import Configuration
 from gateway.dispatch.dispatch import serve, serve_blocking
-from gateway.dispatch.response_cache import OVERHEAD, Answers, Kept, Key, answers, canonical
+from gateway.dispatch.response_cache import OVERHEAD, CachedResponse, Key, ResponseCache, canonical, response_cache
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
 
@@ -39,7 +40,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in production; the tests of everything else have no such memory."""
-    monkeypatch.setattr(answers, "most_bytes", 1 << 20)
+    monkeypatch.setattr(response_cache, "most_bytes", 1 << 20)
 
 
 def body(caller: Caller, operation: str = "list_bookings", door: Any = hints.rest, **arguments: Any) -> bytes:
@@ -57,7 +58,7 @@ def test_an_equal_call_costs_no_query_and_is_the_same_bytes(
 def test_each_call_is_recorded_whoever_answered_it(caller: Caller):
     body(caller, limit=5)
     body(caller, limit=5)
-    recorder.drain()
+    recorder.flush()
     rows = list(
         TelemetryRecord.objects.values("outcome", "estimated_tokens", "claude_tokens", "threshold", "item_count")
     )
@@ -94,7 +95,7 @@ def test_a_changed_row_is_seen_by_the_next_call(caller: Caller, django_capture_o
     newest = Booking.objects.order_by("-inserted_on", "-id")[0]
     changed = {**json.loads(newest.data), "guestName": "Somebody Else"}
     with django_capture_on_commit_callbacks(execute=True):
-        assert list(store.save(store.BOOKINGS, [changed])) == [1]
+        assert list(store.save(BOOKINGS, [changed])) == [1]
     after = body(caller, limit=1)
     assert b"Somebody Else" in after
     assert b"Somebody Else" not in before
@@ -131,7 +132,7 @@ async def test_a_key_that_expires_meanwhile_gets_nothing_any_more(caller: Caller
     call = Call("list_bookings", {}, expired, "websocket", hints.mcp)
     state = module.state_of(operation, revisions.current())
     assert call.key is not None
-    answers.keep(call.key, Kept(body_, 4000, state, float("inf")))
+    response_cache.store(call.key, CachedResponse(body_, 4000, state, float("inf")))
     with pytest.raises(NotAuthenticated):
         await serve(call)
 
@@ -144,7 +145,7 @@ async def test_an_answer_is_kept_no_longer_than_its_key(api_key: str):
     call = Call("list_bookings", {}, caller, "websocket", hints.mcp)
     await serve(call)
     assert call.key is not None
-    assert answers._kept[call.key].until <= time.monotonic() + 30
+    assert response_cache._entries[call.key].until <= time.monotonic() + 30
 
 
 def test_what_changes_while_a_call_begins_is_obeyed_by_the_next(caller: Caller, monkeypatch: pytest.MonkeyPatch):
@@ -197,9 +198,9 @@ def test_arguments_that_are_no_json_are_not_kept(caller: Caller):
 # -- The memory itself ------------------------------------------------------------------------------
 
 
-def entry(size: int, until: float = float("inf")) -> Kept:
+def entry(size: int, until: float = float("inf")) -> CachedResponse:
     state = module.state_of(catalogue.get("list_bookings"), revisions.current())
-    return Kept(Envelope(b"x" * size, "plain", 1, 1, 1), 4000, state, until)
+    return CachedResponse(Envelope(b"x" * size, "plain", 1, 1, 1), 4000, state, until)
 
 
 def key_of(arguments: str) -> Key:
@@ -208,39 +209,39 @@ def key_of(arguments: str) -> Key:
 
 def test_it_holds_so_many_bytes_and_forgets_the_longest_unused():
     operation = catalogue.get("list_bookings")
-    memory = Answers(3 * (1000 + OVERHEAD + len("a")))
+    memory = ResponseCache(3 * (1000 + OVERHEAD + len("a")))
     for name in ("a", "b", "c"):
-        memory.keep(key_of(name), entry(1000))
+        memory.store(key_of(name), entry(1000))
     assert memory.find(key_of("a"), operation) is not None
-    memory.keep(key_of("d"), entry(1000))
+    memory.store(key_of("d"), entry(1000))
     found = {name for name in "abcd" if memory.find(key_of(name), operation)}
     assert found == {"a", "c", "d"}
-    memory.keep(key_of("huge"), entry(10_000))
+    memory.store(key_of("huge"), entry(10_000))
     assert not any(memory.find(key_of(name), operation) for name in (*"abcd", "huge"))
-    memory.keep(key_of("e"), entry(1000))
+    memory.store(key_of("e"), entry(1000))
     assert memory.find(key_of("e"), operation) is not None
 
 
 def test_long_arguments_take_room_too(caller: Caller):
-    memory = Answers(10 * OVERHEAD)
+    memory = ResponseCache(10 * OVERHEAD)
     key = Call("list_bookings", {"guestName": "x" * 20 * OVERHEAD}, caller, "rest", hints.rest).key
     assert key is not None
-    memory.keep(key, entry(10))
+    memory.store(key, entry(10))
     assert memory.find(key, catalogue.get("list_bookings")) is None
 
 
 def test_the_same_call_again_takes_no_more_room():
-    memory = Answers(3 * (1000 + OVERHEAD))
+    memory = ResponseCache(3 * (1000 + OVERHEAD))
     for _ in range(10):
-        memory.keep(key_of("a"), entry(1000))
-    memory.keep(key_of("b"), entry(1000))
+        memory.store(key_of("a"), entry(1000))
+    memory.store(key_of("b"), entry(1000))
     assert memory.find(key_of("a"), catalogue.get("list_bookings")) is not None
 
 
 @pytest.mark.parametrize("what", [revisions, contents])
 def test_what_rests_on_an_earlier_state_is_dropped(what: Any):
-    memory = Answers(1 << 20)
-    memory.keep(key_of("a"), entry(10))
+    memory = ResponseCache(1 << 20)
+    memory.store(key_of("a"), entry(10))
     what.bump()
     assert memory.find(key_of("a"), catalogue.get("list_bookings")) is None
 
@@ -252,12 +253,12 @@ def test_of_a_call_that_is_new_no_state_is_read():
         raise AssertionError("it was read")
 
     operation = dataclasses.replace(catalogue.get("list_bookings"), version=version)
-    assert Answers(1 << 20).find(key_of("a"), operation) is None
+    assert ResponseCache(1 << 20).find(key_of("a"), operation) is None
 
 
 def test_what_is_too_old_is_dropped():
-    memory = Answers(1 << 20)
-    memory.keep(key_of("a"), entry(10, until=0))
+    memory = ResponseCache(1 << 20)
+    memory.store(key_of("a"), entry(10, until=0))
     assert memory.find(key_of("a"), catalogue.get("list_bookings")) is None
 
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 LOGIN = "/admin/login/"
 PASSWORD, WRONG = "orchard-lantern-52", "not-my-password-9"
 HTML = {"accept": "text/html"}
-Kind = SecurityEvent.Kind
+EventKind = SecurityEvent.EventKind
 
 
 class Counted(PBKDF2PasswordHasher):
@@ -50,7 +50,7 @@ def guess(password: str = WRONG, *, name: str = "clerk", address: str = "192.0.2
 
 
 def lock(**whom: str) -> None:
-    for _ in range(throttle.MOST_FAILURES):
+    for _ in range(throttle.MAX_FAILURES):
         assert guess(**whom).status_code == 200
     assert guess(**whom).status_code == 429
 
@@ -66,7 +66,7 @@ def test_the_sixth_guess_is_refused_without_a_hash():
     assert response.status_code == 429
     assert 0 < int(response["Retry-After"]) <= throttle.WINDOW_SECONDS
     assert "Try again in 15 minutes" in response.content.decode()
-    assert Counted.hashes == hashes == throttle.MOST_FAILURES
+    assert Counted.hashes == hashes == throttle.MAX_FAILURES
 
 
 def test_a_program_is_refused_in_json():
@@ -91,7 +91,7 @@ def test_names_that_nobody_has_are_counted_too():
 
 
 def test_a_login_begins_with_no_failures_again():
-    for _ in range(throttle.MOST_FAILURES - 1):
+    for _ in range(throttle.MAX_FAILURES - 1):
         guess()
     assert guess(PASSWORD).status_code == 302
     lock()
@@ -99,7 +99,7 @@ def test_a_login_begins_with_no_failures_again():
 
 def test_failures_are_forgotten_after_a_quarter_of_an_hour(rf: Any):
     request = rf.post(LOGIN, REMOTE_ADDR="192.0.2.1")
-    for second in range(throttle.MOST_FAILURES):
+    for second in range(throttle.MAX_FAILURES):
         throttle.begin("clerk", request, clock=lambda at=second: 1000.0 + at).failed()
     with pytest.raises(throttle.LockedOut) as refused:
         throttle.begin("clerk", request, clock=lambda: 1010.0)
@@ -115,7 +115,7 @@ def test_unlocking_lets_in_at_once(capsys: pytest.CaptureFixture[str]):
     assert guess(PASSWORD, address="192.0.2.7").status_code == 429
     call_command("unlock_login", "clerk")
     assert guess(PASSWORD, address="192.0.2.7").status_code == 302
-    assert kinds().count(Kind.UNLOCKED) == 2
+    assert kinds().count(EventKind.UNLOCKED) == 2
     assert "forgotten at 1 address" in capsys.readouterr().out
 
 
@@ -133,12 +133,12 @@ def test_the_old_password_is_guessed_no_more_often(clerk: User):
     assert guess(PASSWORD).status_code == 429
     call_command("unlock_login", "clerk")
     assert change(PASSWORD) == 302
-    assert Kind.PASSWORD_CHANGED in kinds()
+    assert EventKind.PASSWORD_CHANGED in kinds()
 
 
 def test_x_forwarded_for_is_no_address_of_a_request():
     """Who is behind a proxy, the server has put into REMOTE_ADDR (tests/e2e/test_logins.py)."""
-    for number in range(throttle.MOST_FAILURES):
+    for number in range(throttle.MAX_FAILURES):
         guess(x_forwarded_for=f"198.51.100.{number}")
     assert guess(x_forwarded_for="198.51.100.99").status_code == 429
 
@@ -182,9 +182,9 @@ def test_events_are_kept_and_logged_without_what_was_typed(caplog: pytest.LogCap
     guess(PASSWORD)
     rows = list(SecurityEvent.objects.order_by("pk").values_list("kind", "name", "address"))
     assert rows == [
-        (Kind.LOGIN_FAILED, "clerk", "192.0.2.1"),
-        (Kind.LOGIN_FAILED, "", "192.0.2.1"),
-        (Kind.LOGIN, "clerk", "192.0.2.1"),
+        (EventKind.LOGIN_FAILED, "clerk", "192.0.2.1"),
+        (EventKind.LOGIN_FAILED, "", "192.0.2.1"),
+        (EventKind.LOGIN, "clerk", "192.0.2.1"),
     ]
     assert [(each.message, each.user, each.address) for each in caplog.records] == [
         ("login_failed", "clerk", "192.0.2.1"),
@@ -199,25 +199,28 @@ def test_events_are_kept_and_logged_without_what_was_typed(caplog: pytest.LogCap
 def test_a_lockout_is_told_once():
     lock()
     guess()
-    assert kinds() == [Kind.LOGIN_FAILED] * 5 + [Kind.LOCKED_OUT]
+    assert kinds() == [EventKind.LOGIN_FAILED] * 5 + [EventKind.LOCKED_OUT]
 
 
 def test_what_is_old_is_purged(clerk: User):
     guess()
     guess(name="other")
-    long_ago = timezone.now() - events.KEPT - timedelta(days=1)
+    long_ago = timezone.now() - events.RETENTION - timedelta(days=1)
     LoginFailures.objects.filter(name_digest=throttle.digest("other")).update(last_at=long_ago)
     SecurityEvent.objects.filter(name="").update(at=long_ago)
     tasks.purge()
     assert LoginFailures.objects.get().name_digest == throttle.digest("clerk")
-    assert kinds() == [Kind.LOGIN_FAILED]
+    assert kinds() == [EventKind.LOGIN_FAILED]
 
 
 def test_an_attack_does_not_fill_the_audit_trail(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(events, "MOST_FAILED", 3)
+    monkeypatch.setattr(events, "MAX_FAILED", 3)
     guess(PASSWORD)
     for number in range(5):
         guess(address=f"192.0.2.{number}")
     tasks.purge()
     rows = SecurityEvent.objects.order_by("pk").values_list("kind", "address")
-    assert list(rows) == [(Kind.LOGIN, "192.0.2.1"), *((Kind.LOGIN_FAILED, f"192.0.2.{last}") for last in (2, 3, 4))]
+    assert list(rows) == [
+        (EventKind.LOGIN, "192.0.2.1"),
+        *((EventKind.LOGIN_FAILED, f"192.0.2.{last}") for last in (2, 3, 4)),
+    ]

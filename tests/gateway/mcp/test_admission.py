@@ -7,7 +7,7 @@ import pytest
 
 from gateway.mcp.admission import Endpoint, admit
 from gateway.mcp.sessions import Sessions
-from gateway.process.bodies import SMALL_BODY, known
+from gateway.process.bodies import SMALL_BODY, caller_memory
 
 pytestmark = pytest.mark.django_db
 
@@ -91,7 +91,7 @@ async def test_the_endpoint_gets_the_body_as_one_message(api_key: str):
 async def test_where_there_is_no_room_for_a_large_body_its_sender_is_told_to_come_again(
     api_key: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(known, "most", SMALL_BODY)
+    monkeypatch.setattr(caller_memory, "most", SMALL_BODY)
 
     async def receive() -> Any:
         return {"type": "http.request", "body": b"x" * (SMALL_BODY + 1), "more_body": True}
@@ -99,4 +99,4 @@ async def test_where_there_is_no_room_for_a_large_body_its_sender_is_told_to_com
     status, headers, body = await answered(api_key, Sessions(), receive=receive)
     assert (status, headers[b"retry-after"]) == (503, b"5")
     assert json.loads(body)["error"]["reason"] == "busy"
-    assert known.taken == 0
+    assert caller_memory.taken == 0

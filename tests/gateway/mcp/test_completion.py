@@ -11,7 +11,7 @@ from mcp.types import INVALID_PARAMS, Completion, PromptReference, ResourceTempl
 from context_protection.configuration.revisions import revisions
 from context_protection.core import tokens
 from context_protection.models import TokenBudget
-from gateway.catalog.prompts import MOST_COUNTED, prompts
+from gateway.catalog.prompts import MAX_COUNTED, prompts
 from gateway.connectors.hostaway import store
 from gateway.connectors.hostaway.models import Listing, Transaction
 from tests.doors import TEMPLATES, Doors
@@ -67,9 +67,9 @@ def test_how_many_there_are_is_said_as_far_as_they_are_counted(doors: Doors):
         rows.pop("seq")
         Transaction.objects.bulk_create(Transaction(**{**rows, "id": first + each}) for each in range(number))
 
-    add(MOST_COUNTED - already, 710_000)
+    add(MAX_COUNTED - already, 710_000)
     exactly = of_template(doors, "get_transaction", "id", "7")
-    assert (len(exactly.values), exactly.total, exactly.has_more) == (100, MOST_COUNTED, True)
+    assert (len(exactly.values), exactly.total, exactly.has_more) == (100, MAX_COUNTED, True)
     add(1, 720_000)
     beyond = of_template(doors, "get_transaction", "id", "7")
     assert (len(beyond.values), beyond.total, beyond.has_more) == (100, None, True)

@@ -147,7 +147,7 @@ async def test_who_did_not_ask_for_progress_gets_json_however_long_it_takes(
     api_key: str, held: Held, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(progress, "REPORT_SECONDS", 0)
-    monkeypatch.setattr(exchange, "ATTEND_SECONDS", 0)
+    monkeypatch.setattr(exchange, "WATCH_SECONDS", 0)
     client = Client(api_key, call("held"))
     async with asking(client):
         await held.asked.wait()
@@ -158,7 +158,7 @@ async def test_who_did_not_ask_for_progress_gets_json_however_long_it_takes(
 
 
 async def test_a_long_silence_is_broken_by_pings(api_key: str, held: Held, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(exchange, "ATTEND_SECONDS", 0)
+    monkeypatch.setattr(exchange, "WATCH_SECONDS", 0)
     monkeypatch.setattr(exchange, "PING_SECONDS", 0.01)
     client = Client(api_key, call("held"))
     async with asking(client):
@@ -169,7 +169,7 @@ async def test_a_long_silence_is_broken_by_pings(api_key: str, held: Held, monke
 
 
 async def test_when_the_client_goes_its_call_is_cancelled(api_key: str, held: Held, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(exchange, "ATTEND_SECONDS", 0)
+    monkeypatch.setattr(exchange, "WATCH_SECONDS", 0)
     client = Client(api_key, call("held"))
     async with asking(client):
         await held.asked.wait()

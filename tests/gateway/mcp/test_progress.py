@@ -98,7 +98,7 @@ async def test_an_upstream_that_says_too_much_is_cut_short():
     ears = Ears()
     async with reported(cast(Any, ears), "files_copy"):
         upstream_says(*((step, None, None) for step in range(10_000)))
-    assert len(ears.figures) == progress.MOST_WAITING
+    assert len(ears.figures) == progress.MAX_WAITING
     assert ears.figures[-1] == (9_999, None)
 
 

@@ -14,7 +14,8 @@ from mcp.types import INVALID_PARAMS
 from context_protection.core import tokens
 from gateway.catalog.prompts import prompts
 from gateway.connectors.hostaway.models import Booking, Listing
-from gateway.connectors.hostaway.prompts import HANDLE, LONGEST_WORDS
+from gateway.connectors.hostaway.prompt_arguments import LONGEST_WORDS
+from gateway.connectors.hostaway.prompts import HANDLE, SECOND_HANDLE
 from tests import crawler
 from tests.doors import Doors
 from tests.tasks.account import Account
@@ -38,6 +39,7 @@ GIVEN: list[tuple[str, dict[str, str]]] = [
     ("audit_booking", {"booking": "43000350"}),
     ("reconcile_booking", {"booking": "43000003"}),
     ("monthly_revenue", {"month": "2026-11"}),
+    ("revenue_by_city", {"month": "2026-12"}),
     ("monthly_revenue", {"month": "2026-01", "status": "cancelled"}),
     ("occupancy", {"listing": str(LISTING), "month": "2026-11"}),
     ("occupancy", {"listing": "町家 machiya nishijin 🎐", "month": "2026-12"}),
@@ -68,6 +70,8 @@ def followed(doors: Doors, text: str) -> list[dict[str, Any]]:
     """The answers to the calls of a message, the first one's handle put where it is asked for."""
     answers: list[dict[str, Any]] = []
     for operation, arguments in quoted(text):
+        for table, handle in arguments.get("handles", {}).items():
+            arguments["handles"][table] = answers[[HANDLE, SECOND_HANDLE].index(handle)]["meta"]["resultHandle"]
         if arguments.get("handle") == HANDLE:
             arguments["handle"] = answers[0]["meta"].get("resultHandle")
             if arguments["handle"] is None:
@@ -86,6 +90,7 @@ def test_the_prompts_are_listed_with_their_arguments(doors: Doors, era: str):
         "audit_booking": {"booking": True},
         "reconcile_booking": {"booking": True},
         "monthly_revenue": {"month": True, "status": False},
+        "revenue_by_city": {"month": True},
         "occupancy": {"listing": True, "month": True},
         "log_issues": {"document": True, "period": False},
         "find_in_notes": {"text": True, "month": True},
@@ -107,9 +112,19 @@ def test_every_call_that_a_prompt_quotes_can_be_made(doors: Doors, name: str, gi
 
 
 @pytest.mark.parametrize("era", ERAS)
+def test_where_tools_are_searched_a_prompt_quotes_calls_that_the_client_can_make(doors: Doors, era: str):
+    doors.choose(tool_listing="search", pinned_tools=["list_bookings"])
+    text = message(doors, "log_issues", {"document": LOG}, era)
+    assert {operation for operation, _ in quoted(text)} == {"call_tool"}
+    assert [arguments["name"] for _, arguments in quoted(text)] == ["read_document", "result_search", "result_search"]
+    assert "read_document" not in text.partition("Check:")[2]
+    assert quoted(message(doors, "arrivals", {}, era))[0][0] == "list_bookings", "it is in the list"
+
+
+@pytest.mark.parametrize("era", ERAS)
 def test_a_prompt_is_the_same_message_in_both_eras(doors: Doors, era: str):
     given = {"month": "2026-11"}
-    assert message(doors, "monthly_revenue", given, era) == prompts.get("monthly_revenue").message(given)
+    assert message(doors, "monthly_revenue", given, era) == prompts.get("monthly_revenue").message(given).text()
 
 
 @pytest.mark.parametrize("words", ODD_WORDS)
@@ -185,12 +200,23 @@ def test_the_revenue_of_a_month_is_exact_and_stands_beside_the_month_before(door
     assert {(each["propertyId"], each["checkInDate"]): Decimal(str(each["revenue"])) for each in groups} == truth
 
 
+def test_the_revenue_of_a_month_by_city_is_that_of_its_listings(doors: Doors):
+    account = Account.of_sample()
+    cities = {each["id"]: each["city"] for each in account.listings}
+    truth: dict[tuple[str, str], Decimal] = defaultdict(Decimal)
+    for each in account.bookings:
+        if each["status"] in {"new", "modified"} and each["arrivalDate"][:7] == "2026-12":
+            truth[cities[each["listingMapId"]], each["currency"]] += Decimal(str(each["totalPrice"]))
+    *_, answer = followed(doors, message(doors, "revenue_by_city", {"month": "2026-12"}))
+    assert {(row["city"], row["currency"]): Decimal(str(row["revenue"])) for row in crawler.rows(answer)} == truth
+
+
 def test_the_errors_of_a_day_are_those_of_the_log(doors: Doors):
     lines = Account.of_sample().texts[LOG].splitlines()
     _, errors, warnings = followed(doors, message(doors, "log_issues", {"document": LOG, "period": "2026-11-15"}))
     of_day = [line for line in lines if line.startswith("2026-11-15")]
-    assert errors["meta"]["totalHits"] == sum(" ERROR " in line for line in of_day) > 0
-    assert warnings["meta"]["totalHits"] == sum(" WARN " in line for line in of_day) > 10
+    assert errors["meta"]["totalCount"] == sum(" ERROR " in line for line in of_day) > 0
+    assert warnings["meta"]["totalCount"] == sum(" WARN " in line for line in of_day) > 10
 
 
 def test_the_overlapping_stays_of_an_audit_are_those_at_the_same_listing(doors: Doors):

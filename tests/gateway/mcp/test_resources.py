@@ -14,7 +14,7 @@ from context_protection.configuration.revisions import revisions
 from context_protection.core import tokens
 from context_protection.core.policy import DEFAULTS
 from context_protection.models import TokenBudget
-from context_protection.stores.snapshots import walks
+from context_protection.stores.snapshots import snapshots
 from gateway.access.models import ApiKey
 from gateway.connectors.hostaway import sample, store
 from gateway.connectors.hostaway.models import Document
@@ -30,10 +30,10 @@ pytestmark = pytest.mark.django_db
 
 ERAS = ["legacy", "2026-07-28"]
 TEMPLATES = [
-    "sluice://listings/{id}{?fields,cursor}",
-    "sluice://bookings/{id}{?fields,cursor}",
-    "sluice://transactions/{id}{?fields,cursor}",
-    "sluice://documents/{id}{?startLine,endLine,cursor}",
+    "sluice://listings/{id}{?fields,cursor,format}",
+    "sluice://bookings/{id}{?fields,cursor,format}",
+    "sluice://transactions/{id}{?fields,cursor,format}",
+    "sluice://documents/{id}{?search,startLine,endLine,cursor,format}",
 ]
 
 
@@ -107,7 +107,7 @@ def test_each_page_is_recorded_as_a_call_of_its_caller(doors: Doors):
     pages(doors, "list_resources")
     doors.read("sluice://bookings/43000003")
     recorder.flush()
-    calls = TelemetryRecord.objects.order_by("pk").values_list("operation", "door", "caller")
+    calls = TelemetryRecord.objects.order_by("pk").values_list("operation", "transport", "caller")
     assert list(calls) == [("list_documents", "stdio", "tests"), ("get_booking", "stdio", "tests")]
 
 
@@ -162,7 +162,7 @@ def test_what_is_offered_comes_in_pages_under_the_smallest_cap(doors: Doors, ver
 @pytest.mark.parametrize("verb", ["list_resources", "list_resource_templates", "list_prompts"])
 @pytest.mark.parametrize("cursor", ["nonsense", "", "another list's"])
 def test_a_cursor_of_another_list_is_refused(doors: Doors, verb: str, cursor: str):
-    given = walks.sealer.seal("tools", 1) if " " in cursor else cursor
+    given = snapshots.sealer.seal("tools", 1) if " " in cursor else cursor
     with pytest.raises(MCPError) as error_response:
         doors.ask(lambda client: getattr(client, verb)(cursor=given))
     error = error_response.value.error

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gateway.catalog.caller import Caller
-from gateway.mcp.in_flight import MOST_IN_FLIGHT
+from gateway.mcp.in_flight import MAX_IN_FLIGHT
 from gateway.mcp.peers import Peer
 from gateway.mcp.sessions import Sessions
 from gateway.mcp.socket_session import SocketSession
@@ -72,9 +72,9 @@ async def test_an_id_that_is_in_flight_is_refused_and_the_first_goes_on_waiting(
 
 
 async def test_more_than_so_many_at_once_are_refused(caller: Caller):
-    wire = Wire(caller, *(call(number) for number in range(MOST_IN_FLIGHT + 1)))
-    assert await wire.read() == MOST_IN_FLIGHT
-    assert [(each["id"], each["error"]["code"]) for each in wire.sent] == [(MOST_IN_FLIGHT, -32000)]
+    wire = Wire(caller, *(call(number) for number in range(MAX_IN_FLIGHT + 1)))
+    assert await wire.read() == MAX_IN_FLIGHT
+    assert [(each["id"], each["error"]["code"]) for each in wire.sent] == [(MAX_IN_FLIGHT, -32004)]
 
 
 @pytest.mark.parametrize("number", [None, 1.5, True, [1], {}])

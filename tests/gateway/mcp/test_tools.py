@@ -1,6 +1,7 @@
 """The tool list over MCP: all tools while they fit, else three that find and call them; and calls through call_tool."""
 
 import json
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
@@ -12,15 +13,16 @@ from mcp import Client, MCPError
 
 from context_protection.configuration.revisions import revisions
 from context_protection.core import tokens
-from context_protection.core.policy import DEFAULTS
+from context_protection.core.policy import DEFAULTS, Kind
 from context_protection.models import TokenBudget
 from gateway.access.callers import caller_of_key
 from gateway.access.models import ApiKey
 from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.mcp import tools
+from gateway.mcp.clients import loads_lazily
 from gateway.mcp.peers import Peer
-from gateway.mcp.server import INSTRUCTIONS, build_server
+from gateway.mcp.server import build_server
 from gateway.threads.bridge import run_sync
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
@@ -29,6 +31,7 @@ from tests.doors import Doors
 pytestmark = pytest.mark.django_db
 
 FINDERS = ["search_tools", "describe_tool", "call_tool"]
+ACTING = [*FINDERS, "call_action"]
 ERAS = ["legacy", "2026-07-28"]
 
 
@@ -74,6 +77,11 @@ class TestWhichList:
         assert not set(FINDERS) & set(names(doors, mode))
 
     def test_a_large_one_is_searched(self, doors: Doors, large_api: list[str], mode: str):
+        assert names(doors, mode) == ACTING
+
+    def test_what_acts_can_be_called_only_where_something_acts(self, doors: Doors, large_api: list[str], mode: str):
+        acting = [each.name for each in catalogue if each.kind is Kind.ACTION]
+        doors.choose(tool_listing="search", hidden_tools=acting)
         assert names(doors, mode) == FINDERS
 
     def test_the_budget_decides(self, doors: Doors, mode: str, settings: Any):
@@ -93,9 +101,9 @@ class TestWhichList:
 
     def test_pinned_tools_follow_in_the_catalogues_order(self, doors: Doors, large_api: list[str], mode: str):
         doors.choose(pinned_tools=["list_invoices", "get_booking", "gone"], hidden_tools=["get_listing"])
-        assert names(doors, mode) == [*FINDERS, "get_booking", "list_invoices"]
+        assert names(doors, mode) == [*ACTING, "get_booking", "list_invoices"]
         doors.choose(pinned_tools=["get_listing", "list_bookings"], hidden_tools=["get_listing"])
-        assert names(doors, mode) == [*FINDERS, "list_bookings"]
+        assert names(doors, mode) == [*ACTING, "list_bookings"]
 
     def test_a_tool_that_is_not_listed_can_be_called_by_its_name(self, doors: Doors, large_api: list[str], mode: str):
         async def call(client: Client) -> types.CallToolResult:
@@ -118,25 +126,102 @@ def test_so_many_pinned_tools_still_come_in_pages_under_the_cap(doors: Doors, la
     pages = talk(doors, sizes)
     assert len(pages) > 3
     assert max(pages) <= DEFAULTS.hard_cap
-    assert names(doors) == [*FINDERS, *large_api]
+    assert names(doors) == [*ACTING, *large_api]
 
 
-def test_the_three_take_few_tokens_and_say_whether_they_only_read(doors: Doors):
-    doors.choose(tool_listing="search")
+def test_the_four_take_few_tokens_and_say_whether_they_only_read(doors: Doors, large_api: list[str]):
     found = published(doors)
     documents = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in found]
-    assert tokens.claude.count(json.dumps({"tools": documents}, separators=(",", ":"))) <= 750
-    assert [tool.annotations and tool.annotations.read_only_hint for tool in found] == [True, True, None]
+    assert tokens.claude.count(json.dumps({"tools": documents}, separators=(",", ":"))) <= 800
+    assert [tool.annotations and tool.annotations.read_only_hint for tool in found] == [True, True, True, None]
     for tool in found:
         schema = tool.input_schema
-        assert all(len(each["description"]) > 8 for each in schema["properties"].values())
         assert any("examples" in each for each in schema["properties"].values())
         assert len(tool.description or "") < 2048
 
 
-def test_the_instructions_tell_of_the_three_and_are_read_whole():
-    assert all(name in INSTRUCTIONS for name in FINDERS)
-    assert len(INSTRUCTIONS.encode()) < 2048
+def told(doors: Doors, mode: str, client: str = "mcp") -> str:
+    """The server's instructions."""
+
+    async def asking() -> str:
+        caller = await run_sync(caller_of_key, doors.key)
+        info = types.Implementation(name=client, version="1")
+        async with Client(build_server(Peer(caller, "stdio")), mode=mode, client_info=info) as connected:
+            return connected.instructions or ""
+
+    return async_to_sync(asking)()
+
+
+NAMED = re.compile(r"\b(?:result_\w+|\w+_tools?|call_\w+)\b")
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+class TestInstructions:
+    def test_they_name_tools_of_the_list(self, doors: Doors, mode: str):
+        text = told(doors, mode)
+        assert set(NAMED.findall(text)) == {"result_query", "result_search", "result_get"}
+        assert len(text.encode()) < 2048
+
+    def test_where_tools_are_searched_they_say_how_and_how_to_call_them(
+        self, doors: Doors, large_api: list[str], mode: str
+    ):
+        text = told(doors, mode)
+        assert {*ACTING, "result_query"} <= set(NAMED.findall(text))
+        assert "call_tool calls them" in text
+        assert len(text.encode()) < 2048
+
+    def test_they_do_not_tell_of_what_is_hidden_or_of_acting_where_nothing_acts(self, doors: Doors, mode: str):
+        doors.choose(tool_listing="search", hidden_tools=["result_query"])
+        assert "call_action" not in told(doors, mode)
+        assert "result_query" not in told(doors, mode)
+
+
+# -- Clients that load definitions when they need them ----------------------------------------------
+
+
+def names_for(doors: Doors, client: str, mode: str) -> list[str]:
+    async def listing() -> list[str]:
+        caller = await run_sync(caller_of_key, doors.key)
+        info = types.Implementation(name=client, version="1")
+        async with Client(build_server(Peer(caller, "stdio")), mode=mode, client_info=info) as connected:
+            return [tool.name for tool in (await connected.list_tools()).tools]
+
+    return async_to_sync(listing)()
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_a_client_that_loads_lazily_gets_all_tools(doors: Doors, large_api: list[str], mode: str, settings: Any):
+    settings.LAZY_CLIENTS = ["Lazy-Code"]
+    assert names_for(doors, "eager", mode) == ACTING
+    assert names_for(doors, "lazy-code", mode)[:3] == every_listed()[:3]
+    assert "search_tools" not in told(doors, "auto", "lazy-code")
+    doors.choose(tool_listing="search")
+    assert names_for(doors, "lazy-code", mode) == ACTING, "the admin's choice for a key goes before"
+
+
+def test_over_stateless_http_a_lazy_client_is_known_by_its_user_agent(
+    doors: Doors, large_api: list[str], settings: Any
+):
+    settings.LAZY_CLIENTS = ["lazy-code"]
+    peer = Peer(caller_of_key(doors.key), "http", program="lazy-code")
+
+    class Session:
+        client_params = None
+
+    class Context:
+        session = Session()
+
+    assert loads_lazily(Context(), peer)  # type: ignore[arg-type]
+
+
+def test_a_change_of_what_a_lazy_client_sees_is_told(doors: Doors, large_api: list[str], settings: Any):
+    settings.LAZY_CLIENTS = ["lazy-code"]
+    before = tools.fingerprint(caller(doors))
+    catalogue.offer([replace(catalogue.get("list_invoices"), name="list_yachts")])
+    try:
+        assert tools.fingerprint(caller(doors)) != before
+    finally:
+        catalogue.withdraw("list_yachts")
 
 
 # -- What is kept -----------------------------------------------------------------------------------
@@ -155,11 +240,11 @@ def test_definitions_are_counted_once_for_a_configuration_and_a_choice(doors: Do
     _, other = ApiKey.objects.issue("other")
     revisions.bump()
     mine, others = caller(doors), caller_of_key(other)
-    assert same_twice(lambda: tools.listing_of(mine), lambda: tools.listing_of(mine))
-    assert same_twice(lambda: tools.listing_of(mine), lambda: tools.listing_of(others)), "they have chosen alike"
-    before = tools.listing_of(mine)
+    assert same_twice(lambda: tools.tool_list_of(mine), lambda: tools.tool_list_of(mine))
+    assert same_twice(lambda: tools.tool_list_of(mine), lambda: tools.tool_list_of(others)), "they have chosen alike"
+    before = tools.tool_list_of(mine)
     revisions.bump()
-    assert tools.listing_of(mine) is not before
+    assert tools.tool_list_of(mine) is not before
 
 
 def test_the_fingerprint_changes_with_the_list_and_with_nothing_else(doors: Doors, large_api: list[str]):
@@ -236,7 +321,9 @@ def test_a_call_through_call_tool_is_recorded_as_the_tools_own(doors: Doors):
     through(doors, "get_booking", {"id": "x"})
     doors.mcp("call_tool", {"arguments": {}})
     recorder.flush()
-    records = TelemetryRecord.objects.order_by("pk").values_list("operation", "kind", "outcome", "error_reason", "door")
+    records = TelemetryRecord.objects.order_by("pk").values_list(
+        "operation", "kind", "outcome", "error_reason", "transport"
+    )
     assert list(records) == [
         ("get_booking", "record", "summarized", "", "stdio"),
         ("get_booking", "record", "error", "invalid_id", "stdio"),
@@ -262,8 +349,8 @@ def test_arguments_may_be_left_out_or_be_a_text_of_json(doors: Doors, arguments:
         ({"name": "get_booking", "id": 43000003}, "id", "belong into arguments"),
         ({"name": "get_booking", "arguments": [1]}, "arguments", "describe_tool"),
         ({"name": "get_booking", "arguments": "id=7"}, "arguments", "describe_tool"),
-        ({"name": "get_booking", "arguments": {"id": "x"}}, "id", "whole number"),
-        ({"name": "get_booking", "arguments": {}}, "id", "Call get_booking again with id"),
+        ({"name": "get_booking", "arguments": {"id": "x"}}, "id", "Find the id with list_bookings"),
+        ({"name": "get_booking", "arguments": {}}, "id", "Find the id with list_bookings"),
         ({"name": "call_tool", "arguments": {"name": "get_booking"}}, "name", ""),
     ],
 )
@@ -275,8 +362,24 @@ def test_what_is_wrong_is_named_by_the_parameter_that_it_is_in(
     assert words in error["data"]["suggestion"]
 
 
-def test_an_action_is_called_through_call_tool_too(doors: Doors, large_api: list[str]):
-    assert through(doors, "cancel_booking", {"id": 7})["id"] == 7
+def test_an_action_is_called_through_call_action_alone(doors: Doors, large_api: list[str]):
+    asked = {"name": "cancel_booking", "arguments": {"id": 7}}
+    error = doors.mcp("call_tool", asked)["error"]
+    assert (error["reason"], error["data"]["parameter"]) == ("tool_acts", "name")
+    assert error["data"]["suggestion"] == "Call call_action with the same name and arguments."
+    assert doors.mcp("call_action", asked)["id"] == 7
+    assert doors.mcp("call_action", {"name": "get_booking", "arguments": {"id": 43000003}})["summary"]["id"] == 43000003
+
+
+def test_call_tool_does_not_tell_of_an_action_that_is_hidden(doors: Doors, large_api: list[str]):
+    doors.choose(tool_listing="search", hidden_tools=["cancel_booking"])
+    assert through(doors, "cancel_booking", {"id": 7})["error"]["reason"] == "unknown_operation"
+
+
+def test_a_found_tool_that_acts_says_what_calls_it(doors: Doors, large_api: list[str]):
+    rows = {row["name"]: row for row in doors.mcp("search_tools", {"query": "cancel a booking"})["items"]}
+    assert rows["cancel_booking"]["acts"] is True
+    assert "acts" not in rows["list_bookings"]
 
 
 # -- Hints ------------------------------------------------------------------------------------------

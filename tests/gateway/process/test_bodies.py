@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gateway.process import bodies
-from gateway.process.bodies import LARGEST_BODY, SMALL_BODY, ClientGone, Room, Share, read_body
+from gateway.process.bodies import LARGEST_BODY, SMALL_BODY, BodyMemory, ClientGone, MemoryShare, read_body
 from gateway.process.errors import BodyTooLarge, Busy
 
 
@@ -22,27 +22,27 @@ def arriving(*pieces: bytes, gone: bool = False) -> Any:
 
 async def test_a_body_is_read_whole():
     pieces: list[bytes] = []
-    with Share(Room(0)) as share:
+    with MemoryShare(BodyMemory(0)) as share:
         await read_body(arriving(b"a", b"", b"bc"), pieces.append, share)
     assert b"".join(pieces) == b"abc"
 
 
 async def test_a_body_over_the_limit_is_refused_as_soon_as_it_is():
     pieces: list[bytes] = []
-    with Share(Room(100)) as share, pytest.raises(BodyTooLarge):
+    with MemoryShare(BodyMemory(100)) as share, pytest.raises(BodyTooLarge):
         await read_body(arriving(b"a" * 3, b"b" * 3, b"c"), pieces.append, share, most=5)
     assert pieces == [b"aaa"]
 
 
 async def test_a_client_that_leaves_is_noticed():
-    with Share(Room(100)) as share, pytest.raises(ClientGone):
+    with MemoryShare(BodyMemory(100)) as share, pytest.raises(ClientGone):
         await read_body(arriving(b"a", gone=True), bytearray().extend, share)
 
 
 async def test_large_bodies_share_a_room_and_small_ones_always_fit():
     large, small = b"x" * (SMALL_BODY + 1), b"x" * SMALL_BODY
-    room = Room(len(large))
-    with Share(room) as first, Share(room) as second, Share(room) as third:
+    room = BodyMemory(len(large))
+    with MemoryShare(room) as first, MemoryShare(room) as second, MemoryShare(room) as third:
         await read_body(arriving(large), bytearray().extend, first)
         await read_body(arriving(small), bytearray().extend, second)
         with pytest.raises(Busy) as refused:
@@ -50,14 +50,14 @@ async def test_large_bodies_share_a_room_and_small_ones_always_fit():
         assert refused.value.retry_after
         assert room.taken == len(large)
     assert room.taken == 0
-    with Share(room) as fourth:
+    with MemoryShare(room) as fourth:
         await read_body(arriving(large), bytearray().extend, fourth)
 
 
 async def test_what_goes_to_disk_takes_no_more_memory_than_the_largest_body():
-    room = Room(LARGEST_BODY)
+    room = BodyMemory(LARGEST_BODY)
     pieces = [b"x" * 2**20] * 8
-    with Share(room) as share:
+    with MemoryShare(room) as share:
         await read_body(arriving(*pieces), bytearray().extend, share, most=16 * 2**20)
         assert room.taken == LARGEST_BODY
 

@@ -218,7 +218,7 @@ async def test_with_a_key_a_body_is_read_for_the_api(handler: PooledHandler, api
 async def test_bodies_of_the_unknown_take_no_room_of_the_known(
     handler: PooledHandler, api_key: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(bodies.anonymous, "most", SMALL_BODY)
+    monkeypatch.setattr(bodies.anonymous_memory, "most", SMALL_BODY)
     large = b"x" * (SMALL_BODY + 1)
     unknown = Exchange(handler, "/size", "POST", content_length=str(len(large)))
     await unknown.send(large)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from uvicorn.server import ServerState
 
-from gateway.process.unfinished import Unfinished
+from gateway.process.unfinished_requests import Unfinished
 from tests.gateway.process.wire import PATIENCE, Wire, Written, listening, protocols
 
 HEAD_BYTES = 2000  # the limit of most tests here

@@ -7,7 +7,7 @@ import redis
 from django.test import override_settings
 
 from gateway.asgi import readiness as served
-from gateway.dispatch.response_cache import answers
+from gateway.dispatch.response_cache import response_cache
 from gateway.process.readiness import Readiness
 from tests.servers import redis_server
 
@@ -31,4 +31,4 @@ def test_it_acts_once_for_each_loss_of_redis(tmp_path: Path):
 
 
 def test_the_served_application_forgets_its_cached_responses_then():
-    assert answers.forget in served._when_redis_is_lost
+    assert response_cache.forget in served._when_redis_is_lost

@@ -11,8 +11,8 @@ from typing import Any
 import uvicorn
 from uvicorn.server import ServerState
 
-from gateway.process.http_protocol import Limits, bounded_http
-from gateway.process.unfinished import Unfinished
+from gateway.process.http_protocol import RequestLimits, bounded_http
+from gateway.process.unfinished_requests import Unfinished
 from gateway.process.web import SmallWebSocket
 
 PATIENCE = 20  # seconds, for what comes within one
@@ -114,7 +114,7 @@ def protocols(
     """Makes what serves a connection."""
     config = uvicorn.Config(application, lifespan="off", log_config=None, access_log=False, ws=SmallWebSocket)
     config.load()
-    make = bounded_http(Limits(**{"linger_seconds": PATIENCE, **limits}), unfinished)
+    make = bounded_http(RequestLimits(**{"linger_seconds": PATIENCE, **limits}), unfinished)
     return lambda: make(config=config, server_state=state, app_state={})
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from gateway.upstreams.upstream import Timing, Upstream
+from gateway.upstreams.client import Timing, Upstream
+from gateway.upstreams.errors import UpstreamError
+from gateway.upstreams.request import Request
 from tests.simulators.bad_upstream import BadUpstream, bad_upstream
 
 Names = dict[str, list[list[str]]]
@@ -69,3 +71,13 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Names:
 
 def _family(address: str) -> socket.AddressFamily:
     return socket.AF_INET if ip_address(address).version == 4 else socket.AF_INET6
+
+
+def get(bad: BadUpstream, path: str, **options: Any) -> Request:
+    return Request("GET", f"{bad.url}{path}", **options)
+
+
+async def failed(upstream: Upstream, request: Request, **options: Any) -> UpstreamError:
+    with pytest.raises(UpstreamError) as failure:
+        await upstream.fetch(request, **options)
+    return failure.value

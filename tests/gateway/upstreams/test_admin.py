@@ -12,8 +12,8 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 
+from gateway.upstreams.auth.vault import Vault, vault
 from gateway.upstreams.models import UpstreamApi
-from gateway.upstreams.secrets import Vault, vault
 
 pytestmark = pytest.mark.django_db
 

@@ -1,9 +1,19 @@
-"""Answers are given again while they are fresh; how many and how large, the oldest first to go."""
+"""Answers are served again while they are fresh, the oldest is evicted first, and equal requests share an exchange."""
+
+import asyncio
 
 import pytest
 
-from gateway.upstreams.cache import ENTRY_BYTES, MOST_ANSWERS, STALE_SECONDS, Kept, conditional, key_of
-from gateway.upstreams.exchanges import Request, Response
+from gateway.upstreams.cache import (
+    ENTRY_BYTES,
+    MAX_ANSWERS,
+    STALE_SECONDS,
+    InFlightCalls,
+    UpstreamCache,
+    cache_key,
+    conditional,
+)
+from gateway.upstreams.request import Request, Response
 from tests.gateway.upstreams.conftest import Time
 
 
@@ -12,77 +22,77 @@ def answer(body: bytes = b"{}", **headers: str) -> Response:
 
 
 def test_an_answer_is_fresh_for_as_long_as_it_is_kept_for(time: Time):
-    kept = Kept(time)
-    kept.keep("key", answer(), 60)
-    found = kept.find("key")
+    cache = UpstreamCache(time)
+    cache.store("key", answer(), 60)
+    found = cache.find("key")
     assert found is not None
-    assert kept.is_fresh(found)
+    assert cache.is_fresh(found)
     time.now += 60
-    assert not kept.is_fresh(found)
+    assert not cache.is_fresh(found)
 
 
 def test_it_is_there_for_a_day_after_that_and_then_it_is_not(time: Time):
-    kept = Kept(time)
-    kept.keep("key", answer(), 60)
+    cache = UpstreamCache(time)
+    cache.store("key", answer(), 60)
     time.now += 60 + STALE_SECONDS
-    assert kept.find("key") is not None
+    assert cache.find("key") is not None
     time.now += 1
-    assert kept.find("key") is None
+    assert cache.find("key") is None
 
 
 def test_the_thousand_and_first_puts_out_the_first(time: Time):
-    kept = Kept(time)
-    for number in range(MOST_ANSWERS + 1):
-        kept.keep(number, answer(), 60)
-    assert kept.find(0) is None
-    assert kept.find(1) is not None
-    assert kept.find(MOST_ANSWERS) is not None
+    cache = UpstreamCache(time)
+    for number in range(MAX_ANSWERS + 1):
+        cache.store(number, answer(), 60)
+    assert cache.find(0) is None
+    assert cache.find(1) is not None
+    assert cache.find(MAX_ANSWERS) is not None
 
 
 def test_the_first_in_is_the_first_out_however_often_it_was_read(time: Time):
-    kept = Kept(time, most_answers=2)
-    kept.keep("a", answer(), 60)
-    kept.keep("b", answer(), 60)
-    kept.find("a")
-    kept.keep("c", answer(), 60)
-    assert [key for key in "abc" if kept.find(key)] == ["b", "c"]
+    cache = UpstreamCache(time, most_answers=2)
+    cache.store("a", answer(), 60)
+    cache.store("b", answer(), 60)
+    cache.find("a")
+    cache.store("c", answer(), 60)
+    assert [key for key in "abc" if cache.find(key)] == ["b", "c"]
 
 
 def test_what_is_kept_again_is_new_and_takes_its_place_once(time: Time):
-    kept = Kept(time, most_bytes=2 * (100 + ENTRY_BYTES))
+    cache = UpstreamCache(time, most_bytes=2 * (100 + ENTRY_BYTES))
     for _ in range(10):
-        kept.keep("a", answer(bytes(100)), 60)
-    kept.keep("b", answer(bytes(100)), 60)
-    kept.keep("a", answer(bytes(100)), 60)
-    assert kept.find("a")
-    assert kept.find("b")
-    kept.keep("c", answer(bytes(100)), 60)
-    assert [key for key in "abc" if kept.find(key)] == ["a", "c"]
+        cache.store("a", answer(bytes(100)), 60)
+    cache.store("b", answer(bytes(100)), 60)
+    cache.store("a", answer(bytes(100)), 60)
+    assert cache.find("a")
+    assert cache.find("b")
+    cache.store("c", answer(bytes(100)), 60)
+    assert [key for key in "abc" if cache.find(key)] == ["a", "c"]
 
 
 def test_they_are_no_more_bytes_than_may_be(time: Time):
-    kept = Kept(time, most_bytes=10_000)
+    cache = UpstreamCache(time, most_bytes=10_000)
     for number in range(10):
-        kept.keep(number, answer(bytes(1000)), 60)
-    assert sum(len(found.body) + ENTRY_BYTES for n in range(10) if (found := kept.find(n))) <= 10_000
-    kept.keep("huge", answer(bytes(20_000)), 60)
-    assert kept.find("huge") is None
+        cache.store(number, answer(bytes(1000)), 60)
+    assert sum(len(found.body) + ENTRY_BYTES for n in range(10) if (found := cache.find(n))) <= 10_000
+    cache.store("huge", answer(bytes(20_000)), 60)
+    assert cache.find("huge") is None
 
 
 def test_what_says_no_store_is_not_kept_and_takes_what_was_kept_with_it(time: Time):
-    kept = Kept(time)
-    kept.keep("key", answer(), 60)
-    kept.keep("key", answer(cache_control="private, No-Store"), 60)
-    assert kept.find("key") is None
-    kept.keep("key", answer(cache_control="private"), 60)
-    assert kept.find("key") is not None
+    cache = UpstreamCache(time)
+    cache.store("key", answer(), 60)
+    cache.store("key", answer(cache_control="private, No-Store"), 60)
+    assert cache.find("key") is None
+    cache.store("key", answer(cache_control="private"), 60)
+    assert cache.find("key") is not None
 
 
 def test_all_are_forgotten_at_once(time: Time):
-    kept = Kept(time)
-    kept.keep("key", answer(), 60)
-    kept.clear()
-    assert kept.find("key") is None
+    cache = UpstreamCache(time)
+    cache.store("key", answer(), 60)
+    cache.clear()
+    assert cache.find("key") is None
 
 
 REQUEST = Request("POST", "https://a.example/x?y=1", {"Accept": "a", "X": "1"}, b"{}", repeatable=True)
@@ -99,12 +109,12 @@ REQUEST = Request("POST", "https://a.example/x?y=1", {"Accept": "a", "X": "1"}, 
     ],
 )
 def test_another_request_or_scope_has_another_key(request_: Request, scope: str):
-    assert key_of(request_, scope) != key_of(REQUEST, "")
+    assert cache_key(request_, scope) != cache_key(REQUEST, "")
 
 
 def test_the_order_and_case_of_headers_do_not_matter():
     same = Request("POST", REQUEST.url, {"x": "1", "accept": "a"}, b"{}")
-    assert key_of(same, "") == key_of(REQUEST, "")
+    assert cache_key(same, "") == cache_key(REQUEST, "")
 
 
 def test_what_is_known_is_asked_for_only_if_it_has_changed():
@@ -114,3 +124,107 @@ def test_what_is_known_is_asked_for_only_if_it_has_changed():
     assert headers["if-modified-since"] == "Thu, 01 Jan 2026 00:00:00 GMT"
     assert conditional(REQUEST, answer()) is REQUEST
     assert conditional(REQUEST, None) is REQUEST
+
+
+class Exchange:
+    """Ends when it is told to; knows how often it was begun, and whether it was cancelled."""
+
+    def __init__(self) -> None:
+        self.begun = self.cancelled = 0
+        self.end: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def __call__(self) -> str:
+        self.begun += 1
+        try:
+            return await asyncio.shield(self.end)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+
+
+async def turns(count: int = 5) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def test_a_hundred_equal_calls_are_one():
+    in_flight, exchange = InFlightCalls[str](), Exchange()
+    calls = [asyncio.create_task(in_flight.join("key", exchange)) for _ in range(100)]
+    await turns()
+    exchange.end.set_result("answer")
+    assert await asyncio.gather(*calls) == ["answer"] * 100
+    assert exchange.begun == 1
+
+
+async def test_others_have_their_own():
+    in_flight, exchange = InFlightCalls[str](), Exchange()
+    calls = [asyncio.create_task(in_flight.join(key, exchange)) for key in "abc"]
+    await turns()
+    exchange.end.set_result("answer")
+    await asyncio.gather(*calls)
+    assert exchange.begun == 3
+
+
+async def test_an_error_is_shared_too():
+    in_flight, exchange = InFlightCalls[str](), Exchange()
+    calls = [asyncio.create_task(in_flight.join("key", exchange)) for _ in range(3)]
+    await turns()
+    exchange.end.set_exception(LookupError("gone"))
+    assert [type(each) for each in await asyncio.gather(*calls, return_exceptions=True)] == [LookupError] * 3
+    assert exchange.begun == 1
+
+
+async def test_who_leaves_does_not_take_the_others_along_not_even_who_came_first():
+    in_flight, exchange = InFlightCalls[str](), Exchange()
+    calls = [asyncio.create_task(in_flight.join("key", exchange)) for _ in range(3)]
+    await turns()
+    calls[0].cancel()
+    await turns()
+    exchange.end.set_result("answer")
+    assert await asyncio.gather(*calls[1:]) == ["answer"] * 2
+    assert calls[0].cancelled()
+    assert exchange.cancelled == 0
+
+
+async def test_when_all_have_left_the_exchange_ends_and_who_comes_then_begins_anew():
+    in_flight, first, second = InFlightCalls[str](), Exchange(), Exchange()
+    calls = [asyncio.create_task(in_flight.join("key", first)) for _ in range(3)]
+    await turns()
+    for call in calls:
+        call.cancel()
+    await asyncio.sleep(0)
+    later = asyncio.create_task(in_flight.join("key", second))
+    await turns()
+    assert first.cancelled == 1
+    second.end.set_result("answer")
+    assert await later == "answer"
+
+
+async def test_after_an_answer_the_next_call_begins_anew():
+    in_flight, exchange = InFlightCalls[str](), Exchange()
+    exchange.end.set_result("answer")
+    await in_flight.join("key", exchange)
+    await turns()
+    await in_flight.join("key", exchange)
+    assert exchange.begun == 2
+
+
+async def test_an_error_that_nobody_waits_for_any_more_is_no_complaint_of_the_loop():
+    complaints: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+    in_flight = InFlightCalls[str]()
+
+    async def stubborn() -> str:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise LookupError("while ending") from None
+        raise AssertionError
+
+    call = asyncio.create_task(in_flight.join("key", stubborn))
+    await turns()
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    await turns()
+    assert complaints == []

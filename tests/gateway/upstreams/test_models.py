@@ -6,10 +6,16 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from context_protection.configuration.revisions import revisions
-from gateway.upstreams.connections import ClientPlace, Connection, Kind, origin
+from gateway.upstreams.auth.vault import vault
+from gateway.upstreams.connections import (
+    AuthKind,
+    ClientPlace,
+    Connection,
+    address_problem,
+    origin,
+    secret_problem,
+)
 from gateway.upstreams.models import UpstreamApi
-from gateway.upstreams.rules import address_problem, secret_problem
-from gateway.upstreams.secrets import vault
 
 pytestmark = pytest.mark.django_db
 
@@ -175,15 +181,17 @@ def test_a_removed_secret_leaves_nothing_behind():
 @pytest.mark.parametrize(
     ("kind", "user", "secret", "words"),
     [
-        (Kind.NONE, "", "abc", "no secret is sent"),
-        (Kind.BEARER, "", "a\nb", "line breaks"),
-        (Kind.CLIENT_CREDENTIALS, "", "a\x00b", "control characters"),
-        (Kind.HEADER, "", "ключ", "ASCII"),
-        (Kind.BEARER, "", "Bearer abc", "without the word “Bearer”"),
-        (Kind.BASIC, "", "abc", "user:password"),
+        (AuthKind.NONE, "", "abc", "no secret is sent"),
+        (AuthKind.BEARER, "", "a\nb", "line breaks"),
+        (AuthKind.CLIENT_CREDENTIALS, "", "a\x00b", "control characters"),
+        (AuthKind.HEADER, "", "ключ", "ASCII"),
+        (AuthKind.BEARER, "", "Bearer abc", "without the word “Bearer”"),
+        (AuthKind.BASIC, "", "abc", "user:password"),
     ],
 )
-def test_a_secret_that_cannot_be_sent_is_refused_without_being_repeated(kind: Kind, user: str, secret: str, words: str):
+def test_a_secret_that_cannot_be_sent_is_refused_without_being_repeated(
+    kind: AuthKind, user: str, secret: str, words: str
+):
     problem = secret_problem(kind, user, secret)
     assert problem is not None
     assert words in problem
@@ -193,14 +201,14 @@ def test_a_secret_that_cannot_be_sent_is_refused_without_being_repeated(kind: Ki
 @pytest.mark.parametrize(
     ("kind", "user", "secret"),
     [
-        (Kind.HEADER, "", "Token a b"),
-        (Kind.QUERY, "", "ключ"),
-        (Kind.BASIC, "jane", "p ä"),
-        (Kind.BASIC, "", "sk_live_1:"),
-        (Kind.CLIENT_CREDENTIALS, "", "a b"),
+        (AuthKind.HEADER, "", "Token a b"),
+        (AuthKind.QUERY, "", "ключ"),
+        (AuthKind.BASIC, "jane", "p ä"),
+        (AuthKind.BASIC, "", "sk_live_1:"),
+        (AuthKind.CLIENT_CREDENTIALS, "", "a b"),
     ],
 )
-def test_a_secret_that_can_be_sent_is_not(kind: Kind, user: str, secret: str):
+def test_a_secret_that_can_be_sent_is_not(kind: AuthKind, user: str, secret: str):
     assert secret_problem(kind, user, secret) is None
 
 
@@ -228,7 +236,7 @@ def test_a_connection_has_all_that_ops_have_set():
     assert vault().open(read.sealed_secret, upstream="acme") == "hunter2"
     expected = Connection(
         name="acme",
-        kind=Kind.CLIENT_CREDENTIALS,
+        kind=AuthKind.CLIENT_CREDENTIALS,
         client_place=ClientPlace.BODY,
         sealed_secret=made.sealed_secret,
         **fields,  # type: ignore[arg-type]

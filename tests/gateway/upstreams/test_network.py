@@ -2,11 +2,15 @@
 
 import asyncio
 import select
+import socket
 import ssl
-from collections.abc import Callable
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpcore2
 import pytest
@@ -15,12 +19,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from pytest_django.fixtures import Settings
 
-from gateway.upstreams import clients, network
+from gateway.upstreams import network, transport
+from gateway.upstreams.addresses import PRIVATE_TOO
+from gateway.upstreams.client import Upstream
 from gateway.upstreams.errors import AddressRefused, UpstreamUnavailable
-from gateway.upstreams.exchanges import Request
-from gateway.upstreams.upstream import Upstream
+from gateway.upstreams.request import Request
 from tests.gateway.upstreams.conftest import Names
 from tests.simulators.bad_upstream import BadUpstream, bad_upstream
+from tests.simulators.shop import shop
 
 SPELLINGS = [
     "127.0.0.1",
@@ -70,6 +76,36 @@ async def test_the_next_address_is_tried_where_one_does_not_answer(bad: BadUpstr
     assert bad.count == 1
 
 
+@pytest.mark.parametrize("place", [0, 1])
+async def test_an_address_that_takes_too_long_leaves_time_for_the_others(bad: BadUpstream, names: Names, place: int):
+    """A name of three, one of which takes no connection: its queue is full."""
+    with socket.create_server(("127.0.0.2", bad.port), backlog=0) as full, ExitStack() as queue:
+        full.settimeout(20)
+        for _ in range(3):
+            waiting = queue.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        addresses = ["127.0.0.3", "127.0.0.3"]  # refuses at once
+        addresses[place:place] = ["127.0.0.2"]
+        names["api.example"] = [[*addresses[:2], "127.0.0.1"]]
+        stream = await network.CheckedNetwork(PRIVATE_TOO).connect_tcp("api.example", bad.port, 0.6)
+        await stream.aclose()
+
+
+async def test_a_host_whose_name_cannot_be_resolved_is_not_connected_to(names: Names):
+    with pytest.raises(httpcore2.ConnectError) as failed:
+        await network.resolve("no-such-host.invalid", 80)
+    assert str(failed.value) == str(failed.value.__cause__)
+    names["api.example"] = [[]]
+    with pytest.raises(httpcore2.ConnectError, match="no address"):
+        await network.resolve("api.example", 80)
+
+
+async def test_each_address_of_a_host_is_connected_to_once(names: Names):
+    names["api.example"] = [["8.8.8.8", "::1", "8.8.8.8"]]
+    assert await network.resolve("api.example", 80) == [ip_address("8.8.8.8"), ip_address("::1")]
+
+
 async def test_a_connection_that_one_upstream_may_make_is_not_anothers_way_inside(bad: BadUpstream):
     request = Request("GET", f"{bad.url}/ok")
     await Upstream("trusted", trusted=frozenset({bad.url})).fetch(request)
@@ -88,7 +124,18 @@ async def test_a_name_that_is_not_known_is_said_so_without_where_it_was_asked_fo
     with pytest.raises(UpstreamUnavailable) as failure:
         await acme().fetch(Request("GET", "http://no-such-host.invalid/?key=secret-word"))
     assert failure.value.reason == "upstream_unreachable"
+    assert failure.value.message == "Acme cannot be reached: its host name has no address (DNS)."
     assert "secret-word" not in str(failure.value.document())
+
+
+async def test_what_keeps_a_connection_from_being_made_is_said(settings: Settings):
+    settings.ALLOW_PRIVATE_UPSTREAMS = True
+    with shop() as plain, pytest.raises(UpstreamUnavailable, match="https:// may be wrong in its address"):
+        await Upstream("Acme").fetch(Request("GET", plain.url.replace("http:", "https:")))
+    with bad_upstream() as gone:
+        url = gone.url
+    with pytest.raises(UpstreamUnavailable, match="nothing listens at its address and port"):
+        await Upstream("Acme").fetch(Request("GET", f"{url}/ok"))
 
 
 # -- TLS ----------------------------------------------------------------------------------------------
@@ -128,13 +175,13 @@ async def test_tls_verifies_the_name_and_not_the_address_that_is_connected_to(
     settings.ALLOW_PRIVATE_UPSTREAMS = True
     context, file = certified("api.example", tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", file)
-    clients._tls.cache_clear()
-    request.addfinalizer(clients._tls.cache_clear)
+    transport._tls.cache_clear()
+    request.addfinalizer(transport._tls.cache_clear)
     names["api.example"] = names["other.example"] = [["127.0.0.1"]]
     with bad_upstream(context) as secure:
         response = await Upstream("Acme").fetch(Request("GET", f"https://api.example:{secure.port}/ok"))
         assert response.status == 200
-        with pytest.raises(UpstreamUnavailable, match="certificate is not valid"):
+        with pytest.raises(UpstreamUnavailable, match=r"certificate is not valid \(it is for another host name\)"):
             await Upstream("Acme").fetch(Request("GET", f"https://other.example:{secure.port}/ok"))
         assert secure.count == 1
 
@@ -143,9 +190,159 @@ async def test_a_certificate_that_nobody_has_signed_is_not_trusted(tmp_path: Pat
     settings.ALLOW_PRIVATE_UPSTREAMS = True
     context, _ = certified("localhost", tmp_path)
     with bad_upstream(context) as secure:
-        with pytest.raises(UpstreamUnavailable, match="certificate is not valid"):
+        with pytest.raises(UpstreamUnavailable, match=r"certificate is not valid \(it is self-signed\)"):
             await Upstream("Acme").fetch(Request("GET", f"https://localhost:{secure.port}/ok"))
         assert secure.count == 0
+
+
+# -- Connections that are used again ------------------------------------------------------------------
+
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@asynccontextmanager
+async def connected(serve: Serve) -> AsyncIterator[network.ReusableStream]:
+    """A connection to a server that does this with it, and closes it."""
+    served = asyncio.Event()
+
+    async def serve_one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await serve(reader, writer)
+        writer.close()
+        served.set()
+
+    async with await asyncio.start_server(serve_one, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        stream = network.ReusableStream(await httpcore2.AnyIOBackend().connect_tcp("127.0.0.1", port))
+        yield stream
+        await stream.aclose()
+        await served.wait()
+
+
+async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read()
+
+
+def reset(writer: asyncio.StreamWriter) -> None:
+    """Closes so that the other side gets an error instead of an end."""
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
+
+
+def end(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+
+
+@pytest.mark.parametrize("closes", [reset, end])
+async def test_a_first_request_that_gets_no_answer_is_not_sent_again(closes: Callable[..., None]):
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readexactly(1)
+        closes(writer)
+
+    async with connected(serve) as stream:
+        await stream.write(b"x")
+        with pytest.raises(httpcore2.ReadError) as failed:
+            await stream.read(1)
+    assert not isinstance(failed.value, network.Dropped)
+
+
+@pytest.mark.parametrize("closes", [reset, end])
+async def test_a_further_request_that_gets_no_answer_may_be_sent_again(closes: Callable[..., None]):
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(await reader.readexactly(1))
+        await reader.readexactly(1)
+        closes(writer)
+
+    async with connected(serve) as stream:
+        await stream.write(b"x")
+        assert await stream.read(1) == b"x"
+        await stream.write(b"y")
+        with pytest.raises(network.Dropped) as failed:
+            await stream.read(1)
+    assert not isinstance(failed.value, network.Unsent)
+
+
+async def test_an_answer_that_breaks_off_is_not_an_answer_that_never_came():
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(await reader.readexactly(1))
+        writer.write(await reader.readexactly(1))
+        await writer.drain()
+        await reader.readexactly(1)
+        reset(writer)
+
+    async with connected(serve) as stream:
+        for sent in (b"x", b"y"):
+            await stream.write(sent)
+            assert await stream.read(1) == sent
+        await stream._stream.write(b"z")  # the server's sign to go on, which is no request
+        with pytest.raises(httpcore2.ReadError) as failed:
+            await stream.read(1)
+    assert not isinstance(failed.value, network.Dropped)
+
+
+async def test_an_answer_ends_where_the_server_closes():
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(await reader.readexactly(1))
+        writer.close()
+
+    async with connected(serve) as stream:
+        await stream.write(b"x")
+        assert [await stream.read(10), await stream.read(10)] == [b"x", b""]
+
+
+async def test_what_is_sent_in_pieces_is_sent_though_the_answer_has_begun():
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(await reader.readexactly(1))
+        await reader.readexactly(1)
+        writer.write(b"early")
+        await writer.drain()
+        writer.write(await reader.readexactly(1))
+
+    async with connected(serve) as stream:
+        await stream.write(b"x")
+        assert await stream.read(1) == b"x"
+        await stream.write(b"y")
+        await asyncio.to_thread(select.select, [stream.get_extra_info("socket")], [], [], 20)
+        await stream.write(b"z")
+        assert [await stream.read(5), await stream.read(1)] == [b"early", b"z"]
+
+
+async def test_a_silent_server_is_given_the_time_that_the_caller_says():
+    async with connected(silent) as stream:
+        await stream.write(b"x", 20)
+        with pytest.raises(httpcore2.ReadTimeout):
+            await stream.read(1, 0.01)
+
+
+async def test_a_server_that_encrypts_nothing_is_given_the_time_that_the_caller_says():
+    async with connected(silent) as stream:
+        with pytest.raises(httpcore2.ConnectTimeout):
+            await stream.start_tls(ssl.create_default_context(), "api.example", 0.01)
+
+
+async def test_an_idle_connection_is_looked_at_again_after_a_moment(monkeypatch: pytest.MonkeyPatch):
+    """The pool asks at the start and the end of every request."""
+    close, now = asyncio.Event(), [1000.0]
+    monkeypatch.setattr(network, "time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await close.wait()
+        writer.close()
+
+    async with connected(serve) as stream:
+        assert stream.get_extra_info("is_readable") is False
+        close.set()
+        await asyncio.to_thread(select.select, [stream.get_extra_info("socket")], [], [], 20)
+        now[0] += network.IDLE_CHECK_SECONDS / 2
+        assert stream.get_extra_info("is_readable") is False
+        now[0] += network.IDLE_CHECK_SECONDS / 2
+        assert stream.get_extra_info("is_readable") is True
+        assert stream.get_extra_info("is_readable") is True
+
+
+async def test_a_connection_that_this_side_has_closed_is_not_used_again():
+    async with connected(silent) as stream:
+        assert stream.get_extra_info("is_readable") is False
+    assert network.ReusableStream(stream._stream).get_extra_info("is_readable") is True
 
 
 async def test_a_connection_that_has_just_been_looked_at_is_looked_at_again_before_it_is_used():
@@ -157,15 +354,11 @@ async def test_a_connection_that_has_just_been_looked_at_is_looked_at_again_befo
         await close.wait()
         writer.close()
 
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
-        stream = network.KeptOpen(await httpcore2.AnyIOBackend().connect_tcp("127.0.0.1", port))
+    async with connected(serve) as stream:
         await stream.write(b"x")
         assert await stream.read(1) == b"x"
         assert stream.get_extra_info("is_readable") is False
         close.set()
-        connected = stream.get_extra_info("socket")
-        await asyncio.to_thread(select.select, [connected], [], [], 20)
+        await asyncio.to_thread(select.select, [stream.get_extra_info("socket")], [], [], 20)
         with pytest.raises(network.Unsent):
             await stream.write(b"x")
-        await stream.aclose()

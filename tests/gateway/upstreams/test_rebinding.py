@@ -15,9 +15,9 @@ from pytest_django.fixtures import Settings
 
 from gateway.connectors.mcp_servers import network
 from gateway.connectors.mcp_servers.configuration import Address
+from gateway.upstreams.client import Upstream
 from gateway.upstreams.errors import AddressRefused
-from gateway.upstreams.exchanges import Request
-from gateway.upstreams.upstream import Upstream
+from gateway.upstreams.request import Request
 from tests.gateway.upstreams.conftest import Names
 
 GOOD, CANARY = "127.0.0.2", "127.0.0.1"

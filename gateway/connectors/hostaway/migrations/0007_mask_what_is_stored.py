@@ -11,7 +11,7 @@ from context_protection.core import tokens
 from context_protection.core.redaction import redact, redact_text
 from gateway.connectors.hostaway import originals
 from gateway.connectors.hostaway.text_redaction import redacted_parts
-from gateway.upstreams.secrets import vault
+from gateway.upstreams.auth.vault import vault
 
 BATCH = 500
 CHARS = 1 << 16  # of a piece of a text

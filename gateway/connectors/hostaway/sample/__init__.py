@@ -1,7 +1,7 @@
 """An invented Hostaway account, with the keys, types and sizes of a real one and nobody's data in it.
 
-Plain data without a clock, a network or a database: the same rows on every machine and in every run. Whoever
-looks at a row learns what the upstream sends, including the keys that the gateway has to withhold.
+Plain data without a clock, a network or a database: the same rows on every machine and in every run. A row
+shows what the upstream sends, including the keys that the gateway has to withhold.
 """
 
 from gateway.connectors.hostaway.sample.documents import SampleDocument, documents

@@ -35,7 +35,7 @@ class Channel:
 
 
 @dataclass(frozen=True, slots=True)
-class Booking:
+class SampleBooking:
     number: int
     detail: Detail
     home: Home
@@ -96,8 +96,8 @@ def detail_of(number: int) -> Detail:
     return _SPECIAL_DETAIL.get(number, Detail.USUAL)
 
 
-def booking(number: int) -> tuple[Booking, Random]:
-    """Booking `number` (0 is the newest), and the random numbers to draw its further details from."""
+def booking(number: int) -> tuple[SampleBooking, Random]:
+    """The booking `number` (0 is the newest), and the random numbers to draw its further details from."""
     rng = Random(FIRST_RESERVATION_ID + number)
     detail = detail_of(number)
     home = rng.choice(HOMES)
@@ -106,7 +106,7 @@ def booking(number: int) -> tuple[Booking, Random]:
     nights = _nights(rng, detail)
     adults, children = _party(rng, home)
     inserted = inserted_on(number)
-    return Booking(
+    return SampleBooking(
         number=number,
         detail=detail,
         home=home,

@@ -9,8 +9,8 @@ from gateway.connectors.hostaway.sample import notes
 from gateway.connectors.hostaway.sample.bookings import (
     AIRBNB,
     UNDECIDED,
-    Booking,
     Detail,
+    SampleBooking,
     booking,
     last_change,
 )
@@ -76,7 +76,7 @@ def reservation(number: int) -> Row:
     return row
 
 
-def _identity(rng: Random, made: Booking) -> Row:
+def _identity(rng: Random, made: SampleBooking) -> Row:
     code = "HM" + "".join(rng.choices(_CODE_LETTERS, k=8))
     account = str(rng.randrange(10_000_000, 999_999_999))
     portal = f"{made.id}/{rng.getrandbits(256):064x}"
@@ -100,7 +100,7 @@ def _identity(rng: Random, made: Booking) -> Row:
     }
 
 
-def _guest(rng: Random, made: Booking) -> Row:
+def _guest(rng: Random, made: SampleBooking) -> Row:
     guest, from_airbnb = made.guest, made.channel is AIRBNB
     return {
         "guestName": guest.name,
@@ -124,7 +124,7 @@ def _picture(rng: Random) -> str:
     return f"https://images.example.com/users/{rng.getrandbits(96):024x}.jpg?aki_policy=profile_x_medium"
 
 
-def _stay(rng: Random, made: Booking) -> Row:
+def _stay(rng: Random, made: SampleBooking) -> Row:
     cancelled = made.status == "cancelled"
     moved = made.status == "modified" and rng.random() < 0.2
     return {
@@ -145,13 +145,13 @@ def _stay(rng: Random, made: Booking) -> Row:
     }
 
 
-def _cancellation_date(rng: Random, made: Booking) -> str:
+def _cancellation_date(rng: Random, made: SampleBooking) -> str:
     booked = made.inserted.date()
     last = min(made.arrival, LAST_SYNC.date())
     return (booked + timedelta(days=rng.randint(0, max((last - booked).days, 0)))).isoformat()
 
 
-def _amounts(made: Booking) -> Row:
+def _amounts(made: SampleBooking) -> Row:
     money = made.money
     row: Row = {
         "totalPrice": money.total,
@@ -167,7 +167,7 @@ def _amounts(made: Booking) -> Row:
     return row | {"channelCommissionAmount": money.host_fee if made.channel.name == "bookingcom" else None}
 
 
-def _airbnb_amounts(made: Booking) -> Row:
+def _airbnb_amounts(made: SampleBooking) -> Row:
     money, cancelled = made.money, made.status == "cancelled"
     return {
         "airbnbExpectedPayoutAmount": money.payout,
@@ -182,7 +182,7 @@ def _airbnb_amounts(made: Booking) -> Row:
     }
 
 
-def _notes(rng: Random, made: Booking) -> Row:
+def _notes(rng: Random, made: SampleBooking) -> Row:
     return {
         "comment": "",
         "hostNote": _host_note(rng, made),
@@ -191,7 +191,7 @@ def _notes(rng: Random, made: Booking) -> Row:
     }
 
 
-def _host_note(rng: Random, made: Booking) -> str | None:
+def _host_note(rng: Random, made: SampleBooking) -> str | None:
     if made.status == "ownerStay":
         return notes.WRITER.fill(rng, rng.choice(notes.OWNER_STAYS))
     if made.detail in (Detail.LEAN, Detail.USUAL, Detail.LONG):
@@ -199,19 +199,19 @@ def _host_note(rng: Random, made: Booking) -> str | None:
     return notes.WRITER.text_of_length(rng, notes.FROM_HOST, 900 if made.detail is Detail.LONGEST else 600)
 
 
-def _guest_note(rng: Random, made: Booking) -> str | None:
+def _guest_note(rng: Random, made: SampleBooking) -> str | None:
     if made.detail in (Detail.LEAN, Detail.USUAL):
         return _short_guest_note(rng, made) if rng.random() < 0.33 else None
     length = {Detail.RICH: 1200, Detail.LONG: 420, Detail.LONGEST: 4300}[made.detail]
     return notes.WRITER.text_of_length(rng, notes.FROM_GUESTS, length)
 
 
-def _short_guest_note(rng: Random, made: Booking) -> str:
+def _short_guest_note(rng: Random, made: SampleBooking) -> str:
     bank = notes.IN_OTHER_LANGUAGES.get(made.guest.locale, notes.FROM_GUESTS)
     return " ".join(notes.WRITER.sentences(rng, bank, 2))
 
 
-def _custom_fields(rng: Random, made: Booking) -> list[Row]:
+def _custom_fields(rng: Random, made: SampleBooking) -> list[Row]:
     fields = list(enumerate(notes.CUSTOM_FIELDS))
     if made.detail is Detail.LONGEST:
         chosen = fields
@@ -222,7 +222,7 @@ def _custom_fields(rng: Random, made: Booking) -> list[Row]:
     return [_custom_field(rng, made, position, *field) for position, field in chosen]
 
 
-def _custom_field(rng: Random, made: Booking, position: int, name: str, values: tuple[str, ...]) -> Row:
+def _custom_field(rng: Random, made: SampleBooking, position: int, name: str, values: tuple[str, ...]) -> Row:
     field_id, inserted = 74419 + position, stamp(made.inserted)
     return {
         "id": made.id * 20 + position,
@@ -242,7 +242,7 @@ def _custom_field(rng: Random, made: Booking, position: int, name: str, values: 
     }
 
 
-def _card(rng: Random, made: Booking) -> Row:
+def _card(rng: Random, made: SampleBooking) -> Row:
     """How it was paid. Cards are masked and invented, and are to be withheld all the same."""
     customer = f"cus_{rng.getrandbits(64):016x}"
     ending, charged = f"{rng.randrange(10000):04d}", rng.random()
@@ -263,7 +263,7 @@ def _card(rng: Random, made: Booking) -> Row:
     }
 
 
-def _times(rng: Random, made: Booking) -> Row:
+def _times(rng: Random, made: SampleBooking) -> Row:
     inserted = stamp(made.inserted)
     return {
         "reservationDate": inserted,

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 NEWEST = datetime(2026, 11, 20)
 LAST_SYNC = NEWEST + timedelta(hours=9)
 
-# The first 500 rows lie as far apart as those of a real account of twelve homes. Whoever asks for a million
-# rows wants load, not history: the rest is packed, so that even the last row is younger than the listings.
+# The first 500 rows lie as far apart as those of a real account of twelve homes. A million rows are for
+# load tests, not for history: the rest is packed, so that even the last row is younger than the listings.
 _ROOMY_PAIRS = 250
 _ROOMY = timedelta(hours=13)
 _PACKED = timedelta(minutes=3)

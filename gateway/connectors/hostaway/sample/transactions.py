@@ -5,7 +5,7 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from gateway.connectors.hostaway.sample.bookings import AIRBNB, Booking, booking, last_change
+from gateway.connectors.hostaway.sample.bookings import AIRBNB, SampleBooking, booking, last_change
 from gateway.connectors.hostaway.sample.timeline import inserted_on, stamp
 
 Row = dict[str, Any]
@@ -84,7 +84,7 @@ def _transaction(number: int) -> Row:
     }
 
 
-def _kind(rng: Random, made: Booking) -> str:
+def _kind(rng: Random, made: SampleBooking) -> str:
     if made.status == "cancelled":
         return "refund"
     return rng.choices(("charge", "payout", "fee"), (45, 35, 20))[0]
@@ -97,7 +97,7 @@ def _status(rng: Random, kind: str) -> str:
     return rng.choices(("paid", "pending"), (75, 25))[0]
 
 
-def _amount(kind: str, made: Booking) -> float:
+def _amount(kind: str, made: SampleBooking) -> float:
     money = made.money
     amounts = {
         "charge": money.total,
@@ -108,7 +108,7 @@ def _amount(kind: str, made: Booking) -> float:
     return amounts[kind]
 
 
-def _description(rng: Random, kind: str, made: Booking) -> str:
+def _description(rng: Random, kind: str, made: SampleBooking) -> str:
     return rng.choice(_DESCRIPTIONS[kind]).format(
         nights=made.nights, home=made.home.nickname, guest=made.guest.name, arrival=made.arrival.isoformat()
     )

@@ -1,4 +1,4 @@
-"""manage.py unlock_login: unlocks a user name so that it can log in again."""
+"""manage.py unlock_login: clears the failed logins of a user name, so that it can log in again."""
 
 from typing import Any
 
@@ -20,6 +20,6 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         unlocked = throttle.unlock(options["name"], options["address"])
         if unlocked:
-            events.note(events.Kind.UNLOCKED, known_user(options["name"]), by="manage.py")
+            events.note(events.EventKind.UNLOCKED, known_user(options["name"]), by="manage.py")
         where = "address" if unlocked == 1 else "addresses"
         self.stdout.write(f"Failed logins of {options['name']} were forgotten at {unlocked} {where}.")

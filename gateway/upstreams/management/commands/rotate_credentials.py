@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from gateway.upstreams.rotation import Counts, counted, rotated
+from gateway.upstreams.auth.rotation import Counts, count_by_key, rotate
 
 
 class Command(BaseCommand):
@@ -21,7 +21,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        counts = counted() if options["check"] else rotated()
+        counts = count_by_key() if options["check"] else rotate()
         self.stdout.write(_sentence(counts, checked=options["check"]))
         if counts.lost_content:
             self.stdout.write(

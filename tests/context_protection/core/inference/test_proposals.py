@@ -17,17 +17,19 @@ from context_protection.core.inference.proposals import PREVIEW_FIELDS, ROW_CHAR
 from context_protection.core.policy import DEFAULTS, Policy
 from context_protection.core.redaction import redact
 from context_protection.core.shapes import ANY, Field, Section, Shape
-from gateway.connectors.hostaway import shapes
+from gateway.connectors.hostaway.bookings import BOOKINGS
+from gateway.connectors.hostaway.listings import LISTINGS
 from gateway.connectors.hostaway.sample import listings, reservations, transactions
+from gateway.connectors.hostaway.transactions import TRANSACTIONS
 from tests import crawler
 from tests.properties import payloads
 from tests.properties.desk import Desk
 
 UNKNOWN = json.loads(Path(__file__).with_name("unknown_records.json").read_text())
 ACCOUNT = [
-    pytest.param(shapes.BOOKING, reservations, 8, id="bookings"),
-    pytest.param(shapes.LISTING, listings, 7, id="listings"),
-    pytest.param(shapes.TRANSACTION, transactions, 6, id="transactions"),
+    pytest.param(BOOKINGS.shape, reservations, 8, id="bookings"),
+    pytest.param(LISTINGS.shape, listings, 7, id="listings"),
+    pytest.param(TRANSACTIONS.shape, transactions, 6, id="transactions"),
 ]
 
 
@@ -115,13 +117,76 @@ def test_what_most_records_lack_comes_after_what_most_have():
 
 
 def test_a_rare_value_takes_no_place_from_what_every_record_has():
-    names = ["id", "name", "status", "guestId", "startDate", "total", "currency", "colour"]
-    records: list[dict[str, Any]] = [
-        dict(zip(names, [n, f"Ada {n}", "open", 40 + n, f"2026-11-{10 + n}", 9.5 + n, "EUR", f"c{n}"], strict=True))
-        for n in range(9)
+    names = ["id", "name", "status", "guestId", "startDate", "total", "currency", "colour", "width", "depth"]
+    values = [
+        (f"Ada {n}", "open", 40 + n, f"2026-11-{10 + n}", 9.5 + n, "EUR", f"c{n}", 5 * n, 7 * n) for n in range(9)
     ]
+    records: list[dict[str, Any]] = [dict(zip(names, (n, *each), strict=True)) for n, each in enumerate(values)]
     records[0]["type"] = "special"
     assert row_of(*records) == names
+
+
+AUTHOR = {"id": 3, "login": "ada", "url": "https://example.com/ada", "site_admin": False}
+DATES = {"updated_at": "2026-11-03", "created_at": "2026-11-01"}
+
+
+@pytest.mark.parametrize(
+    ("record", "wanted"),
+    [
+        (
+            {"node_id": "I_kw", "sha": "6dcb09b", "commit": {"author": {"name": "Ada", "date": "2026-11-01"}, "message":
+             "Mend the quay", "comment_count": 0, "tree": {"sha": "9f"}}, "author": AUTHOR, "url": "https://a/b"},
+            {"sha", "commit.message", "author.login", "commit.author.date"},
+        ),
+        (
+            {"id": 1, "number": 17, "title": "It rains", "locked": False, "state": "open", "state_reason": "reopened",
+             "author_association": "OWNER", "user": AUTHOR, "closed_by": {"name": "Bo"}, "comments": 4, **DATES},
+            {"number", "title", "state", "user.login", "created_at"},
+        ),
+        (
+            {"id": "m1", "type": 0, "tts": False, "pinned": False, "mention_everyone": False, "content": "x" * 900,
+             "channel_id": "4", "timestamp": "2026-11-01T10:00:00Z", "author": {"id": 3, "username": "ada"}},
+            {"content", "author.username", "timestamp"},
+        ),
+        (
+            {"sid": "SM1", "body": "Hello", "from": "+49", "to": "+33", "status": "sent", "price": "-0.01", "num_media":
+             "0", "direction": "outbound-api", "api_version": "2010", "date_sent": "Sun, 01 Nov 2026 10:00:00 +0000"},
+            {"sid", "body", "from", "to", "status", "price", "date_sent"},
+        ),
+        (
+            {"key": "AB-1", "id": "1", "expand": "all", "fields": {"summary": "It rains", "created": "2026-11-01",
+             "status": {"id": "2", "name": "Open"}, "assignee": {"displayName": "Ada"}, "votes": {"votes": 0}}},
+            {"key", "fields.summary", "fields.status.name", "fields.created"},
+        ),
+        (
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web-1", "namespace": "shop", "uid": "u1",
+             "creationTimestamp": "2026-11-01T10:00:00Z"}, "spec": {"nodeName": "n1"}, "status": {"phase": "Running"}},
+            {"metadata.name", "metadata.namespace", "metadata.creationTimestamp", "status.phase"},
+        ),
+        (
+            {"InvoiceID": "u-1", "Type": "ACCREC", "Reference": "P/O", "InvoiceNumber": "INV-1", "Status": "PAID",
+             "LineAmountTypes": "Inclusive", "IsDiscounted": False, "Contact": {"Name": "Ada"}, "Total": 9.5,
+             "Date": "2026-11-01", "CurrencyCode": "EUR"},
+            {"InvoiceNumber", "Status", "Contact.Name", "Total", "Date"},
+        ),
+    ],
+    ids=["commit", "issue", "message", "text message", "wrapped issue", "pod", "invoice"],
+)  # fmt: skip
+def test_a_row_holds_what_a_person_looks_for(record: dict[str, Any], wanted: set[str]):
+    assert wanted <= set(row_of(record))
+
+
+def test_a_schema_alone_tells_dates_amounts_and_ids_by_their_names():
+    text = {"type": "string", "maxLength": 5000}
+    properties = {
+        "id": text, "email": {"type": "string"}, "created": {"type": "integer"}, "livemode": {"type": "boolean"},
+        "paid_amount": {"type": "string", "pattern": "^[0-9]+$"}, "charged_at": {"type": "string"}, "body": text,
+        "user": {"type": "object", "required": ["login"], "properties": {"name": text, "login": text}},
+    }  # fmt: skip
+    shape = proposed([], {"type": "object", "properties": properties})
+    assert {"id", "email", "created", "paid_amount", "charged_at", "body", "user.login"} <= {
+        field.name for field in shape.row
+    }
 
 
 def test_two_fields_with_the_same_values_are_one():
@@ -148,7 +213,7 @@ def test_a_long_text_is_only_in_the_preview_and_clipped():
     record = {"id": 1, "description": "It rains on the quay. " * 40}
     shape = proposed([record])
     assert [field.source for field in shape.row] == ["id"]
-    assert summaries.preview(record, shape, DEFAULTS)["description"].endswith("characters: fields=description]")
+    assert summaries.preview(record, shape, DEFAULTS)["description"].endswith(": fields=description]")
 
 
 def test_a_row_is_small_on_average_whatever_the_values():

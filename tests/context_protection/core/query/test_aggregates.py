@@ -9,22 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_protection.core.errors import CallError, InvalidArgument
-from context_protection.core.query import aggregates
-from context_protection.core.query.aggregates import Groups
-from context_protection.core.query.columns import AskedColumn, AskedColumns, Type
+from context_protection.core.query import aggregates, aggregation
+from context_protection.core.query.aggregation import Groups
+from context_protection.core.query.columns import QueryColumn, QueryColumns, Type
 from context_protection.core.shapes import Shape
 from tests.properties.payloads import values
 
-COLUMNS = AskedColumns(
+COLUMNS = QueryColumns(
     (
-        AskedColumn("home", Type.NUMBER),
-        AskedColumn("day", Type.DATE),
-        AskedColumn("at", Type.MOMENT),
-        AskedColumn("paid", Type.BOOLEAN),
-        AskedColumn("guest", Type.TEXT),
-        AskedColumn("price", Type.NUMBER, unit="currency"),
-        AskedColumn("tax", Type.NUMBER, unit="currency"),
-        AskedColumn("currency", Type.TEXT, "currencyCode"),
+        QueryColumn("home", Type.NUMBER),
+        QueryColumn("day", Type.DATE),
+        QueryColumn("at", Type.MOMENT),
+        QueryColumn("paid", Type.BOOLEAN),
+        QueryColumn("guest", Type.TEXT),
+        QueryColumn("price", Type.NUMBER, unit="currency"),
+        QueryColumn("tax", Type.NUMBER, unit="currency"),
+        QueryColumn("currency", Type.TEXT, "currencyCode"),
     ),
     Shape(withheld_in_lists=("phone",)),
 )
@@ -63,7 +63,7 @@ ROWS: list[dict[str, Any]] = [
 
 def answered(aggregate: Any, rows: list[dict[str, Any]] | None = None) -> Groups:
     rows = ROWS if rows is None else rows
-    return aggregates.aggregate(rows, aggregates.parse(aggregate, replace(COLUMNS, sample=lambda: rows)))
+    return aggregates.aggregate(rows, aggregation.parse(aggregate, replace(COLUMNS, sample=lambda: rows)))
 
 
 def groups(aggregate: Any, rows: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
@@ -77,7 +77,7 @@ def figure(op: str, field: str, values: list[Any], **more: Any) -> Any:
 
 def refused(aggregate: Any) -> InvalidArgument:
     with pytest.raises(InvalidArgument) as raised:
-        aggregates.parse(aggregate, replace(COLUMNS, sample=lambda: [*ROWS, {"phone": "5", "secretCode": 1}]))
+        aggregation.parse(aggregate, replace(COLUMNS, sample=lambda: [*ROWS, {"phone": "5", "secretCode": 1}]))
     assert raised.value.parameter == "aggregate"
     assert raised.value.expected
     assert raised.value.suggestion
@@ -249,13 +249,13 @@ def test_too_many_groups_need_a_limit():
         {"groupBy": [{"field": "day", "bucket": []}]},
         {"groupBy": [{"field": "day", "span": "month"}]},
         {"metrics": [{"field": "price"}]},
-        {"metrics": [{"op": "total", "field": "price"}]},
+        {"metrics": [{"op": "spread", "field": "price"}]},
         {"metrics": [{"op": "sum"}]},
         {"metrics": [{"op": "sum", "field": "guest"}]},
         {"metrics": [{"op": "min", "field": "paid"}]},
         {"metrics": [{"op": "sum", "field": "price", "p": 0.5}]},
         {"metrics": [{"op": "percentile", "field": "price"}]},
-        {"metrics": [{"op": "percentile", "field": "price", "p": 90}]},
+        {"metrics": [{"op": "percentile", "field": "price", "p": 900}]},
         {"metrics": [{"op": "percentile", "field": "price", "p": float("nan")}]},
         {"metrics": [{"op": "count", "as": "-count"}]},
         {"metrics": [{"op": "count", "as": "x" * 61}]},
@@ -265,11 +265,11 @@ def test_too_many_groups_need_a_limit():
         {"groupBy": ["home"], "metrics": [{"op": "count", "as": "home"}]},
         {"metrics": [{"op": "sum", "field": "price", "as": "currency"}]},
         {"orderBy": "revenue"},
-        {"orderBy": ["count"]},
+        {"orderBy": ["count", "status"]},
         {"limit": 0},
         {"limit": 1001},
         {"limit": True},
-        {"limit": "5"},
+        {"limit": "many"},
     ],
 )
 def test_what_cannot_be_reckoned_is_refused(aggregate: Any):
@@ -277,10 +277,37 @@ def test_what_cannot_be_reckoned_is_refused(aggregate: Any):
 
 
 def test_errors_name_the_nearest_valid_word():
-    assert refused({"groupBy": ["guesst"]}).suggestion == "Did you mean guest?"
-    assert refused({"metrics": [{"op": "summ", "field": "price"}]}).suggestion == "Did you mean sum?"
-    assert refused({"orderBy": "-cuont"}).suggestion == "Did you mean count?"
-    assert refused({"groupby": ["home"]}).suggestion == "Did you mean groupBy?"
+    def corrected(aggregate: Any) -> Any:
+        return json.loads(refused(aggregate).suggestion.removeprefix("Set aggregate to ").removesuffix("."))
+
+    assert corrected({"groupBy": ["guesst"]}) == {"groupBy": ["guest"]}
+    metrics = [{"op": "summ", "field": "price"}, {"op": "median"}]
+    assert corrected({"metrics": metrics}) == {"metrics": [{"op": "sum", "field": "price"}]}
+    assert corrected({"orderBy": "-cuont"}) == {"orderBy": "-count"}
+    assert corrected({"gruopBy": ["home"], "having": 1}) == {"groupBy": ["home"]}
+    assert corrected({"limit": 5000}) == {"limit": 1000}
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ({"group_by": "HOME"}, {"groupBy": ["home"]}),
+        ({"groupBy": "home, day"}, {"groupBy": ["home", "day"]}),
+        ({"groupBy": [{"field": "day", "bucket": "Month"}]}, {"groupBy": [{"field": "day", "bucket": "month"}]}),
+        ({"metrics": {"op": "SUM", "field": "Price"}}, {"metrics": [{"op": "sum", "field": "price"}]}),
+        ({"metrics": [{"op": "average", "field": "price"}]}, {"metrics": [{"op": "avg", "field": "price"}]}),
+        ({"metrics": [{"op": "count", "field": "*"}]}, {"metrics": [{"op": "count"}]}),
+        (
+            {"metrics": [{"op": "percentile", "field": "price", "p": 90}]},
+            {"metrics": [{"op": "percentile", "field": "price", "p": 0.9}]},
+        ),
+        ({"groupBy": ["home"], "orderBy": "COUNT desc"}, {"groupBy": ["home"], "orderBy": "-count"}),
+        ({"orderBy": {"field": "count", "direction": "desc"}}, {"orderBy": "-count"}),
+        ({"groupBy": ["home"], "limit": "2"}, {"groupBy": ["home"], "limit": 2}),
+    ],
+)
+def test_what_is_clear_is_accepted(given: Any, meant: Any):
+    assert groups(given) == groups(meant)
 
 
 def test_what_is_withheld_is_refused():

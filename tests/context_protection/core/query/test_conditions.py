@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from context_protection.core.errors import CallError, InvalidArgument
 from context_protection.core.query import conditions
-from context_protection.core.query.columns import AskedColumn, AskedColumns, Type
+from context_protection.core.query.columns import QueryColumn, QueryColumns, Type
 from context_protection.core.shapes import Field, Shape
 from tests.properties.payloads import values
 
@@ -50,15 +50,15 @@ SHAPE = Shape(
     withheld_in_lists=("phone",),
     known=frozenset({"known"}),
 )
-COLUMNS = AskedColumns(
+COLUMNS = QueryColumns(
     (
-        AskedColumn("id", Type.NUMBER),
-        AskedColumn("status", Type.TEXT, "state", convert=lambda state: "confirmed" if state == "new" else state),
-        AskedColumn("price", Type.NUMBER),
-        AskedColumn("checkIn", Type.DATE, "day"),
-        AskedColumn("at", Type.MOMENT),
-        AskedColumn("paid", Type.BOOLEAN),
-        AskedColumn("guest", Type.TEXT, "who"),
+        QueryColumn("id", Type.NUMBER),
+        QueryColumn("status", Type.TEXT, "state", convert=lambda state: "confirmed" if state == "new" else state),
+        QueryColumn("price", Type.NUMBER),
+        QueryColumn("checkIn", Type.DATE, "day"),
+        QueryColumn("at", Type.MOMENT),
+        QueryColumn("paid", Type.BOOLEAN),
+        QueryColumn("guest", Type.TEXT, "who"),
     ),
     SHAPE,
     sample=lambda: [*ROWS, {"secretCode": 1, "phone": "5"}],
@@ -95,7 +95,7 @@ def refused(where: Any) -> InvalidArgument:
         ({"paid": True}, [1]),
         ({"paid": {"ne": True}}, [2, 3, 4]),
         ({"known": None}, [1, 2, 3, 4]),
-        ({"label": {"contains": "åS"}}, [1]),
+        ({"label": {"contains": "åS"}}, [1, 2]),
         ({"price": 500, "paid": False}, []),
     ],
 )
@@ -175,7 +175,6 @@ def test_one_of_the_alternatives_of_or_must_hold():
         {"paid": {"gt": True}},
         {"paid": 1},
         {"checkIn": "2026-02-30"},
-        {"checkIn": "2026-11-20 10:00:00"},
         {"at": "2026-W47-1"},
         {"at": "0001-01-01T00:00:00+05:00"},
         {"at": {"in": ["2026-11-20", "2026-11-20 10:00:00"]}},
@@ -196,13 +195,38 @@ def test_what_cannot_be_compared_is_refused(where: Any):
 
 
 def test_an_unknown_comparison_is_named_with_the_nearest():
-    assert refused({"price": {"gtee": 5}}).suggestion == "Did you mean gte?"
+    assert refused({"price": {"gtee": 5}}).suggestion == 'Set where to {"price":{"gte":5}}.'
 
 
 def test_an_unknown_name_is_answered_with_the_nearest():
     error = refused({"chekIn": "2026-01-01"})
     assert error.reason == "unknown_field"
-    assert error.suggestion == "Did you mean checkIn?"
+    assert error.suggestion == 'Set where to {"checkIn":"2026-01-01"}.'
+
+
+def test_a_suggestion_corrects_all_mistakes_of_a_document():
+    error = refused({"prcie": {"gteq": 5}, "colour": "red", "or": [{"stattus": "confirmed"}, {"checkIn": "soon"}]})
+    assert error.suggestion == 'Set where to {"price":{"gte":5},"or":[{"status":"confirmed"}]}.'
+    assert refused({"colour": "red"}).suggestion == "Leave where out, or use what is expected."
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ({"PRICE": "1.5"}, {"price": 1.5}),
+        ({"check_in": {"GTE": "2026-01-01"}}, {"checkIn": {"gte": "2026-01-01"}}),
+        ({"price": {">=": 1}}, {"price": {"gte": 1}}),
+        ({"price": {"$lt": 1}}, {"price": {"lt": 1}}),
+        ({"id": {"in": "1, 2"}}, {"id": {"in": [1, 2]}}),
+        ({"id": {"in": 2}}, {"id": {"in": [2]}}),
+        ({"guest": {"contains": ["s"]}}, {"guest": {"contains": "s"}}),
+        ({"checkIn": {"gte": "2026-01-01T10:00:00Z"}}, {"checkIn": {"gte": "2026-01-01"}}),
+        ({"paid": "true"}, {"paid": True}),
+        ({"guest": {"isnull": "false"}}, {"guest": {"isnull": False}}),
+    ],
+)
+def test_what_is_clear_is_accepted(given: Any, meant: Any):
+    assert matching(given) == matching(meant)
 
 
 @pytest.mark.parametrize("name", ["doorCode", "door_code", "doorCode.below", "more.doorCode", "entryCode"])
@@ -213,14 +237,14 @@ def test_what_is_withheld_cannot_be_asked_whether_rows_have_it_or_not(name: str)
 
 
 def test_what_is_withheld_is_never_suggested():
-    columns = AskedColumns(sample=lambda: [{"doorCode": "[withheld: door code]", "doorColour": "red"}])
+    columns = QueryColumns(sample=lambda: [{"doorCode": "[withheld: door code]", "doorColour": "red"}])
     with pytest.raises(InvalidArgument) as error:
         conditions.parse({"doorCod": 1}, columns)
     assert "doorCode" not in f"{error.value.expected} {error.value.suggestion}"
 
 
 def test_what_is_revealed_can_be_asked():
-    columns = AskedColumns(sample=lambda: [{"doorCode": "1234"}], reveal=frozenset({"doorCode"}))
+    columns = QueryColumns(sample=lambda: [{"doorCode": "1234"}], reveal=frozenset({"doorCode"}))
     assert conditions.parse({"doorCode": "1234"}, columns).match({"doorCode": "1234"})
 
 
@@ -235,12 +259,12 @@ def test_any_json_value_gives_conditions_or_a_designed_error(where: Any):
     except CallError as error:
         json.dumps(error.document()).encode()
     else:
-        assert len(asked) <= conditions.CONDITIONS
+        assert len(asked) <= conditions.MAX_CONDITIONS
         assert all(asked.match(row) in (True, False) for row in ROWS)
 
 
 def test_a_long_where_is_refused_since_every_page_would_repeat_it():
-    columns = AskedColumns()
+    columns = QueryColumns()
     assert len(conditions.parse({"id": {"in": list(range(10_000_000, 10_000_200))}}, columns).every) == 1
     for long in ({"name": {"in": ["x" * 100 + str(n) for n in range(60)]}}, '{"name":"' + "x" * 5000 + '"}'):
         with pytest.raises(InvalidArgument) as refused:

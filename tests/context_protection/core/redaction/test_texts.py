@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from context_protection.core.redaction import REACH, redact_text
-from context_protection.core.redaction.prose import _apart
+from context_protection.core.redaction.prose import _merged
 from tests.context_protection.core.redaction.harmless import sentences
 
 NAMES = {
@@ -307,7 +307,7 @@ def test_what_is_masked_depends_on_no_more_than_the_overlap():
 
 
 def test_of_values_that_overlap_in_part_nothing_is_left():
-    assert _apart([(4, 9, "PIN"), (0, 6, "door code"), (20, 22, "PIN")]) == [(0, 9, "door code"), (20, 22, "PIN")]
+    assert _merged([(4, 9, "PIN"), (0, 6, "door code"), (20, 22, "PIN")]) == [(0, 9, "door code"), (20, 22, "PIN")]
 
 
 def test_lines_with_their_overlap_are_redacted_as_the_whole_is():

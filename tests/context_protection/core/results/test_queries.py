@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from context_protection.core.errors import InvalidArgument
-from context_protection.core.results.queries import Databases, Ended, Limits, RowsDatabase, Selected
-from context_protection.core.results.tabulation import MOST_COLUMNS, Column, tabulate
+from context_protection.core.results.queries import Databases, Ended, QueryLimits, QueryTable, RowsDatabase, Selected
+from context_protection.core.results.tabulation import MAX_COLUMNS, Column, tabulate
 from tests.properties import payloads
 
 ROWS: list[dict[str, Any]] = [
@@ -38,7 +38,7 @@ COLUMNS = [
 
 @pytest.fixture(scope="module")
 def rows() -> Iterator[RowsDatabase]:
-    database = RowsDatabase(ROWS, COLUMNS)
+    database = RowsDatabase({"rows": QueryTable(ROWS, COLUMNS)})
     yield database
     database.close()
 
@@ -58,7 +58,9 @@ def refused(database: RowsDatabase, sql: str) -> InvalidArgument:
 
 
 def select(values: list[Any], sql: str, columns: list[Column] | None = None) -> Selected:
-    database = RowsDatabase(values, columns or [], limits=Limits(seconds=60))  # however busy the machine is
+    database = RowsDatabase(
+        {"rows": QueryTable(values, columns or [])}, limits=QueryLimits(seconds=60)
+    )  # however busy the machine is
     try:
         return database.select(sql)
     finally:
@@ -69,7 +71,7 @@ def select(values: list[Any], sql: str, columns: list[Column] | None = None) -> 
 
 
 def test_canonical_columns_come_first_and_upstreams_own_after_them(rows: RowsDatabase):
-    assert rows.columns == {
+    assert rows.columns["rows"] == {
         "id": "BIGINT",
         "status": "VARCHAR",
         "checkInDate": "DATE",
@@ -146,25 +148,25 @@ def test_a_declared_type_takes_what_it_can_read(kind: Any, raw: Any, typed: Any)
     ],
 )
 def test_other_columns_have_the_type_of_their_values(values: list[Any], type_: str, back: list[Any]):
-    database = RowsDatabase([{"value": value} for value in values])
+    database = RowsDatabase({"rows": QueryTable([{"value": value} for value in values])})
     found = [row["value"] for row in database.select("SELECT value FROM rows").rows]
-    assert (database.columns, found) == ({"value": type_}, back)
+    assert (database.columns["rows"], found) == ({"value": type_}, back)
     database.close()
 
 
 def test_names_that_sql_cannot_say_or_tell_apart_are_made_so():
     row = {"": 1, "Id": 2, "id": 3, "x" * 500: 4, 'say "it"': 5, "a\nb": 6, "id_2": 7, "\ud800": 8}
     names = ["empty", "Id", "id_2", "x" * 120, 'say "it"', "a_b", "id_2_2", "_"]
-    database = RowsDatabase([row])
-    assert list(database.columns) == names
+    database = RowsDatabase({"rows": QueryTable([row])})
+    assert list(database.columns["rows"]) == names
     assert list(database.select("FROM rows").rows[0].values()) == [1, 2, 3, 4, 5, 6, 7, 8]
     database.close()
 
 
 def test_more_names_than_a_table_holds_go_into_one_column():
     many = [{f"name{row * 1000 + number}": number for number in range(1000)} for row in range(3)]
-    assert len(tabulate(many, [])) == MOST_COLUMNS
-    assert len(select(many, "SELECT * FROM rows").columns) == MOST_COLUMNS
+    assert len(tabulate(many, [])) == MAX_COLUMNS
+    assert len(select(many, "SELECT * FROM rows").columns) == MAX_COLUMNS
     found = select(many, "SELECT other_fields->>'$.name2999' AS last FROM rows").rows
     assert found == [{"last": None}, {"last": None}, {"last": "999"}]
 
@@ -190,13 +192,16 @@ def test_more_columns_than_an_answer_holds_are_refused_in_words_whatever_their_n
 
 
 def test_as_many_columns_as_are_allowed_are_named_apart():
-    names = select([{"a": 1}], selecting("a", 499).replace("a", "1 AS a_2, a", 1)).columns
+    found = select([{"a": 1}], selecting("a", 499).replace("a", "1 AS a_2, a", 1)).columns
+    names = tuple(each.name for each in found)
     assert len(set(names)) == len(names) == 500
     assert names[:4] == ("a_2", "a", "a_3", "a_4")
 
 
 def test_an_answer_has_a_limit_of_cells_and_names_count_for_its_bytes():
-    database = RowsDatabase([{"a": number} for number in range(1_100)], limits=Limits(seconds=60))
+    database = RowsDatabase(
+        {"rows": QueryTable([{"a": number} for number in range(1_100)])}, limits=QueryLimits(seconds=60)
+    )
     wide = database.select(selecting("a", 500))
     assert (len(wide.rows), wide.more) == (1_000, True)
     named = database.select(selecting(f'a AS "{"n" * 19_000}"', 1))
@@ -230,7 +235,7 @@ def test_rows_without_fields_or_that_are_none_are_counted_as_well():
 
 
 def test_rows_keep_their_order_over_many_batches_and_every_time():
-    database = RowsDatabase([{"n": number} for number in range(5000)])
+    database = RowsDatabase({"rows": QueryTable([{"n": number} for number in range(5000)])})
     first = database.select("SELECT n, rowid FROM rows")
     assert [row["n"] for row in first.rows] == [row["rowid"] for row in first.rows] == list(range(5000))
     joined = "SELECT a.n, b.n FROM rows a JOIN rows b ON a.n % 7 = b.n % 5 WHERE b.n < 20"
@@ -330,11 +335,12 @@ def test_what_analysts_write_is_answered(rows: RowsDatabase, sql: str):
 
 
 def test_names_that_repeat_have_a_number(rows: RowsDatabase):
-    assert rows.select("SELECT 1 AS a, 2 AS a, 3 AS a_2").columns == ("a", "a_2", "a_2_2")
+    named = rows.select("SELECT 1 AS a, 2 AS a, 3 AS a_2").columns
+    assert [each.name for each in named] == ["a", "a_2", "a_2_2"]
 
 
 def test_an_answer_holds_so_many_rows_and_says_that_there_are_more():
-    database = RowsDatabase([{"n": number} for number in range(40)], limits=Limits(rows=30))
+    database = RowsDatabase({"rows": QueryTable([{"n": number} for number in range(40)])}, limits=QueryLimits(rows=30))
     assert (len(database.select("FROM rows").rows), database.select("FROM rows").more) == (30, True)
     assert not database.select("FROM rows LIMIT 30").more
     assert database.select("FROM rows a, rows b, rows c, rows d, rows e, rows f, rows g, rows h").more
@@ -342,7 +348,7 @@ def test_an_answer_holds_so_many_rows_and_says_that_there_are_more():
 
 
 def test_an_answer_holds_so_many_bytes():
-    database = RowsDatabase([{"text": "x" * 1000}] * 50, limits=Limits(bytes=20_000))
+    database = RowsDatabase({"rows": QueryTable([{"text": "x" * 1000}] * 50)}, limits=QueryLimits(bytes=20_000))
     found = database.select("FROM rows")
     assert (len(found.rows), found.more) == (19, True)
     assert refused(database, "SELECT string_agg(text) FROM rows").reason == "sql_too_large"
@@ -359,7 +365,9 @@ def test_an_unknown_column_names_the_nearest_and_those_there_are(rows: RowsDatab
 
 
 def test_the_list_of_columns_is_bounded():
-    database = RowsDatabase([{f"a_rather_long_name_of_a_column_{number}": 1 for number in range(500)}])
+    database = RowsDatabase(
+        {"rows": QueryTable([{f"a_rather_long_name_of_a_column_{number}": 1 for number in range(500)}])}
+    )
     assert len(refused(database, "SELECT nothing FROM rows").expected) < 1900
     database.close()
 
@@ -390,7 +398,7 @@ def test_no_statement_or_a_very_long_one_is_refused(rows: RowsDatabase, sql: str
 def test_without_the_engine_there_is_an_answer_as_well(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(InvalidArgument, match="not available") as error:
-        RowsDatabase(ROWS)
+        RowsDatabase({"rows": QueryTable(ROWS)})
     assert "aggregate" in error.value.suggestion
 
 
@@ -557,7 +565,7 @@ ODD = [
 @pytest.fixture(scope="module")
 def attacked() -> Iterator[RowsDatabase]:
     os.environ["PLANTED"] = SECRET
-    database = RowsDatabase(ROWS, COLUMNS)
+    database = RowsDatabase({"rows": QueryTable(ROWS, COLUMNS)})
     yield database
     database.close()
     del os.environ["PLANTED"]
@@ -603,9 +611,9 @@ def test_any_sql_gives_rows_or_an_error_of_ours(rows: RowsDatabase, sql: str):
     assert rows.alive
 
 
-# -- Limits -----------------------------------------------------------------------------------------
+# -- QueryLimits -----------------------------------------------------------------------------------------
 
-QUICK = Limits(seconds=0.5)
+QUICK = QueryLimits(seconds=0.5)
 
 
 def timed_out(database: RowsDatabase, sql: str) -> None:
@@ -623,7 +631,7 @@ def timed_out(database: RowsDatabase, sql: str) -> None:
     ],
 )
 def test_endless_work_ends_in_time_and_the_next_statement_is_answered(sql: str):
-    database = RowsDatabase(ROWS, limits=QUICK)
+    database = RowsDatabase({"rows": QueryTable(ROWS)}, limits=QUICK)
     timed_out(database, sql)
     assert one(database, "SELECT count(*) FROM rows") == 3
     database.close()
@@ -631,7 +639,7 @@ def test_endless_work_ends_in_time_and_the_next_statement_is_answered(sql: str):
 
 def test_endless_work_within_one_function_ends_the_process_in_time():
     stuck = "SELECT levenshtein(repeat('a', 300000), repeat('b', 300000))"
-    database = RowsDatabase(ROWS, limits=QUICK)
+    database = RowsDatabase({"rows": QueryTable(ROWS)}, limits=QUICK)
     timed_out(database, stuck)
     with pytest.raises(Ended):
         database.select("FROM rows")
@@ -650,7 +658,7 @@ def test_endless_work_within_one_function_ends_the_process_in_time():
     ],
 )
 def test_gigabytes_are_refused_and_the_next_statement_is_answered(sql: str):
-    database = RowsDatabase(ROWS, limits=Limits(seconds=10))
+    database = RowsDatabase({"rows": QueryTable(ROWS)}, limits=QueryLimits(seconds=10))
     assert refused(database, sql).reason in ("sql_memory", "sql_too_large")
     assert one(database, "SELECT count(*) FROM rows") == 3
     with open(f"/proc/{database._process.pid}/status") as status:
@@ -662,7 +670,7 @@ def test_gigabytes_are_refused_and_the_next_statement_is_answered(sql: str):
 def test_rows_that_are_too_many_for_the_memory_say_so():
     many = [{"text": os.urandom(30_000).hex()} for _ in range(600)]
     with pytest.raises(InvalidArgument) as error:
-        RowsDatabase(many, limits=Limits(memory_mb=16))
+        RowsDatabase({"rows": QueryTable(many)}, limits=QueryLimits(memory_mb=16))
     assert error.value.reason == "sql_too_large"
 
 
@@ -674,7 +682,7 @@ class Builds:
         self.made: list[RowsDatabase] = []
 
     def __call__(self) -> RowsDatabase:
-        self.made.append(RowsDatabase(ROWS))
+        self.made.append(RowsDatabase({"rows": QueryTable(ROWS)}))
         return self.made[-1]
 
 
@@ -744,3 +752,16 @@ def test_a_build_that_fails_is_tried_again(builds: Builds):
 def test_the_gateways_own_process_does_not_load_the_engine(rows: RowsDatabase):
     assert one(rows, "SELECT 1") == 1
     assert "duckdb" not in sys.modules
+
+
+def test_the_length_of_a_nested_list_is_the_number_of_its_elements(rows: RowsDatabase):
+    lengths = (
+        "SELECT len(tags) AS a, length(tags) AS b, len(guest->>'$.name') AS c, len(status) AS d FROM rows ORDER BY id"
+    )
+    assert [tuple(row.values()) for row in rows.select(lengths).rows] == [
+        (2, 2, 3, 9),
+        (0, 0, 2, 9),
+        (None, None, None, 9),
+    ]
+    assert one(rows, "SELECT sum(len(tags)) FROM rows WHERE len(tags) > 1") == 2
+    assert one(rows, "SELECT len([1, 2, 3]) + len('four') FROM rows WHERE id = 1") == 7

@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_protection.core.errors import InvalidArgument
+from context_protection.core.results.patterns import WINDOW, pattern
 from context_protection.core.results.search import (
     SNIPPET_CHARS,
-    WINDOW,
     Found,
     leaves,
-    pattern,
     search_rows,
     search_text,
     search_value,
@@ -55,7 +54,7 @@ def test_a_hit_in_rows_names_row_id_and_path():
             {"row": 2, "path": "text", "match": 'say "arrival" then go'},
         ],
         "complete": True,
-        "totalHits": 3,
+        "totalCount": 3,
     }
 
 
@@ -222,7 +221,7 @@ def test_a_from_that_is_no_place_is_refused(start: str):
     assert error.value.parameter == "from"
 
 
-@pytest.mark.parametrize("limit", [0, -1, 201])
+@pytest.mark.parametrize("limit", [0, -1, 5001])
 def test_a_limit_out_of_range_is_refused(limit: int):
     with pytest.raises(InvalidArgument):
         search_text(pieces("a", 1), pattern("a"), limit=limit)

@@ -105,15 +105,15 @@ def test_rows_say_that_they_count_from_0_and_to_where():
 @pytest.mark.parametrize(
     ("path", "message", "suggestion"),
     [
-        ("guest.nots", "'nots', which does not exist at 'guest'", "Did you mean guest.notes?"),
-        ("ide", "'ide', which does not exist at the top", "Did you mean id?"),
-        ("items[7].name", "at 'items' in a list", "Give an index there, or *."),
-        ("items.name", "at 'items' in a list", "Give an index there, or *."),
-        ("items[0].nam", "'nam', which does not exist at 'items[0]'", "Did you mean items[0].name?"),
-        ("id.below", "at 'id', where a number stands", "Ask for path=id."),
-        ("none.below", "where null stands", "Ask for path=none."),
-        ("empty[0]", "where an empty list stands", "Ask for path=empty."),
-        ("items.*.nothing", "'nothing', which does not exist at 'items.*'", "Choose from those listed."),
+        ("guest.nots", "'nots', which does not exist at 'guest'", "Set path to guest.notes."),
+        ("ide", "'ide', which does not exist at the top", "Set path to id."),
+        ("items[7].name", "at 'items' in a list", "Set path to items.*."),
+        ("items.name", "at 'items' in a list", "Set path to items.*."),
+        ("items[0].nam", "'nam', which does not exist at 'items[0]'", "Set path to items[0].name."),
+        ("id.below", "at 'id', where a number stands", "Set path to id."),
+        ("none.below", "where null stands", "Set path to none."),
+        ("empty[0]", "where an empty list stands", "Set path to empty."),
+        ("items.*.nothing", "'nothing', which does not exist at 'items.*'", "Set path to items.*."),
     ],
 )
 def test_a_path_that_leads_nowhere_says_where_it_ends_and_what_is_there(path: str, message: str, suggestion: str):

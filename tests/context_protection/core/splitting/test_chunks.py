@@ -11,7 +11,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_protection.core.splitting.chunks import Chunk, ChunkPlan, Limits
+from context_protection.core.splitting.chunks import Chunk, ChunkLimits, ChunkPlan
 from context_protection.core.splitting.forms import TextForm, detect
 from context_protection.core.splitting.lines import RangeError, find_line_ends, line_span
 from context_protection.core.splitting.planner import plan
@@ -29,8 +29,8 @@ def weight(text: str) -> int:
     return (len(json.dumps(text, ensure_ascii=False).encode("utf-8", "replace")) + 1) // 3
 
 
-def limits(**changes: Any) -> Limits:
-    return Limits(**{"cap": 12_000, "measure": formula, "weigh": weight, **changes})
+def limits(**changes: Any) -> ChunkLimits:
+    return ChunkLimits(**{"cap": 12_000, "measure": formula, "weigh": weight, **changes})
 
 
 def pieces(text: str, form: TextForm, **changes: Any) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_protection.core.splitting.chunks import ChunkPlan, Limits
+from context_protection.core.splitting.chunks import ChunkLimits, ChunkPlan
 from context_protection.core.splitting.forms import TextForm
 from context_protection.core.splitting.planner import plan, plan_windows
 from gateway.connectors.hostaway import sample
@@ -184,7 +184,7 @@ def test_memory_does_not_grow_with_the_text():
         seen.append(len(text))
         return weight(text)
 
-    scale = Limits(lines=200, cap=12_000, measure=formula, weigh=noted)
+    scale = ChunkLimits(lines=200, cap=12_000, measure=formula, weigh=noted)
     made = list(plan_windows(parts(), LOG, scale, 10_000, window=20_000))
     assert sum(block.chunks for block in made) == 50
     assert max(seen) <= 20_000

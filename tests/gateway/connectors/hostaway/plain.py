@@ -5,8 +5,9 @@ from urllib.parse import urlsplit
 import httpx2
 
 from gateway.upstreams.errors import UpstreamGarbled, UpstreamRefused, UpstreamTooSlow, UpstreamUnavailable
-from gateway.upstreams.exchanges import Request, Response
+from gateway.upstreams.request import Request, Response
 from tests.simulators.hostaway import ACCOUNT_ID, SECRET
+from tests.tls import TLS
 
 FORM = {
     "grant_type": "client_credentials",
@@ -23,10 +24,10 @@ class PlainFetching:
         self.base_url, self.seconds = base_url, seconds
         self.token = ""
 
-    async def fetch(self, request: Request, *, keep_seconds: float = 0.0, scope: str = "") -> Response:
+    async def fetch(self, request: Request, *, cache_seconds: float = 0.0, scope: str = "") -> Response:
         assert urlsplit(request.url).netloc == urlsplit(self.base_url).netloc
         try:
-            async with httpx2.AsyncClient(timeout=self.seconds) as client:
+            async with httpx2.AsyncClient(timeout=self.seconds, verify=TLS) as client:
                 answer = await self._sent(client, request)
                 if answer.status_code == 403:
                     self.token = ""

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from context_protection.configuration.revisions import contents
 from gateway.connectors.hostaway import freshness, sync
-from gateway.connectors.hostaway.client import Client
+from gateway.connectors.hostaway.client import HostawayClient
 from gateway.connectors.hostaway.models import SyncState
 from tests.doors import Doors
 from tests.gateway.connectors.hostaway.plain import PlainFetching
@@ -31,7 +31,7 @@ def upstream() -> Iterator[Hostaway]:
 @pytest.fixture
 def copied(upstream: Hostaway, django_capture_on_commit_callbacks: Any) -> Iterator[None]:
     with django_capture_on_commit_callbacks(execute=True):
-        sync.run(ACCOUNT_ID, Client(upstream.url, PlainFetching(upstream.url)))
+        sync.run(ACCOUNT_ID, HostawayClient(upstream.url, PlainFetching(upstream.url)))
     yield
     contents.bump()  # what this test has seen, and its rollback undone, no other test sees
 
@@ -119,7 +119,7 @@ def test_a_later_sync_is_seen_by_the_next_call(
     age(days=1)
     before = doors.rest("list_bookings", {"limit": 1})["meta"]
     with django_capture_on_commit_callbacks(execute=True):
-        sync.run(ACCOUNT_ID, Client(upstream.url, PlainFetching(upstream.url)))
+        sync.run(ACCOUNT_ID, HostawayClient(upstream.url, PlainFetching(upstream.url)))
     after = doors.rest("list_bookings", {"limit": 1})["meta"]
     assert before["stale"] is True
     assert "stale" not in after

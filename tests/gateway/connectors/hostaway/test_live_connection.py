@@ -15,8 +15,8 @@ from django.utils import timezone
 from gateway.connectors.hostaway import live, live_connection, tasks
 from gateway.connectors.hostaway.client import DEEPEST_ROW
 from gateway.connectors.hostaway.models import Booking, Listing, SyncState, Transaction, WebhookEvent
+from gateway.upstreams.auth.vault import vault
 from gateway.upstreams.registry import upstreams
-from gateway.upstreams.secrets import vault
 from tests.gateway.connectors.hostaway.test_too_deep import nested
 from tests.gateway.connectors.hostaway.test_webhooks import event, reservation
 from tests.simulators.hostaway import ACCOUNT_ID, SECRET, Hostaway, hostaway

@@ -17,7 +17,6 @@ from gateway.connectors.hostaway.models import Booking, Document, DocumentConten
 
 pytestmark = pytest.mark.django_db(transaction=True)
 BEFORE, AFTER = ("hostaway", "0001_initial"), ("hostaway", "0004_remove_text")
-LATEST = ("hostaway", "0007_mask_what_is_stored")
 TEXTS = {"empty.txt": "", "short.md": "# né\n\n😀", "long.log": "one line\n" * 30_000}
 
 
@@ -26,7 +25,12 @@ def at_before() -> Iterator[Any]:
     executor = MigrationExecutor(connection)
     executor.migrate([BEFORE])
     yield executor.loader.project_state([BEFORE]).apps
-    migrated(LATEST)
+    migrated_to_the_latest()
+
+
+def migrated_to_the_latest() -> None:
+    (latest,) = MigrationExecutor(connection).loader.graph.leaf_nodes("hostaway")
+    migrated(latest)
 
 
 def migrated(target: tuple[str, str]) -> Any:
@@ -75,7 +79,7 @@ def before_masking() -> Iterator[Any]:
     executor = MigrationExecutor(connection)
     executor.migrate([UNMASKED])
     yield executor.loader.project_state([UNMASKED]).apps
-    migrated(LATEST)
+    migrated_to_the_latest()
 
 
 def test_what_was_stored_in_clear_is_masked_and_sealed(before_masking: Any):
@@ -95,7 +99,7 @@ def test_what_was_stored_in_clear_is_masked_and_sealed(before_masking: Any):
         content_id=digest, lines=3, estimated_tokens=1, **moments,
     )  # fmt: skip
     models["WebhookEvent"].objects.create(digest="d", event="e", body=data, received_at=now)
-    migrated(LATEST)
+    migrated_to_the_latest()
 
     booking = Booking.objects.get(id=7)
     assert "Zx47" not in booking.data + booking.sealed

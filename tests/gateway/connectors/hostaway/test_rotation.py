@@ -11,13 +11,15 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from gateway.connectors.hostaway import originals, store
+from gateway.connectors.hostaway.bookings import BOOKINGS
+from gateway.connectors.hostaway.listings import LISTINGS
 from gateway.connectors.hostaway.models import Booking, Listing, WebhookEvent
-from gateway.upstreams import rotation
-from gateway.upstreams.secrets import Vault, vault
+from gateway.upstreams.auth import rotation
+from gateway.upstreams.auth.vault import Vault, vault
 
 pytestmark = pytest.mark.django_db
 OLD, NEW, GONE = "old-key-" * 5, "new-key-" * 5, "gone-key-" * 5
-BOOKINGS, REVEAL = 7, frozenset({"doorCode"})
+BOOKING_COUNT, REVEAL = 7, frozenset({"doorCode"})
 EVENT = {"event": "reservation.updated", "data": {"id": 1, "doorCode": "Zx990q"}}
 
 
@@ -27,9 +29,9 @@ def account(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rotation, "BATCH", 3)
     store.clear_objects()
     settings.CREDENTIAL_KEYS = [OLD]
-    bookings: list[dict[str, Any]] = [{"id": n, "doorCode": f"Zx{n}q"} for n in range(1, BOOKINGS + 1)]
-    list(store.save(store.BOOKINGS, [*bookings, {"id": 99, "guestName": "Ada"}]))
-    list(store.save(store.LISTINGS, [{"id": 1, "name": "Loft", "wifiPassword": "Zx100q"}]))
+    bookings: list[dict[str, Any]] = [{"id": n, "doorCode": f"Zx{n}q"} for n in range(1, BOOKING_COUNT + 1)]
+    list(store.save(BOOKINGS, [*bookings, {"id": 99, "guestName": "Ada"}]))
+    list(store.save(LISTINGS, [{"id": 1, "name": "Loft", "wifiPassword": "Zx100q"}]))
     body = vault().seal(orjson.dumps(EVENT).decode())
     WebhookEvent.objects.create(digest="0" * 64, body=body, received_at=timezone.now())
     settings.CREDENTIAL_KEYS = [NEW, OLD]
@@ -42,20 +44,20 @@ def rotate(*arguments: str) -> str:
 
 
 def door_codes() -> list[str]:
-    rows = Booking.objects.filter(id__lte=BOOKINGS).order_by("id")
+    rows = Booking.objects.filter(id__lte=BOOKING_COUNT).order_by("id")
     return [originals.restored(row.data, row.sealed, REVEAL)["doorCode"] for row in rows]
 
 
 def test_after_a_rotation_the_former_key_can_go(account: None, settings: Any):
     with pytest.raises(CommandError, match="A former key is still needed"):
         rotate("--check")
-    assert rotate().startswith(f"0 sealed with the newest key, {BOOKINGS + 2} sealed anew, 0 cannot be opened.")
+    assert rotate().startswith(f"0 sealed with the newest key, {BOOKING_COUNT + 2} sealed anew, 0 cannot be opened.")
     settings.CREDENTIAL_KEYS, settings.SECRET_KEY = [NEW], GONE
-    assert door_codes() == [f"Zx{n}q" for n in range(1, BOOKINGS + 1)]
+    assert door_codes() == [f"Zx{n}q" for n in range(1, BOOKING_COUNT + 1)]
     loft = Listing.objects.get()
     assert originals.restored(loft.data, loft.sealed, frozenset({"wifiPassword"}))["wifiPassword"] == "Zx100q"
     assert orjson.loads(vault().open(WebhookEvent.objects.get().body, upstream="Hostaway")) == EVENT
-    assert rotate("--check").startswith(f"{BOOKINGS + 2} sealed with the newest key, 0 sealed with a former key")
+    assert rotate("--check").startswith(f"{BOOKING_COUNT + 2} sealed with the newest key, 0 sealed with a former key")
 
 
 class Killed(BaseException):
@@ -76,10 +78,10 @@ def test_a_rotation_that_is_killed_halfway_goes_on_with_the_rest(account: None, 
 
     with connection.execute_wrapper(killer), pytest.raises(Killed):
         rotate()
-    assert door_codes() == [f"Zx{n}q" for n in range(1, BOOKINGS + 1)]
-    assert rotate().startswith(f"{after} sealed with the newest key, {BOOKINGS + 2 - after} sealed anew")
+    assert door_codes() == [f"Zx{n}q" for n in range(1, BOOKING_COUNT + 1)]
+    assert rotate().startswith(f"{after} sealed with the newest key, {BOOKING_COUNT + 2 - after} sealed anew")
     settings.CREDENTIAL_KEYS = [NEW]
-    assert door_codes() == [f"Zx{n}q" for n in range(1, BOOKINGS + 1)]
+    assert door_codes() == [f"Zx{n}q" for n in range(1, BOOKING_COUNT + 1)]
 
 
 def test_rows_are_read_in_batches_and_nothing_but_what_is_sealed(account: None):
@@ -90,7 +92,7 @@ def test_rows_are_read_in_batches_and_nothing_but_what_is_sealed(account: None):
     ]
     assert len(read) == 4, "three batches, and one that is empty or not full"
     assert all("LIMIT 3" in sql and '"data"' not in sql for sql in read)
-    assert not any(f"Zx{n}q" in str(queries.captured_queries) for n in range(1, BOOKINGS + 1))
+    assert not any(f"Zx{n}q" in str(queries.captured_queries) for n in range(1, BOOKING_COUNT + 1))
 
 
 def test_an_object_that_a_sync_writes_meanwhile_is_the_syncs(account: None):
@@ -100,7 +102,7 @@ def test_an_object_that_a_sync_writes_meanwhile_is_the_syncs(account: None):
     def meanwhile(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         if sql.startswith("UPDATE") and "hostaway_booking" in sql and not done:
             done.append(True)
-            list(store.save(store.BOOKINGS, [{"id": n, "doorCode": "Zx777q"} for n in (1, 2)]))
+            list(store.save(BOOKINGS, [{"id": n, "doorCode": "Zx777q"} for n in (1, 2)]))
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(meanwhile):
@@ -112,8 +114,8 @@ def test_an_object_that_a_sync_writes_meanwhile_is_the_syncs(account: None):
 def test_values_that_no_key_opens_are_counted_and_do_not_stop_the_rest(account: None):
     Booking.objects.filter(id=3).update(sealed=Vault([GONE]).seal("[]"))
     said = rotate()
-    assert f"{BOOKINGS + 1} sealed anew, 1 cannot be opened." in said
+    assert f"{BOOKING_COUNT + 1} sealed anew, 1 cannot be opened." in said
     assert "hostaway_sync --full" in said
     assert rotate("--check").startswith(
-        f"{BOOKINGS + 1} sealed with the newest key, 0 sealed with a former key, 1 cannot"
+        f"{BOOKING_COUNT + 1} sealed with the newest key, 0 sealed with a former key, 1 cannot"
     )

@@ -10,10 +10,12 @@ import pytest
 from django.utils import timezone
 
 from context_protection.core import tokens
-from gateway.connectors.hostaway import pieces, shapes, store
+from gateway.connectors.hostaway import pieces, store
+from gateway.connectors.hostaway.bookings import BOOKINGS
+from gateway.connectors.hostaway.listings import LISTINGS
 from gateway.connectors.hostaway.models import Booking, Document, DocumentContent, Listing, Transaction
-from gateway.connectors.hostaway.store import BOOKINGS, LISTINGS
-from gateway.connectors.hostaway.tasks import KEPT, purge_unused_contents
+from gateway.connectors.hostaway.tasks import RETENTION, purge_unused_contents
+from gateway.connectors.hostaway.transactions import TRANSACTIONS
 from tests import crawler
 from tests.doors import Doors
 
@@ -54,10 +56,10 @@ ODD: list[Any] = [
 
 
 @pytest.mark.parametrize("odd", ODD, ids=lambda value: str(value)[:20].encode("unicode_escape").decode())
-@pytest.mark.parametrize("mapped", [BOOKINGS, LISTINGS, store.TRANSACTIONS], ids=lambda mapped: mapped.model.__name__)
+@pytest.mark.parametrize("mapped", [BOOKINGS, LISTINGS, TRANSACTIONS], ids=lambda mapped: mapped.model.__name__)
 def test_what_cannot_be_read_as_a_column_is_still_whole_and_can_be_listed(mapped: Any, odd: Any, doors: Doors):
     """Upstream's fields hold anything; no value of theirs stops a sync, or a list afterwards."""
-    shape = {Booking: shapes.BOOKING, Listing: shapes.LISTING, Transaction: shapes.TRANSACTION}[mapped.model]
+    shape = {Booking: BOOKINGS.shape, Listing: LISTINGS.shape, Transaction: TRANSACTIONS.shape}[mapped.model]
     names = {field.source for field in (*shape.row, *shape.preview)} - {"id"}
     names |= {"nights", "numberOfGuests", "bedroomsNumber", "channelName", "insertedOn"}
     upstream = {"id": 5, **dict.fromkeys(sorted(names), odd)}
@@ -122,7 +124,7 @@ def content(text: str) -> DocumentContent:
     return DocumentContent.objects.get(digest=hashlib.sha256(text.encode()).hexdigest())
 
 
-def is_kept(text: str) -> bool:
+def is_stored(text: str) -> bool:
     return DocumentContent.objects.filter(digest=hashlib.sha256(text.encode()).hexdigest()).exists()
 
 
@@ -136,9 +138,11 @@ def test_a_replaced_text_is_kept_for_who_reads_it_and_purged_later():
     old = content("first")
     assert old.unused_since is not None
     assert purge_unused_contents() == 0, "cursors may still point into it"
-    DocumentContent.objects.filter(digest=old.digest).update(unused_since=timezone.now() - KEPT - timedelta(minutes=1))
+    DocumentContent.objects.filter(digest=old.digest).update(
+        unused_since=timezone.now() - RETENTION - timedelta(minutes=1)
+    )
     assert purge_unused_contents() == 1
-    assert not is_kept("first")
+    assert not is_stored("first")
     assert text_of("a.txt") == "second"
 
 
@@ -146,10 +150,10 @@ def test_a_text_that_is_used_again_is_not_purged():
     for text in ("first", "second", "first"):
         store.save_document("a.txt", "A", "text/plain", text)
     assert content("first").unused_since is None
-    DocumentContent.objects.update(unused_since=timezone.now() - 2 * KEPT)  # as an interrupted sweep may leave it
+    DocumentContent.objects.update(unused_since=timezone.now() - 2 * RETENTION)  # as an interrupted sweep may leave it
     purge_unused_contents()
-    assert is_kept("first")
-    assert not is_kept("second")
+    assert is_stored("first")
+    assert not is_stored("second")
 
 
 def test_two_documents_of_one_text_share_it_until_both_are_gone():

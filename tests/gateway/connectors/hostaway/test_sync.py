@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from context_protection.core.redaction import redact
 from gateway.connectors.hostaway import leases, sample, store, sync, sync_states
-from gateway.connectors.hostaway.client import Client
+from gateway.connectors.hostaway.client import HostawayClient
 from gateway.connectors.hostaway.models import (
     Booking,
     Document,
@@ -25,7 +25,7 @@ from gateway.connectors.hostaway.models import (
     Transaction,
     WebhookEvent,
 )
-from gateway.connectors.hostaway.sync import Ending
+from gateway.connectors.hostaway.sync import SyncResult
 from tests.gateway.connectors.hostaway.plain import PlainFetching
 from tests.simulators.hostaway import ACCOUNT_ID, Hostaway, hostaway
 
@@ -40,12 +40,12 @@ def upstream() -> Iterator[Hostaway]:
         yield running
 
 
-Sync = Callable[..., Ending]
+Sync = Callable[..., SyncResult]
 
 
 @pytest.fixture
 def run(upstream: Hostaway) -> Sync:
-    client = Client(upstream.url, PlainFetching(upstream.url))
+    client = HostawayClient(upstream.url, PlainFetching(upstream.url))
     return lambda account=ACCOUNT_ID, **options: sync.run(account, client, **options)
 
 
@@ -96,7 +96,7 @@ def test_the_first_sync_copies_everything_in_the_place_of_the_sample_account(ups
     store.save_document("mine.txt", "Mine", "text/plain", "my own")
     changed = next(each.name for each in sample.documents())
     store.save_document(changed, "Mine as well", "text/plain", "of the sample's name, but my own")
-    assert run() is Ending.DONE
+    assert run() is SyncResult.DONE
     assert_is_a_copy(upstream)
     assert set(Document.objects.values_list("id", flat=True)) == {"mine.txt", changed}
     assert (state().account, state().is_adopted, state().error) == (ACCOUNT_ID, True, "")
@@ -114,14 +114,14 @@ def test_the_sample_account_serves_until_upstream_has_answered(upstream: Hostawa
 def test_an_account_with_nothing_in_it_is_an_empty_store(upstream: Hostaway, run: Sync):
     for rows in (upstream.listings, upstream.reservations, upstream.charges):
         rows.clear()
-    assert run() is Ending.DONE
+    assert run() is SyncResult.DONE
     assert_is_a_copy(upstream)
 
 
 def test_another_account_takes_the_place_of_the_one_before(upstream: Hostaway, run: Sync):
     run()
     upstream.reservations = {1: {"id": 1, "guestName": "Ada", "updatedOn": "2026-11-20 10:00:00"}}
-    assert run("another") is Ending.DONE
+    assert run("another") is SyncResult.DONE
     assert_is_a_copy(upstream)
     assert set(SyncState.objects.values_list("account", flat=True)) == {"another"}
 
@@ -139,7 +139,7 @@ def test_filling_the_store_while_a_sync_runs_ends_the_sync(upstream: Hostaway, r
         if name == "reservations" and rows == 100:
             store.clear()
 
-    assert run(progress=progress) is Ending.UNFINISHED
+    assert run(progress=progress) is SyncResult.UNFINISHED
     assert not Booking.objects.exists()
     assert not SyncState.objects.exists()
 
@@ -168,7 +168,7 @@ def test_later_syncs_ask_only_for_what_has_changed(upstream: Hostaway, run: Sync
     }
     first = next(iter(upstream.reservations))
     upstream.change(first, f"{today} 23:59:59", guestName="Grace")
-    assert run() is Ending.DONE
+    assert run() is SyncResult.DONE
     (call,) = upstream.calls("/reservations")
     assert call.query["latestActivityStart"] <= today
     assert Booking.objects.get(id=first).guest_name == "Grace"
@@ -266,7 +266,7 @@ def test_a_killed_sync_is_gone_on_with_and_reads_no_page_twice(upstream: Hostawa
     with pytest.raises(Killed):
         run(progress=kill_after(pages))
     assert Booking.objects.count() == 100 * pages
-    assert run() is Ending.DONE
+    assert run() is SyncResult.DONE
     assert_is_a_copy(upstream)
     whole = [
         call.query.get("afterId") for call in upstream.calls("/reservations") if "latestActivityStart" not in call.query
@@ -298,16 +298,16 @@ def test_changes_are_asked_for_from_when_the_copy_is_of(upstream: Hostaway, run:
 
 
 def test_one_sync_at_a_time(run: Sync):
-    inner: list[Ending] = []
-    assert run(progress=lambda *_: inner.append(run())) is Ending.DONE
-    assert set(inner) == {Ending.BUSY}
+    inner: list[SyncResult] = []
+    assert run(progress=lambda *_: inner.append(run())) is SyncResult.DONE
+    assert set(inner) == {SyncResult.BUSY}
 
 
 def test_the_lease_of_a_killed_worker_expires(run: Sync):
     Lease.objects.create(name=sync.LEASE, holder="killed", until=timezone.now() + timedelta(minutes=1))
-    assert run() is Ending.BUSY
+    assert run() is SyncResult.BUSY
     Lease.objects.update(until=timezone.now() - timedelta(seconds=1))
-    assert run() is Ending.DONE
+    assert run() is SyncResult.DONE
 
 
 def test_who_has_lost_the_lease_stores_nothing_more(upstream: Hostaway, run: Sync):
@@ -315,7 +315,7 @@ def test_who_has_lost_the_lease_stores_nothing_more(upstream: Hostaway, run: Syn
         if name == "reservations":
             Lease.objects.update(holder="another")
 
-    assert run(progress=progress) is Ending.UNFINISHED
+    assert run(progress=progress) is SyncResult.UNFINISHED
     assert Booking.objects.count() == 100
     assert Lease.objects.get(name=sync.LEASE).holder == "another"
 
@@ -362,11 +362,11 @@ def test_a_page_that_cannot_be_read_is_tried_three_times_and_then_given_up(upstr
 def test_an_upstream_that_is_away_is_waited_for_and_nothing_is_given_up(upstream: Hostaway, run: Sync, mode: str):
     upstream.modes["/reservations"] = mode
     for _ in range(5):
-        assert run() is Ending.UNFINISHED
+        assert run() is SyncResult.UNFINISHED
     assert state().retry_at is None
     assert state().error.startswith("upstream_")
     upstream.modes.clear()
-    assert run() is Ending.DONE
+    assert run() is SyncResult.DONE
     assert_is_a_copy(upstream)
     assert state().error == ""
 
@@ -374,7 +374,7 @@ def test_an_upstream_that_is_away_is_waited_for_and_nothing_is_given_up(upstream
 @pytest.mark.parametrize("status", [403, 404])
 def test_an_account_without_payments_is_asked_for_them_once_a_day(upstream: Hostaway, run: Sync, status: int):
     upstream.finance_status = status
-    assert run() is Ending.DONE
+    assert run() is SyncResult.DONE
     asked = len(upstream.calls("/guestPayments/charges"))
     run()
     assert len(upstream.calls("/guestPayments/charges")) == asked
@@ -389,14 +389,14 @@ def test_an_account_without_payments_is_asked_for_them_once_a_day(upstream: Host
 def test_refused_credentials_are_no_fault_of_a_page(upstream: Hostaway, run: Sync):
     upstream.token_delay = 3600.0  # no token is usable
     for _ in range(5):
-        assert run() is Ending.UNFINISHED
+        assert run() is SyncResult.UNFINISHED
     assert (state("listings").error, state("listings").retry_at) == ("upstream_credentials", None)
 
 
 def test_a_sync_ends_when_its_time_is_over_and_goes_on_next_time(upstream: Hostaway, run: Sync):
-    assert run(seconds=0) is Ending.UNFINISHED
+    assert run(seconds=0) is SyncResult.UNFINISHED
     assert upstream.requests == []
-    assert run(seconds=60) is Ending.DONE
+    assert run(seconds=60) is SyncResult.DONE
 
 
 def test_a_list_without_an_end_is_given_up(upstream: Hostaway, run: Sync):
@@ -450,3 +450,12 @@ def test_who_may_only_look_cannot_have_anything_tried_again(run: Sync, client: B
     assert client.get("/admin/hostaway/syncstate/").status_code == 200
     client.post("/admin/hostaway/syncstate/", {"action": "try_again", "_selected_action": ["reservations"]})
     assert state().attempts == 2
+
+
+def test_a_full_sync_fills_a_column_that_is_newer_than_its_rows(run: Sync):
+    run()
+    before = dict(Booking.objects.values_list("id", "guests"))
+    Booking.objects.update(guests=None)
+    run(full=True)
+    assert dict(Booking.objects.values_list("id", "guests")) == before
+    assert any(before.values())

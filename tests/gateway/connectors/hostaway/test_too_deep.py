@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from gateway.connectors.hostaway import sync
-from gateway.connectors.hostaway.client import DEEPEST_ROW, Client
+from gateway.connectors.hostaway.client import DEEPEST_ROW, HostawayClient
 from gateway.connectors.hostaway.models import Booking, Transaction
-from gateway.connectors.hostaway.sync import Ending
+from gateway.connectors.hostaway.sync import SyncResult
 from tests.gateway.connectors.hostaway.plain import PlainFetching
 from tests.gateway.connectors.hostaway.test_sync import a_day_passes, state
 from tests.simulators.hostaway import ACCOUNT_ID, Hostaway, hostaway
@@ -27,15 +27,15 @@ def upstream() -> Iterator[Hostaway]:
 
 
 @pytest.fixture
-def client(upstream: Hostaway) -> Client:
-    return Client(upstream.url, PlainFetching(upstream.url))
+def client(upstream: Hostaway) -> HostawayClient:
+    return HostawayClient(upstream.url, PlainFetching(upstream.url))
 
 
-Sync = Callable[..., Ending]
+Sync = Callable[..., SyncResult]
 
 
 @pytest.fixture
-def run(client: Client) -> Sync:
+def run(client: HostawayClient) -> Sync:
     return lambda **options: sync.run(ACCOUNT_ID, client, **options)
 
 
@@ -70,7 +70,7 @@ def test_what_is_too_deep_is_left_out_and_named_and_all_others_are_stored(
 ):
     deep = deepen(upstream, *places)
     with caplog.at_level(logging.WARNING):
-        assert run() is Ending.INCOMPLETE
+        assert run() is SyncResult.INCOMPLETE
     assert stored() == ids(upstream) - set(deep)
     assert Transaction.objects.count() == 5, "the resources after it are read as well"
     assert state().left_out == {str(each): WHY for each in deep}
@@ -84,7 +84,7 @@ def test_pages_are_asked_for_once_and_not_again_for_what_is_left_out(upstream: H
     run()
     assert len([call for call in upstream.calls("/reservations") if "latestActivityStart" not in call.query]) == 3
     upstream.requests.clear()
-    assert run() is Ending.INCOMPLETE, "the copy still lacks it"
+    assert run() is SyncResult.INCOMPLETE, "the copy still lacks it"
     assert all("latestActivityStart" in call.query for call in upstream.calls("/reservations"))
     assert not [seen for seen in upstream.requests if seen.path.startswith("/reservations/")]
     assert state().retry_at is None
@@ -94,7 +94,7 @@ def test_a_record_that_becomes_readable_is_stored_and_named_no_more(upstream: Ho
     (deep,) = deepen(upstream, 150)
     run()
     upstream.change(deep, "2099-01-01 00:00:00", deep=None)
-    assert run() is Ending.DONE
+    assert run() is SyncResult.DONE
     assert stored() == ids(upstream)
     assert state().left_out == {}
 
@@ -103,8 +103,8 @@ def test_a_record_that_is_gone_is_named_until_everything_is_read_anew(upstream: 
     (deep,) = deepen(upstream, 150)
     run()
     del upstream.reservations[deep]
-    assert run() is Ending.INCOMPLETE
-    assert run(full=True) is Ending.DONE
+    assert run() is SyncResult.INCOMPLETE
+    assert run(full=True) is SyncResult.DONE
 
 
 def test_what_is_gone_is_removed_while_another_record_is_left_out(upstream: Hostaway, run: Sync):
@@ -120,7 +120,7 @@ def test_an_older_copy_of_it_stays_and_is_not_looked_for(upstream: Hostaway, run
     run()
     (deep,) = deepen(upstream, 150)
     a_day_passes()
-    assert run() is Ending.INCOMPLETE
+    assert run() is SyncResult.INCOMPLETE
     assert deep in stored()
     assert not upstream.calls(f"/reservations/{deep}")
     assert state().gone_before is None
@@ -133,7 +133,7 @@ def test_what_is_looked_for_since_a_reading_has_missed_it_may_be_too_deep(upstre
     complete = upstream._list
     upstream._list = lambda rows, query: complete([row for row in rows if row["id"] != deep], query)  # type: ignore[method-assign]
     a_day_passes()
-    assert run() is Ending.INCOMPLETE
+    assert run() is SyncResult.INCOMPLETE
     assert (state().left_out, state().gone_before, state().error) == ({str(deep): WHY}, None, "")
     run()
     assert len(upstream.calls(f"/reservations/{deep}")) == 1
@@ -143,7 +143,7 @@ def test_what_is_looked_for_since_a_reading_has_missed_it_may_be_too_deep(upstre
 def test_charges_are_left_out_alike(upstream: Hostaway, run: Sync):
     deep = min(upstream.charges)
     upstream.charges[deep]["deep"] = nested(DEEPEST_ROW)
-    assert run() is Ending.INCOMPLETE
+    assert run() is SyncResult.INCOMPLETE
     assert set(Transaction.objects.values_list("id", flat=True)) == upstream.charges.keys() - {deep}
     assert state("charges").left_out == {str(deep): WHY}
 
@@ -158,7 +158,7 @@ def test_what_no_parser_reads_is_left_out_as_well(upstream: Hostaway, run: Sync)
         return status, json.dumps(document).encode().replace(b'"here"', b"[" * 100_000 + b"]" * 100_000)
 
     upstream._list = deeper  # type: ignore[method-assign]
-    assert run() is Ending.INCOMPLETE
+    assert run() is SyncResult.INCOMPLETE
     assert stored() == ids(upstream) - {marked}
     assert state().left_out == {str(marked): WHY}
 

@@ -13,10 +13,10 @@ from django.test import Client as Browser
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from gateway.connectors.hostaway import sync_states, webhooks, webhooks_applying
-from gateway.connectors.hostaway.client import Client
+from gateway.connectors.hostaway import sync_states, webhook_events, webhooks
+from gateway.connectors.hostaway.client import HostawayClient
 from gateway.connectors.hostaway.models import Booking, Lease, SyncState, WebhookEvent
-from gateway.upstreams.secrets import vault
+from gateway.upstreams.auth.vault import vault
 from tests.gateway.connectors.hostaway.plain import PlainFetching
 from tests.simulators.hostaway import ACCOUNT_ID, Hostaway, hostaway
 
@@ -68,7 +68,7 @@ def post(body: Any, authorization: str | None = None, **more: Any) -> Any:
 
 
 def sweep(upstream: Hostaway) -> int:
-    return webhooks_applying.apply_waiting(ACCOUNT_ID, Client(upstream.url, PlainFetching(upstream.url)))
+    return webhook_events.apply_waiting(ACCOUNT_ID, HostawayClient(upstream.url, PlainFetching(upstream.url)))
 
 
 def guest(identifier: int = 7) -> str | None:
@@ -134,10 +134,10 @@ def test_what_is_no_event_is_refused_in_a_designed_way(body: bytes):
 
 
 def test_an_event_of_more_than_a_megabyte_is_refused():
-    fits = event({"id": 7, "x": "y" * (webhooks.MOST_BYTES - 200)})
+    fits = event({"id": 7, "x": "y" * (webhooks.MAX_BYTES - 200)})
     assert post(fits).status_code == 200
-    assert post(event({"id": 7, "x": "y" * webhooks.MOST_BYTES})).status_code == 413
-    assert post(b" " * (webhooks.MOST_BYTES + 1)).status_code == 413
+    assert post(event({"id": 7, "x": "y" * webhooks.MAX_BYTES})).status_code == 413
+    assert post(b" " * (webhooks.MAX_BYTES + 1)).status_code == 413
 
 
 @pytest.mark.parametrize("method", ["get", "put", "delete"])
@@ -285,7 +285,7 @@ def test_an_event_that_kills_its_worker_is_given_up_after_three(upstream: Hostaw
 @pytest.mark.usefixtures("adopted")
 def test_one_sweep_at_a_time(upstream: Hostaway):
     post(event(reservation()))
-    Lease.objects.create(name=webhooks_applying.LEASE, holder="another", until=timezone.now() + timedelta(minutes=1))
+    Lease.objects.create(name=webhook_events.LEASE, holder="another", until=timezone.now() + timedelta(minutes=1))
     assert sweep(upstream) == 0
     assert guest() is None
 
@@ -293,6 +293,6 @@ def test_one_sweep_at_a_time(upstream: Hostaway):
 def test_events_are_purged_after_a_week():
     post(event(reservation()))
     WebhookEvent.objects.update(received_at=timezone.now() - timedelta(days=6))
-    assert webhooks_applying.purge() == 0
+    assert webhook_events.purge() == 0
     WebhookEvent.objects.update(received_at=timezone.now() - timedelta(days=8))
-    assert webhooks_applying.purge() == 1
+    assert webhook_events.purge() == 1

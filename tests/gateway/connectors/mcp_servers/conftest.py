@@ -34,7 +34,8 @@ def configure(db: None, settings: Any, tmp_path: Path, children: None) -> Iterat
 
     def write(**servers: Any) -> None:
         path = tmp_path / "servers.json"
-        path.write_text(json.dumps({"mcpServers": servers}))
+        entries = {name: {"allow": ["*"], **entry} for name, entry in servers.items()}
+        path.write_text(json.dumps({"mcpServers": entries}))
         settings.MCP_SERVERS_FILE = str(path)
         async_to_sync(refreshing.refresh)()
         revisions.bump()  # what a transaction does when it is committed

@@ -1,6 +1,7 @@
 """What another server's tools answer arrives protected, and whole: every leaf of it can be had by what the answers say,
 and no tool is called a second time for it."""
 
+import base64
 import json
 from typing import Any
 
@@ -25,11 +26,14 @@ class Capped:
     def __init__(self, doors: Doors) -> None:
         self.doors = doors
         self.answers = 0
+        self.asked: dict[str, tuple[str, Any]] = {}  # by the cursor of the answer
 
     def __call__(self, operation: str, arguments: Any) -> dict[str, Any]:
         answer = self.doors.mcp(operation, arguments)
         self.answers += 1
         assert tokens.claude.count(json.dumps(answer, ensure_ascii=False)) <= HARD_CAP
+        if "nextCursor" in answer:
+            self.asked[answer["nextCursor"]] = operation, arguments
         return answer
 
 
@@ -45,14 +49,24 @@ def called(call: Capped) -> dict[str, int]:
 
 def rows_of(call: Capped, answer: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
     """All whole rows, from where the answer says that they are; one that is too large for an answer, in its parts."""
-    if "detailsAvailable" not in answer["meta"] and "nextCursor" not in answer:
-        return crawler.rows(answer)
-    operation, arguments = crawler.details(answer["meta"]["detailsAvailable"])
-    rows = crawler.walk(call, operation, {**arguments, **more})
+    if "detailsAvailable" in answer["meta"]:
+        operation, arguments = crawler.details(answer["meta"]["detailsAvailable"])
+        rows = crawler.walk(call, operation, {**arguments, **more})
+    else:
+        rows = list(crawler.rows(answer))
+        while "nextCursor" in answer:
+            operation, arguments = call.asked[answer["nextCursor"]]
+            answer = call(operation, {**arguments, "cursor": answer["nextCursor"]})
+            rows += crawler.rows(answer)
     return [
         crawler.from_parts(call, *crawler.details(row["detailsAvailable"])) if "detailsAvailable" in row else row
         for row in rows
     ]
+
+
+def file_at(doors: Doors, uri: str) -> bytes:
+    (content,) = doors.ask(lambda client: client.read_resource(uri)).contents
+    return base64.b64decode(content.blob)
 
 
 def record_of(call: Capped, answer: dict[str, Any]) -> dict[str, Any]:
@@ -64,7 +78,6 @@ def record_of(call: Capped, answer: dict[str, Any]) -> dict[str, Any]:
 def test_every_row_of_a_long_list_is_had(call: Capped, tool: str):
     answer = call(f"sim_{tool}", {})
     assert answer["meta"]["totalCount"] == 800
-    assert answer["meta"]["kind"] == "preview"
     assert rows_of(call, answer) == simulator.rows()
 
 
@@ -112,7 +125,8 @@ def test_broken_json_arrives_whole(call: Capped):
 
 @pytest.mark.parametrize("tool", ["twice", "deep"])
 def test_json_that_could_not_be_told_again_stays_a_text(call: Capped, tool: str):
-    assert call(f"sim_{tool}", {})["content"] == simulator.PLAIN[tool]
+    assert call.doors.called(f"sim_{tool}").content[0].text == simulator.PLAIN[tool]
+    assert call.doors.post(f"sim_{tool}", {})["content"] == simulator.PLAIN[tool]
 
 
 def test_blocks_that_are_rows_are_a_list(call: Capped):
@@ -120,14 +134,16 @@ def test_blocks_that_are_rows_are_a_list(call: Capped):
 
 
 def test_several_blocks_stay_apart(call: Capped):
-    blocks = call("sim_blocks", {})["items"]
+    blocks = call.doors.post("sim_blocks", {})["items"]
     assert [block["text"] for block in blocks] == ["First.", "Second.", '{"third": 3}']
-    assert call("sim_empty", {})["items"] == []
+    assert call.doors.post("sim_empty", {})["items"] == []
 
 
 def test_structured_content_and_other_words_are_both_kept(call: Capped):
-    answer = crawler.own(call("sim_structured_other", {}))
+    answer = crawler.own(call.doors.post("sim_structured_other", {}))
     assert answer == {"structuredContent": {"n": 1}, "blocks": [{"type": "text", "text": "See the data."}]}
+    blocks = call.doors.called("sim_structured_other").content
+    assert [block.text for block in blocks] == ["See the data.", '{"n":1}']
 
 
 def test_a_result_that_breaks_its_own_schema_is_given_nevertheless(call: Capped):
@@ -135,15 +151,21 @@ def test_a_result_that_breaks_its_own_schema_is_given_nevertheless(call: Capped)
 
 
 def test_media_are_described_and_can_be_had(call: Capped):
-    answer = call("sim_media", {})
-    assert len(json.dumps(answer)) < 20_000
-    blocks = rows_of(call, answer)
-    sent = [block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in simulator.media()]
+    blocks = rows_of(call, call("sim_media", {}))
     assert [block["type"] for block in blocks] == ["text", "image", "audio", "resource", "resource", "resource_link"]
-    for ours, theirs in zip(blocks, sent, strict=True):
-        assert {name: ours[name] for name in theirs} == theirs
+    for block in blocks[1:4]:
+        assert file_at(call.doors, block["link"]) == simulator.PIXELS
+        assert "data" not in block
     assert blocks[1]["bytes"] == len(simulator.PIXELS)
     assert len(blocks[1]["sha256"]) == 64
+
+
+def test_rest_has_media_in_its_json(call: Capped):
+    rest = call.doors.post
+    operation, arguments = crawler.details(rest("sim_media", {})["meta"]["detailsAvailable"])
+    picture = crawler.walk(rest, operation, arguments)[1]
+    whole = crawler.from_parts(rest, *crawler.details(picture["detailsAvailable"]))
+    assert base64.b64decode(whole["data"]) == simulator.PIXELS
 
 
 def test_an_action_is_called_once_however_much_of_its_answer_is_read(call: Capped):
@@ -159,7 +181,7 @@ def test_an_action_is_called_once_however_much_of_its_answer_is_read(call: Cappe
 
 
 def test_more_detail_is_had_from_the_result_and_not_from_the_tool(call: Capped):
-    for name, arguments in (("report", {}), ("report", {"of": "record"}), ("rows", {}), ("record", {})):
+    for name, arguments in (("report", {"of": "record"}), ("record", {})):
         answer = call(f"sim_{name}", arguments)
         tool, more = crawler.details(answer["meta"]["detailsAvailable"])
         assert (tool, more["handle"]) == ("result_get", answer["meta"]["resultHandle"])
@@ -227,9 +249,8 @@ def test_rest_is_answered_the_same_and_goes_on_in_its_own_form(call: Capped, doo
     assert crawler.text(doors.post, "sim_prose", {}) == simulator.prose()
     rows = doors.post("sim_rows", {})
     assert crawler.rows(rows) == crawler.rows(call("sim_rows", {}))
-    more = rows["meta"]["detailsAvailable"]
-    assert more["endpoint"] == "/api/v1/tools/result_get"
-    assert crawler.walk(doors.post, "result_get", more["parameters"]) == simulator.rows()
+    handle = {"handle": rows["meta"]["resultHandle"]}
+    assert crawler.walk(doors.post, "result_get", handle) == simulator.rows()
     assert crawler.own(doors.post("sim_small", {})) == {"id": 7, "name": "Seven"}
 
 
@@ -249,3 +270,16 @@ def test_a_handle_of_a_tool_that_only_reads_leads_back_to_it(doors: Doors, sim: 
     error = doors.mcp("result_get", {"handle": handle})["error"]
     assert error["reason"] == "handle_expired"
     assert error["data"]["suggestion"].startswith("Call sim_rows with {} again")
+
+
+@pytest.mark.parametrize(("tool", "total"), [("rows", 800), ("wrapped", 800), ("small", 1)])
+def test_a_tools_answer_can_be_had_as_a_handle_and_joined_with_our_own_lists(
+    doors: Doors, sim: None, tool: str, total: int
+):
+    answer = doors.mcp(f"sim_{tool}", {"format": "handle"})
+    assert (answer["meta"]["kind"], answer["meta"]["totalCount"]) == ("handle", total)
+    assert tokens.claude.count(json.dumps(answer, ensure_ascii=False, separators=(",", ":"))) <= 220
+    listings = doors.mcp("list_listings", {"format": "handle"})["meta"]["resultHandle"]
+    handles = {"s": answer["meta"]["resultHandle"], "l": listings}
+    sql = "SELECT count(DISTINCT s.id) AS s, count(DISTINCT l.id) AS l FROM s CROSS JOIN l"
+    assert doors.mcp("result_query", {"handles": handles, "sql": sql})["items"] == [{"s": total, "l": 12}]

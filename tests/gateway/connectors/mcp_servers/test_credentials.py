@@ -13,17 +13,20 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.core.management import call_command
 from django.test import Client
+from mcp import MCPError
 
 from context_protection.configuration.revisions import revisions
-from gateway.connectors.mcp_servers import authentication, registry
+from gateway.connectors.mcp_servers import authentication, errors, registry
 from gateway.connectors.mcp_servers.configuration import Address, from_file
 from gateway.connectors.mcp_servers.models import McpServer
-from gateway.connectors.mcp_servers.sessions import Sessions
-from gateway.upstreams.connections import Connection, Kind
+from gateway.connectors.mcp_servers.sessions import ServerSessions
+from gateway.connectors.mcp_servers.wire import BUSY
+from gateway.upstreams.auth.rotation import count_by_key, rotate
+from gateway.upstreams.auth.vault import Vault, vault
+from gateway.upstreams.connections import AuthKind, Connection
 from gateway.upstreams.errors import UpstreamCredentials, UpstreamError, UpstreamUnavailable
-from gateway.upstreams.rotation import counted, rotated
-from gateway.upstreams.secrets import Vault, vault
-from gateway.upstreams.wire import Limits
+from gateway.upstreams.limits import CallLimits
+from gateway.upstreams.quota import UNKNOWN_WAIT
 from tests.simulators.bad_upstream import bad_upstream
 from tests.simulators.mcp_server import mcp_server
 from tests.simulators.token_server import TokenServer, token_server
@@ -46,8 +49,8 @@ class Gate:
 
 
 @pytest.fixture
-def sessions() -> Iterator[Sessions]:
-    opened = Sessions()
+def sessions() -> Iterator[ServerSessions]:
+    opened = ServerSessions()
     yield opened
     async_to_sync(opened.close)()
 
@@ -58,7 +61,7 @@ def tokens() -> Iterator[TokenServer]:
         yield server
 
 
-def address(url: str, kind: Kind, secret: str = CANARY, **fields: Any) -> Address:
+def address(url: str, kind: AuthKind, secret: str = CANARY, **fields: Any) -> Address:
     connection = Connection(name="web", base_url=url, kind=kind, sealed_secret=vault().seal(secret), **fields)
     return Address("web", url, trusted=True, connection=connection)
 
@@ -71,7 +74,7 @@ def server_for(gate: Gate, era: str = "") -> AbstractContextManager[str]:
     return mcp_server(admits=gate, era=era)
 
 
-async def small(sessions: Sessions, server: Address) -> Any:
+async def small(sessions: ServerSessions, server: Address) -> Any:
     return json.loads((await sessions.call(server, "small", {})).content[0].text)["id"]
 
 
@@ -79,14 +82,22 @@ async def small(sessions: Sessions, server: Address) -> Any:
 @pytest.mark.parametrize(
     ("kind", "fields", "opens"),
     [
-        (Kind.BEARER, {}, bearer(CANARY)),
-        (Kind.HEADER, {"parameter_name": "X-API-Key"}, lambda headers: headers.get("x-api-key") == CANARY),
-        (Kind.QUERY, {"parameter_name": "key"}, lambda headers: headers["?"] == f"key={CANARY}"),
-        (Kind.BASIC, {"user_name": "me"}, lambda headers: headers.get("authorization", "").startswith("Basic bWU6Y2")),
+        (AuthKind.BEARER, {}, bearer(CANARY)),
+        (
+            AuthKind.HEADER,
+            {"parameter_name": "X-API-Key"},
+            lambda headers: headers.get("x-api-key") == CANARY,
+        ),
+        (AuthKind.QUERY, {"parameter_name": "key"}, lambda headers: headers["?"] == f"key={CANARY}"),
+        (
+            AuthKind.BASIC,
+            {"user_name": "me"},
+            lambda headers: headers.get("authorization", "").startswith("Basic bWU6Y2"),
+        ),
     ],
 )
 async def test_a_server_that_wants_a_credential_is_given_it(
-    sessions: Sessions, kind: Kind, fields: Any, opens: Callable[[Headers], bool], era: str
+    sessions: ServerSessions, kind: AuthKind, fields: Any, opens: Callable[[Headers], bool], era: str
 ):
     gate = Gate(opens)
     with server_for(gate, era) as url:
@@ -98,11 +109,11 @@ async def test_a_server_that_wants_a_credential_is_given_it(
 
 
 async def test_a_wrong_credential_is_told_as_such_also_when_it_is_tried_again(
-    sessions: Sessions, caplog: pytest.LogCaptureFixture
+    sessions: ServerSessions, caplog: pytest.LogCaptureFixture
 ):
     caplog.set_level(logging.DEBUG)
     with server_for(Gate(bearer("another"))) as url:
-        server = address(url, Kind.BEARER)
+        server = address(url, AuthKind.BEARER)
         for _ in range(4):
             with pytest.raises(UpstreamCredentials) as refused:
                 await sessions.call(server, "small", {})
@@ -113,10 +124,10 @@ async def test_a_wrong_credential_is_told_as_such_also_when_it_is_tried_again(
 
 
 def oauth(url: str, tokens: TokenServer) -> Address:
-    return address(url, Kind.CLIENT_CREDENTIALS, client_id="me", token_url=tokens.url, scope="tools")
+    return address(url, AuthKind.CLIENT_CREDENTIALS, client_id="me", token_url=tokens.url, scope="tools")
 
 
-async def test_a_token_is_fetched_once_for_all_calls(sessions: Sessions, tokens: TokenServer):
+async def test_a_token_is_fetched_once_for_all_calls(sessions: ServerSessions, tokens: TokenServer):
     gate = Gate(bearer("token-1"))
     with server_for(gate) as url:
         server = oauth(url, tokens)
@@ -129,7 +140,9 @@ async def test_a_token_is_fetched_once_for_all_calls(sessions: Sessions, tokens:
     assert CANARY not in json.dumps(gate.seen)
 
 
-async def test_a_token_that_is_refused_is_renewed_once_and_the_call_repeated(sessions: Sessions, tokens: TokenServer):
+async def test_a_token_that_is_refused_is_renewed_once_and_the_call_repeated(
+    sessions: ServerSessions, tokens: TokenServer
+):
     gate = Gate(bearer("token-1"))
     with server_for(gate) as url:
         server = oauth(url, tokens)
@@ -148,7 +161,11 @@ async def test_a_token_that_is_refused_is_renewed_once_and_the_call_repeated(ses
 
 @pytest.mark.parametrize(("status", "kind"), [(401, UpstreamCredentials), (503, UpstreamUnavailable)])
 async def test_where_no_token_is_had_the_server_is_not_asked(
-    sessions: Sessions, tokens: TokenServer, status: int, kind: type[UpstreamError], caplog: pytest.LogCaptureFixture
+    sessions: ServerSessions,
+    tokens: TokenServer,
+    status: int,
+    kind: type[UpstreamError],
+    caplog: pytest.LogCaptureFixture,
 ):
     gate = Gate(bearer("token-1"))
     tokens.status, tokens.answer = status, {"error": "invalid_client", "error_description": f"no {CANARY}"}
@@ -161,21 +178,50 @@ async def test_where_no_token_is_had_the_server_is_not_asked(
     assert CANARY not in said
 
 
-async def test_a_token_that_comes_by_the_drop_is_given_up(sessions: Sessions, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(authentication, "LIMITS", Limits(total_seconds=0.2))
+async def test_a_token_that_comes_by_the_drop_is_given_up(sessions: ServerSessions, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(authentication, "DEFAULT_LIMITS", CallLimits(total_seconds=0.2))
     gate = Gate(bearer("token-1"))
     with server_for(gate) as url, bad_upstream() as issuer:
-        server = address(url, Kind.CLIENT_CREDENTIALS, client_id="me", token_url=f"{issuer.url}/drip")
-        with pytest.raises(UpstreamUnavailable, match="the token endpoint that lets Sluice in does not answer"):
+        server = address(url, AuthKind.CLIENT_CREDENTIALS, client_id="me", token_url=f"{issuer.url}/drip")
+        with pytest.raises(UpstreamUnavailable, match="the token endpoint for its credentials does not answer"):
             await asyncio.wait_for(sessions.call(server, "small", {}), 5)
     assert gate.seen == []
 
 
-async def test_what_a_server_repeats_of_its_token_is_masked(sessions: Sessions, tokens: TokenServer):
+async def test_what_a_server_repeats_of_its_token_is_masked(sessions: ServerSessions, tokens: TokenServer):
     with server_for(Gate(bearer("token-1"))) as url:
         server = oauth(url, tokens)
         await small(sessions, server)
         assert {CANARY, "token-1"} <= set(server.secrets)
+
+
+# -- A server that has had too many requests --------------------------------------------------------
+
+
+@pytest.mark.parametrize("era", ["", "2025"])
+async def test_a_busy_server_says_when_to_call_again_and_what_is_left(sessions: ServerSessions, era: str):
+    busy: dict[str, str] = {}
+    with mcp_server(busy=busy, era=era) as url:
+        server = Address("web", url, trusted=True)
+        assert await small(sessions, server) == 7
+        busy |= {"Retry-After": "17", "X-RateLimit-Remaining": "0", "X-RateLimit-Limit": "60"}
+        with pytest.raises(UpstreamUnavailable) as refused:
+            await sessions.call(server, "small", {})
+        error = refused.value.document()["error"]
+        assert (error["reason"], error["data"]["retry_after"]) == ("upstream_busy", 17)
+        assert error["data"]["capacity"] == {"remaining": 0, "limit": 60}
+        await sessions.close()
+        with pytest.raises(UpstreamUnavailable) as unconnected:
+            await sessions.call(server, "small", {})
+        assert (unconnected.value.reason, unconnected.value.retry_after) == ("upstream_busy", 17)
+        busy.clear()
+        assert await small(sessions, server) == 7
+
+
+@pytest.mark.parametrize("data", [None, {"retryAfter": "soon", "capacity": {"remaining": "many", "x": 1}}, [1]])
+def test_a_server_cannot_put_anything_else_into_that_error(data: Any):
+    error = errors.refused(Address("web", "http://web"), MCPError(BUSY, "busy", data))
+    assert (error.retry_after, error.capacity or {}) == (UNKNOWN_WAIT, {})
 
 
 # -- In the admin -----------------------------------------------------------------------------------
@@ -190,7 +236,7 @@ def test_ops_enter_a_credential_that_is_shown_nowhere(admin_client: Client, sett
         stored = McpServer.objects.get()
         revisions.bump()
         (server,) = registry.servers()
-        opened = Sessions()
+        opened = ServerSessions()
         assert async_to_sync(small)(opened, server) == 7  # type: ignore[arg-type]
         async_to_sync(opened.close)()
     change = f"/admin/mcp_servers/mcpserver/{stored.pk}/change/"
@@ -221,10 +267,10 @@ def test_credentials_of_servers_are_rotated_with_all_others(settings: Any):
     server.sealed_secret = Vault([settings.SECRET_KEY]).seal(CANARY)
     server.save()
     settings.CREDENTIAL_KEYS = ["a newer key of 32 characters, 1 2 3"]
-    former = counted().former  # with what Hostaway's store seals
-    assert (counted().newest, former >= 1) == (0, True)
-    assert rotated().former == former
-    assert (counted().newest, counted().former) == (former, 0)
+    former = count_by_key().former  # with what Hostaway's store seals
+    assert (count_by_key().newest, former >= 1) == (0, True)
+    assert rotate().former == former
+    assert (count_by_key().newest, count_by_key().former) == (former, 0)
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another key of 32 characters, 1 2 3", []
     server.refresh_from_db()
     assert vault().open(server.sealed_secret, upstream="web") == CANARY
@@ -234,7 +280,7 @@ def test_credentials_of_servers_are_rotated_with_all_others(settings: Any):
 
 
 async def test_the_file_names_variables_of_the_environment(
-    sessions: Sessions, tokens: TokenServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sessions: ServerSessions, tokens: TokenServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("WEB_SECRET", CANARY)
     gate = Gate(bearer("token-1"))

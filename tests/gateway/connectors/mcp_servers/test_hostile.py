@@ -15,15 +15,17 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from context_protection.core.budget import dumps, length
+from context_protection.core.payloads import AnswerRequest, Envelope
+from context_protection.core.policy import DEFAULTS
 from gateway.catalog.operation import Operation
 from gateway.connectors.mcp_servers import operations, registry
 from gateway.connectors.mcp_servers.answers import read
 from gateway.connectors.mcp_servers.configuration import Address, Command, Server
-from gateway.connectors.mcp_servers.errors import refused_by_tool
 from gateway.connectors.mcp_servers.refresh import LOOK_SECONDS, Refreshing
+from gateway.connectors.mcp_servers.results import ToolResult
 from gateway.connectors.mcp_servers.sanitizer import hides
 from gateway.connectors.mcp_servers.schemas import LONGEST
-from gateway.connectors.mcp_servers.sessions import Sessions
+from gateway.connectors.mcp_servers.sessions import ServerSessions
 from gateway.connectors.mcp_servers.wire import DEEPEST
 from gateway.threads.bridge import run_sync
 from gateway.upstreams.errors import UpstreamError, UpstreamGarbled, UpstreamTooLarge, UpstreamUnavailable
@@ -36,14 +38,14 @@ Hostile = Callable[[str], Server]
 
 
 @pytest.fixture(scope="module")
-def sessions() -> Iterator[Sessions]:
-    opened = Sessions()
+def sessions() -> Iterator[ServerSessions]:
+    opened = ServerSessions()
     yield opened
     async_to_sync(opened.close)()
 
 
 @pytest.fixture(params=["stdio", "http"])
-def hostile(request: pytest.FixtureRequest, sessions: Sessions) -> Iterator[Hostile]:
+def hostile(request: pytest.FixtureRequest, sessions: ServerSessions) -> Iterator[Hostile]:
     """Starts one in a mode. Its connection ends with the test, that of the good server stays."""
     program = [sys.executable, "-m", "tests.simulators.hostile_mcp"]
     with ExitStack() as running:
@@ -62,13 +64,13 @@ def hostile(request: pytest.FixtureRequest, sessions: Sessions) -> Iterator[Host
         async_to_sync(sessions.retain)([GOOD])
 
 
-async def the_others_answer(sessions: Sessions) -> None:
+async def the_others_answer(sessions: ServerSessions) -> None:
     for _ in range(20):
         async with asyncio.timeout(SECONDS):
             assert not (await sessions.call(GOOD, "small", {})).is_error
 
 
-async def offered(sessions: Sessions, server: Server) -> list[Operation]:
+async def offered(sessions: ServerSessions, server: Server) -> list[Operation]:
     """The operations that its list makes."""
     async with asyncio.timeout(SECONDS):
         tools = await sessions.tools(server)
@@ -79,24 +81,24 @@ async def offered(sessions: Sessions, server: Server) -> list[Operation]:
 
 
 @pytest.mark.parametrize("mode", ["endless_list", "many_tools", "large_description", "large_schema"])
-async def test_a_list_without_measure_is_refused(sessions: Sessions, hostile: Hostile, mode: str):
+async def test_a_list_without_measure_is_refused(sessions: ServerSessions, hostile: Hostile, mode: str):
     with pytest.raises(UpstreamTooLarge, match="tool list of MCP server hostile has no end, or more than 2,000 tools"):
         await offered(sessions, hostile(mode))
     await the_others_answer(sessions)
 
 
-async def test_a_list_that_leads_in_a_circle_is_read_once(sessions: Sessions, hostile: Hostile):
+async def test_a_list_that_leads_in_a_circle_is_read_once(sessions: ServerSessions, hostile: Hostile):
     names = {operation.name for operation in await offered(sessions, hostile("cyclic_list"))}
     assert names == {"hostile_act", "hostile_at_a", "hostile_at_b"}
 
 
-async def test_a_list_that_cannot_be_parsed_is_refused(sessions: Sessions, hostile: Hostile):
+async def test_a_list_that_cannot_be_parsed_is_refused(sessions: ServerSessions, hostile: Hostile):
     with pytest.raises(UpstreamGarbled):
         await offered(sessions, hostile("deep_list"))
     await the_others_answer(sessions)
 
 
-async def test_schemas_that_explode_are_offered_as_small_ones(sessions: Sessions, hostile: Hostile):
+async def test_schemas_that_explode_are_offered_as_small_ones(sessions: ServerSessions, hostile: Hostile):
     found = {operation.name: operation for operation in await offered(sessions, hostile("bombs"))}
     assert len(found) == 8
     for operation in found.values():
@@ -106,7 +108,7 @@ async def test_schemas_that_explode_are_offered_as_small_ones(sessions: Sessions
     assert b"(a+)+" not in dumps(dict(found["hostile_slow"].parameters))
 
 
-async def test_words_of_megabytes_cost_no_time(sessions: Sessions, hostile: Hostile):
+async def test_words_of_megabytes_cost_no_time(sessions: ServerSessions, hostile: Hostile):
     await offered(sessions, hostile("cyclic_list"))
     began = time.process_time()
     (_, wordy) = await offered(sessions, hostile("long_words"))
@@ -114,7 +116,7 @@ async def test_words_of_megabytes_cost_no_time(sessions: Sessions, hostile: Host
     assert len(wordy.description) <= operations.DESCRIPTION
 
 
-async def test_no_name_is_taken_from_others_and_no_word_is_hidden(sessions: Sessions, hostile: Hostile):
+async def test_no_name_is_taken_from_others_and_no_word_is_hidden(sessions: ServerSessions, hostile: Hostile):
     found = await offered(sessions, hostile("bad_names"))
     names = [operation.name for operation in found]
     assert len(set(names)) == len(names) == 9
@@ -128,7 +130,7 @@ async def test_no_name_is_taken_from_others_and_no_word_is_hidden(sessions: Sess
 
 
 @pytest.mark.parametrize("mode", FLOODS)
-async def test_while_one_floods_the_others_answer(sessions: Sessions, hostile: Hostile, mode: str):
+async def test_while_one_floods_the_others_answer(sessions: ServerSessions, hostile: Hostile, mode: str):
     server = hostile(mode)
     assert [operation.name for operation in await offered(sessions, server)] == ["hostile_act"]
     resident = memory()
@@ -150,7 +152,7 @@ async def test_a_server_that_always_changes_is_asked_once_a_second_at_most(
     configured = json.dumps({"mcpServers": {"hostile": as_configured(server)}})
     await run_sync((tmp_path / "servers.json").write_text, configured)
     (server,) = await run_sync(registry.servers)
-    sessions = Sessions()
+    sessions = ServerSessions()
     refreshing = Refreshing(sessions, every=3600)
     began = time.monotonic()
     await refreshing.start()
@@ -172,7 +174,7 @@ def as_configured(server: Server) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mode", ["progress", "strange_ids"])
-async def test_what_is_said_beside_an_answer_does_not_harm_it(sessions: Sessions, hostile: Hostile, mode: str):
+async def test_what_is_said_beside_an_answer_does_not_harm_it(sessions: ServerSessions, hostile: Hostile, mode: str):
     heard: list[float] = []
     server = hostile(mode)
     async with asyncio.timeout(SECONDS):
@@ -187,7 +189,7 @@ async def test_what_is_said_beside_an_answer_does_not_harm_it(sessions: Sessions
     [("huge", UpstreamTooLarge), ("deep", UpstreamGarbled), ("dies", UpstreamUnavailable)],
 )
 async def test_an_answer_that_is_none_is_an_error(
-    sessions: Sessions, hostile: Hostile, mode: str, error: type[UpstreamError]
+    sessions: ServerSessions, hostile: Hostile, mode: str, error: type[UpstreamError]
 ):
     with pytest.raises(error):
         async with asyncio.timeout(SECONDS):
@@ -198,7 +200,7 @@ async def test_an_answer_that_is_none_is_an_error(
 @pytest.mark.parametrize("levels", LEVELS)
 @pytest.mark.parametrize("kind", ["lists", "objects"])
 async def test_a_content_of_more_levels_than_are_read_is_refused_as_too_deep(
-    sessions: Sessions, hostile: Hostile, kind: str, levels: int
+    sessions: ServerSessions, hostile: Hostile, kind: str, levels: int
 ):
     server = hostile(f"{kind}_{levels}")
     for _ in range(2):  # the connection stays
@@ -216,7 +218,7 @@ async def test_a_content_of_more_levels_than_are_read_is_refused_as_too_deep(
 
 
 @pytest.mark.parametrize("levels", LEVELS)
-async def test_a_text_of_any_depth_is_answered(sessions: Sessions, hostile: Hostile, levels: int):
+async def test_a_text_of_any_depth_is_answered(sessions: ServerSessions, hostile: Hostile, levels: int):
     server = hostile(f"text_{levels}")
     text = await sessions.call(server, "act", {})
     told = await run_sync(read, text)
@@ -224,16 +226,22 @@ async def test_a_text_of_any_depth_is_answered(sessions: Sessions, hostile: Host
     assert str(told).count("b") == levels - 1
 
 
-async def test_an_error_of_megabytes_is_quoted_at_once(sessions: Sessions, hostile: Hostile):
+async def test_an_error_of_megabytes_is_a_text_like_others(sessions: ServerSessions, hostile: Hostile):
     server = hostile("wordy_error")
     answer = await sessions.call(server, "act", {})
-    began = time.process_time()
-    error = refused_by_tool(server, answer)
-    assert time.process_time() - began < 1
-    assert len((error.upstream or {})["message"]) <= 300
+    texts: list[Any] = []
+
+    def protected(payload: Any) -> Envelope:
+        texts.append(payload)
+        return Envelope(b"{}", "plain", 1, 1, 1)
+
+    request = AnswerRequest(operation="act", caller="k", hints=lambda name, arguments: {})
+    envelope = ToolResult(server, answer, over_mcp=True).answer(request, DEFAULTS, protected)
+    assert texts[0].content == answer.content[0].text
+    assert envelope.failure is not None
 
 
-async def test_an_answer_without_end_is_given_up(sessions: Sessions, hostile: Hostile):
+async def test_an_answer_without_end_is_given_up(sessions: ServerSessions, hostile: Hostile):
     resident = memory()
     with pytest.raises(UpstreamError):
         async with asyncio.timeout(SECONDS):
@@ -243,7 +251,7 @@ async def test_an_answer_without_end_is_given_up(sessions: Sessions, hostile: Ho
 
 
 async def test_who_waits_no_longer_for_an_answer_by_the_drop_waits_for_nothing_else(
-    sessions: Sessions, hostile: Hostile
+    sessions: ServerSessions, hostile: Hostile
 ):
     server = hostile("drips")
     await sessions.tools(server)

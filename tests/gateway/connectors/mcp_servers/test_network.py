@@ -12,7 +12,7 @@ from context_protection.configuration.revisions import revisions
 from gateway.connectors.mcp_servers.configuration import Address
 from gateway.connectors.mcp_servers.models import McpServer, ToolList
 from gateway.connectors.mcp_servers.refresh import Refreshing
-from gateway.connectors.mcp_servers.sessions import Sessions
+from gateway.connectors.mcp_servers.sessions import ServerSessions
 from gateway.upstreams.errors import AddressRefused, UpstreamUnavailable
 from tests.gateway.connectors.mcp_servers.conftest import Configure
 from tests.simulators.bad_upstream import BadUpstream, bad_upstream
@@ -26,7 +26,7 @@ def canary() -> Iterator[BadUpstream]:
 
 
 async def refusal(server: Address) -> AddressRefused:
-    sessions = Sessions()
+    sessions = ServerSessions()
     with pytest.raises(AddressRefused) as refused:
         await sessions.call(server, "small", {})
     await sessions.close()
@@ -55,7 +55,7 @@ async def test_a_name_that_leads_inside_is_not_connected_to(canary: BadUpstream,
 async def test_no_redirect_is_followed(canary: BadUpstream):
     with bad_upstream() as outside:
         outside.location = f"{canary.url}/mcp"
-        sessions = Sessions()
+        sessions = ServerSessions()
         with pytest.raises(UpstreamUnavailable):
             await sessions.call(Address("web", f"{outside.url}/redirect/307", trusted=True), "small", {})
         await sessions.close()
@@ -65,7 +65,7 @@ async def test_no_redirect_is_followed(canary: BadUpstream):
 
 async def test_ops_can_allow_private_addresses_and_the_deployer_has_with_the_file(settings: Any):
     with mcp_server() as url:
-        sessions = Sessions()
+        sessions = ServerSessions()
         assert await sessions.tools(Address("file", url, trusted=True))
         settings.ALLOW_PRIVATE_UPSTREAMS = True
         assert await sessions.tools(Address("admin", url))
@@ -84,7 +84,7 @@ def test_ops_read_in_the_log_why_a_server_has_no_tools(
 ):
     McpServer.objects.create(name="inside", url=f"{canary.url}/mcp")
     revisions.bump()
-    sessions = Sessions()
+    sessions = ServerSessions()
     async_to_sync(Refreshing(sessions).refresh)()
     async_to_sync(sessions.close)()
     said = [record.error for record in caplog.records if record.message == "MCP server's tools not read"]

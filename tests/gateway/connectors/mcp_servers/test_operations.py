@@ -9,11 +9,11 @@ import pytest
 
 from context_protection.core.policy import DEFAULTS, Kind
 from gateway.catalog.catalog import catalogue
-from gateway.catalog.definition import FORM_NAMES, FORM_PARAMETERS
+from gateway.catalog.definition import FORM_NAMES, FORM_PARAMETERS, RESERVED, SEARCH
 from gateway.connectors.mcp_servers.configuration import Command
 from gateway.connectors.mcp_servers.operations import named, operations
 from gateway.connectors.mcp_servers.sanitizer import cleaned
-from gateway.connectors.mcp_servers.schemas import LONGEST, TAKEN, WHOLE, parameters
+from gateway.connectors.mcp_servers.schemas import LONGEST, WHOLE, parameters
 from tests import crawler
 from tests.doors import Doors
 from tests.gateway.connectors.mcp_servers.conftest import CHILD, Configure
@@ -87,7 +87,7 @@ def test_a_poisoned_description_is_cleaned(sim: None):
 @pytest.mark.django_db
 def test_arguments_that_are_called_like_ours_arrive_under_their_own_names(sim: None, doors: Doors):
     schema = catalogue.get("sim_echo").schema(DEFAULTS)
-    assert set(schema["properties"]) == {"marker", "api_limit", "api_cursor", "api_where", "cursor"}
+    assert set(schema["properties"]) == {"marker", "api_limit", "api_cursor", "api_where", "cursor", "format"}
     assert schema["required"] == ["marker", "api_limit"]
     given = {"marker": "hello", "api_limit": 3, "api_cursor": "c", "api_where": "w"}
     answer = crawler.own(doors.mcp("sim_echo", given))
@@ -97,7 +97,7 @@ def test_arguments_that_are_called_like_ours_arrive_under_their_own_names(sim: N
 @pytest.mark.django_db
 def test_wrong_arguments_do_not_reach_the_server(sim: None, doors: Doors):
     before = crawler.own(doors.mcp("sim_calls", {})).get("echo", 0)
-    error = doors.mcp("sim_echo", {"marker": 7, "api_limit": 1})["error"]
+    error = doors.mcp("sim_echo", {"marker": {"a": 7}, "api_limit": 1})["error"]
     assert error["data"]["parameter"] == "marker"
     assert doors.mcp("sim_echo", {"marker": "m"})["error"]["data"]["parameter"] == "api_limit"
     assert crawler.own(doors.mcp("sim_calls", {})).get("echo", 0) == before
@@ -109,7 +109,7 @@ def test_a_schema_that_cannot_be_taken_apart_is_one_argument(sim: None, doors: D
     assert crawler.own(doors.mcp("sim_either", {WHOLE: {"a": "b", "c": 1}})) == {"a": "b", "c": 1}
 
 
-@pytest.mark.parametrize("name", sorted(TAKEN))
+@pytest.mark.parametrize("name", sorted(RESERVED))
 def test_no_name_of_ours_is_taken_from_a_server(name: str):
     taken = parameters({"type": "object", "properties": {name: {"type": "string"}, "q": {}}, "required": [name]})
     assert set(taken.schemas) == {f"api_{name}", "q"}
@@ -121,7 +121,7 @@ def test_names_of_ours_are_all_that_protection_adds():
     added = set(FORM_NAMES)
     for kind in FORM_PARAMETERS:
         added |= set(FORM_PARAMETERS[kind](catalogue.get("list_bookings"), DEFAULTS))
-    assert added == TAKEN
+    assert added == RESERVED | {SEARCH}
 
 
 @pytest.mark.parametrize(
@@ -210,8 +210,8 @@ def test_patterns_of_strangers_cost_us_no_time():
 def test_tools_that_only_read_take_conditions_and_actions_do_not(sim: None):
     reads, acts = catalogue.get("sim_rows"), catalogue.get("sim_report")
     assert (reads.kind, acts.kind) == (Kind.LIST, Kind.ACTION)
-    assert set(reads.schema(DEFAULTS)["properties"]) == {"where", "limit", "cursor", "fields"}
-    assert set(acts.schema(DEFAULTS)["properties"]) == {"of", "cursor"}
+    assert set(reads.schema(DEFAULTS)["properties"]) == {"where", "search", "limit", "cursor", "fields", "format"}
+    assert set(acts.schema(DEFAULTS)["properties"]) == {"of", "cursor", "format"}
 
 
 @pytest.mark.parametrize(
@@ -234,8 +234,7 @@ def test_what_a_server_says_of_its_tools_is_passed_on(
 @pytest.mark.django_db
 def test_an_error_of_a_tool_is_an_error_of_ours_with_its_words(configure: Configure, doors: Doors):
     configure(sim={**CHILD, "env": {"TOKEN": "its-own-token"}})
-    error = doors.mcp("sim_fail", {})["error"]
-    assert error["code"] == -32000
-    said = error["data"]["upstream"]["message"]
-    assert said.startswith("No such file. Token ••• and so on")
-    assert len(said) <= 300
+    for answer in (doors.mcp("sim_fail", {}), doors.post("sim_fail", {})):
+        assert answer["error"]["code"] == -32000
+        assert answer["error"]["reason"] == "upstream_refused"
+        assert answer["content"].startswith("No such file. \x1b[31mToken ••• and so on")

@@ -16,7 +16,7 @@ from context_protection.configuration.revisions import revisions
 from gateway.connectors.mcp_servers import registry
 from gateway.connectors.mcp_servers.models import McpServer, ToolList
 from gateway.connectors.mcp_servers.refresh import Refreshing
-from gateway.connectors.mcp_servers.sessions import Sessions
+from gateway.connectors.mcp_servers.sessions import ServerSessions
 from gateway.threads.bridge import run_sync
 from tests.gateway.connectors.mcp_servers.conftest import CHILD, Configure
 from tests.simulators.bad_upstream import bad_upstream
@@ -75,9 +75,9 @@ async def test_a_list_with_numbers_beyond_64_bits_is_kept_as_what_every_reader_c
     simulated.offer("vast", simulated.echo, schema={"type": "object", "properties": {"n": {"const": 10**30}}})
     with mcp_server(simulator=simulated) as url:
         path = tmp_path / "vast.json"
-        path.write_text(json.dumps({"mcpServers": {"vast": {"url": url}}}))
+        path.write_text(json.dumps({"mcpServers": {"vast": {"url": url, "allow": ["*"]}}}))
         settings.MCP_SERVERS_FILE = str(path)
-        sessions = Sessions()
+        sessions = ServerSessions()
         await Refreshing(sessions).refresh()
         await sessions.close()
     kept = await ToolList.objects.aget(server="vast")
@@ -106,11 +106,13 @@ def test_a_server_of_the_file_goes_before_one_of_the_admin(configure: Configure)
 @pytest.mark.parametrize("over", ["stdio", "http", "http of 2025"])
 async def test_tools_that_a_server_adds_are_offered(configure: Any, settings: Any, tmp_path: Any, over: str):
     """It says that they have changed, and is asked again: long before the next look."""
-    sessions = Sessions()
+    sessions = ServerSessions()
     refreshing = Refreshing(sessions, every=3600)
     with mcp_server(era="2025" if "2025" in over else "") as url:
         path = tmp_path / "growing.json"
-        path.write_text(json.dumps({"mcpServers": {"growing": CHILD if over == "stdio" else {"url": url}}}))
+        path.write_text(
+            json.dumps({"mcpServers": {"growing": {**(CHILD if over == "stdio" else {"url": url}), "allow": ["*"]}}})
+        )
         settings.MCP_SERVERS_FILE = str(path)
         await refreshing.start()
         await until_offered("growing_rows")
@@ -124,7 +126,7 @@ async def test_tools_that_a_server_adds_are_offered(configure: Any, settings: An
 async def test_a_server_that_is_added_is_asked_at_once(db: None, settings: Any):
     """Long before the next look."""
     settings.ALLOW_PRIVATE_UPSTREAMS = True
-    sessions = Sessions()
+    sessions = ServerSessions()
     refreshing = Refreshing(sessions, every=3600)
     with mcp_server() as url:
         await refreshing.start()
@@ -141,7 +143,7 @@ async def test_a_server_that_is_added_is_asked_at_once(db: None, settings: Any):
 
 async def test_a_silent_server_holds_up_no_other(db: None, settings: Any):
     settings.ALLOW_PRIVATE_UPSTREAMS = True
-    sessions = Sessions()
+    sessions = ServerSessions()
     refreshing = Refreshing(sessions, every=3600, patience=6)
     with bad_upstream() as silent, mcp_server() as url:
         silent.mode = "hang"
@@ -203,7 +205,7 @@ async def test_a_file_that_became_odd_stops_nothing(settings: Any, tmp_path: Any
     path = tmp_path / "odd.json"
     path.write_text("{")
     settings.MCP_SERVERS_FILE = str(path)
-    sessions = Sessions()
+    sessions = ServerSessions()
     await Refreshing(sessions).refresh()
     assert "MCP servers not looked at" in caplog.text
     await sessions.close()
@@ -291,11 +293,11 @@ def test_ops_see_what_a_server_offers_or_why_it_does_not(admin_client: Client):
         pages = [admin_client.get(f"/admin/mcp_servers/mcpserver/{path}") for path in ("", f"{server.pk}/change/")]
         return all(word in page.content.decode() for page in pages for word in words)
 
-    assert is_told("It is asked within seconds.")
+    assert is_told("Sluice connects to it within seconds.")
     kept = ToolList.objects.create(server="web", failure="web cannot be reached.")
     assert is_told("web cannot be reached.")
     kept.tools, kept.failure = [{"name": f"tool{n}"} for n in range(4321)], ""
     kept.save()
-    assert is_told("4321", "It has answered.")
+    assert is_told("0 on, of 4,321", "It has answered.")
     McpServer.objects.update(enabled=False)
     assert is_told("It is switched off.")

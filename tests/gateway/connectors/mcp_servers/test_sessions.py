@@ -15,7 +15,8 @@ from asgiref.sync import async_to_sync
 
 from gateway.connectors.mcp_servers import connections, network, processes
 from gateway.connectors.mcp_servers.configuration import Address, Command, Server
-from gateway.connectors.mcp_servers.sessions import Session, Sessions, _pause
+from gateway.connectors.mcp_servers.questions import Asker
+from gateway.connectors.mcp_servers.sessions import ServerSession, ServerSessions, _pause
 from gateway.upstreams.errors import (
     UpstreamError,
     UpstreamRefused,
@@ -30,8 +31,8 @@ Call = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def sessions() -> Iterator[Sessions]:
-    opened = Sessions()
+def sessions() -> Iterator[ServerSessions]:
+    opened = ServerSessions()
     yield opened
     async_to_sync(opened.close)()
 
@@ -41,7 +42,7 @@ def child(**environment: str) -> Command:
 
 
 @pytest.fixture(scope="module", params=["stdio", "stdio of 2025", "http", "http of 2025"])
-def server(request: pytest.FixtureRequest, sessions: Sessions) -> Iterator[Server]:
+def server(request: pytest.FixtureRequest, sessions: ServerSessions) -> Iterator[Server]:
     era = "2025" if "2025" in request.param else ""
     if "stdio" in request.param:
         yield child(ERA=era) if era else child()
@@ -63,19 +64,19 @@ async def until(condition: Callable[[], Any]) -> None:
         await asyncio.sleep(0.01)
 
 
-async def test_all_pages_of_a_tool_list_are_read(sessions: Sessions, server: Server):
+async def test_all_pages_of_a_tool_list_are_read(sessions: ServerSessions, server: Server):
     names = [tool.name for tool in await sessions.tools(server)]
     assert len(names) > 30
     assert len(set(names)) == len(names)
 
 
-async def test_fifty_calls_at_once_get_each_their_own_answer(sessions: Sessions, server: Server):
+async def test_fifty_calls_at_once_get_each_their_own_answer(sessions: ServerSessions, server: Server):
     calls = (sessions.call(server, "echo", {"marker": f"m{number}"}) for number in range(50))
     answers = await asyncio.gather(*calls)
     assert [said(answer)["marker"] for answer in answers] == [f"m{number}" for number in range(50)]
 
 
-async def test_a_call_that_nobody_waits_for_is_stopped_upstream(sessions: Sessions, server: Server):
+async def test_a_call_that_nobody_waits_for_is_stopped_upstream(sessions: ServerSessions, server: Server):
     async def begun() -> bool:
         return said(await sessions.call(server, "calls", {})).get("slow", 0) > before
 
@@ -90,7 +91,7 @@ async def test_a_call_that_nobody_waits_for_is_stopped_upstream(sessions: Sessio
     await until(stopped)
 
 
-async def test_what_the_server_refuses_says_why(sessions: Sessions, server: Server):
+async def test_what_the_server_refuses_says_why(sessions: ServerSessions, server: Server):
     with pytest.raises(UpstreamRefused) as refused:
         await sessions.call(server, "refuse", {})
     error = refused.value.document()["error"]
@@ -101,13 +102,13 @@ async def test_what_the_server_refuses_says_why(sessions: Sessions, server: Serv
     assert unknown.value.reason == "upstream_unknown_tool"
 
 
-async def test_what_is_longer_than_is_read_is_refused_and_the_next_call_works(sessions: Sessions, server: Server):
+async def test_what_is_longer_than_is_read_is_refused_and_the_next_call_works(sessions: ServerSessions, server: Server):
     with pytest.raises(UpstreamTooLarge):
         await sessions.call(server, "too_large", {})
     assert said(await sessions.call(server, "small", {})) == {"id": 7, "name": "Seven"}
 
 
-def test_calls_from_loops_that_end_share_one_session(sessions: Sessions):
+def test_calls_from_loops_that_end_share_one_session(sessions: ServerSessions):
     """As REST's threads make them: each has a loop for the one call."""
     server = child(SHARED="1")
     pids: list[int] = []
@@ -124,7 +125,7 @@ def test_calls_from_loops_that_end_share_one_session(sessions: Sessions):
     assert len(set(pids)) == 1
 
 
-async def test_a_child_that_crashes_fails_its_call_and_the_next_one_works(sessions: Sessions):
+async def test_a_child_that_crashes_fails_its_call_and_the_next_one_works(sessions: ServerSessions):
     server = child(CRASHES="1")
     waiting = asyncio.create_task(sessions.call(server, "slow", {}))
     with pytest.raises(UpstreamUnavailable) as closed:
@@ -138,17 +139,17 @@ async def test_a_child_that_crashes_fails_its_call_and_the_next_one_works(sessio
 async def test_a_child_that_keeps_dying_is_left_alone_for_a_while():
     moment = [0.0]
     server = Command("gone", "/bin/false")
-    session = Session(server, network.transport, lambda: None, clock=lambda: moment[0])
+    session = ServerSession(server, network.transport, lambda: None, clock=lambda: moment[0])
     for _ in range(2):  # the first pause is none
         with pytest.raises(UpstreamUnavailable):
-            await session.call("small", {})
+            await session.call("small", {}, Asker(None, asyncio.get_running_loop()))
     with pytest.raises(UpstreamUnavailable) as paused:
-        await session.call("small", {})
+        await session.call("small", {}, Asker(None, asyncio.get_running_loop()))
     assert paused.value.retry_after == 1
     assert session._connection is None
     moment[0] += 1.0
     with pytest.raises(UpstreamUnavailable):
-        await session.call("small", {})
+        await session.call("small", {}, Asker(None, asyncio.get_running_loop()))
     assert session._connection is not None
 
 
@@ -156,18 +157,18 @@ def test_pauses_grow_to_a_minute():
     assert [_pause(failures) for failures in (0, 1, 2, 3, 4, 8, 9, 100)] == [0, 0, 1, 2, 4, 60, 60, 60]
 
 
-async def test_a_command_that_does_not_exist_is_unavailable_and_shows_nothing(sessions: Sessions):
+async def test_a_command_that_does_not_exist_is_unavailable_and_shows_nothing(sessions: ServerSessions):
     with pytest.raises(UpstreamUnavailable) as refused:
         await sessions.call(Command("none", "/no/such/program"), "small", {})
     assert "/no/such" not in json.dumps(refused.value.document())
 
 
-async def test_an_address_where_nobody_listens_is_unavailable(sessions: Sessions):
+async def test_an_address_where_nobody_listens_is_unavailable(sessions: ServerSessions):
     with pytest.raises(UpstreamUnavailable):
         await sessions.call(Address("none", "http://127.0.0.1:9/mcp", trusted=True), "small", {})
 
 
-async def test_a_server_that_was_started_again_is_asked_once_more(sessions: Sessions):
+async def test_a_server_that_was_started_again_is_asked_once_more(sessions: ServerSessions):
     """It has forgotten the session, and so has not done what was asked."""
     with mcp_server(era="2025") as url:
         server = Address("restarted", url, trusted=True)
@@ -179,7 +180,7 @@ async def test_a_server_that_was_started_again_is_asked_once_more(sessions: Sess
 
 
 async def test_the_environment_of_a_child_holds_none_of_our_secrets(
-    sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+    sessions: ServerSessions, monkeypatch: pytest.MonkeyPatch
 ):
     for name in ("SECRET_KEY", "DATABASE_URL", "SLUICE_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.setenv(name, "canary-7f3a")
@@ -191,7 +192,7 @@ async def test_the_environment_of_a_child_holds_none_of_our_secrets(
 
 async def test_headers_are_sent_to_an_address():
     with mcp_server(admits=lambda headers: headers.get("authorization") == "Bearer let-me-in") as url:
-        sessions = Sessions()
+        sessions = ServerSessions()
         with pytest.raises(UpstreamError):
             await sessions.call(Address("closed", url, trusted=True), "small", {})
         server = Address("open", url, (("Authorization", "Bearer let-me-in"),), trusted=True)
@@ -200,7 +201,7 @@ async def test_headers_are_sent_to_an_address():
 
 
 async def test_closing_ends_the_child_and_what_it_has_started(caplog: pytest.LogCaptureFixture):
-    sessions = Sessions()
+    sessions = ServerSessions()
     pids = said(await sessions.call(child(), "stubborn", {}))
     await sessions.close()
     for pid in (pids["pid"], pids["below"]):
@@ -218,7 +219,7 @@ def is_alive(pid: int) -> bool:
 
 
 async def test_what_a_child_says_is_logged_in_lines_without_its_secrets(
-    sessions: Sessions, caplog: pytest.LogCaptureFixture
+    sessions: ServerSessions, caplog: pytest.LogCaptureFixture
 ):
     caplog.set_level("INFO")
     server = child(TOKEN="its-own-token")
@@ -235,14 +236,14 @@ async def test_what_a_child_says_is_logged_in_lines_without_its_secrets(
     assert processes.LOGGED - 10 < len(lines()[1]) <= processes.LOGGED
 
 
-async def test_prints_on_stdout_do_no_harm(sessions: Sessions):
+async def test_prints_on_stdout_do_no_harm(sessions: ServerSessions):
     assert said(await sessions.call(child(), "prints", {})) == {"fine": True}
 
 
-def test_a_connection_is_over_when_its_child_is(sessions: Sessions):
+def test_a_connection_is_over_when_its_child_is(sessions: ServerSessions):
     async def gone() -> None:
-        connection = connections.Connection(child(), network.transport, lambda: None)
-        pid = said(await connection.call("pid", {}))["pid"]
+        connection = connections.McpConnection(child(), network.transport, lambda: None)
+        pid = said(await connection.call("pid", {}, Asker(None, asyncio.get_running_loop())))["pid"]
         os.kill(pid, signal.SIGKILL)
 
         async def over() -> bool:
@@ -265,7 +266,7 @@ class Breaking(httpx2.AsyncHTTPTransport):
 
 async def test_an_exchange_that_fails_leaves_the_others_alone():
     with mcp_server() as url:
-        sessions, server = Sessions(lambda server: Breaking()), Address("sim", url, trusted=True)
+        sessions, server = ServerSessions(lambda server: Breaking()), Address("sim", url, trusted=True)
         waiting = asyncio.create_task(sessions.call(server, "slow", {}))
 
         async def begun() -> bool:

@@ -4,10 +4,10 @@ import pytest
 from mcp.types import PARSE_ERROR
 
 from gateway.connectors.mcp_servers import wire
-from gateway.connectors.mcp_servers.wire import TOO_DEEP, TOO_LARGE, Cut, Lines, message_of
+from gateway.connectors.mcp_servers.wire import TOO_DEEP, TOO_LARGE, Lines, TruncatedLine, message_of
 
 
-def lines_of(data: bytes, at_once: int, most: int = 100) -> list[bytes | Cut]:
+def lines_of(data: bytes, at_once: int, most: int = 100) -> list[bytes | TruncatedLine]:
     lines = Lines(most, ends=10)
     found = [line for start in range(0, len(data), at_once) for line in lines.feed(data[start : start + at_once])]
     return [*found, *lines.rest()]
@@ -18,7 +18,7 @@ def test_lines_are_the_same_however_they_come(at_once: int):
     data = b"one\n\n" + b"0123456789" * 20 + b"\nthree\nno end"
     assert lines_of(data, at_once)[0:2] == [b"one", b""]
     cut = lines_of(data, at_once)[2]
-    assert isinstance(cut, Cut)
+    assert isinstance(cut, TruncatedLine)
     assert cut.tail == b"0123456789"
     assert cut.head == b"0123456789"
     assert lines_of(data, at_once)[3:] == [b"three", b"no end"]
@@ -26,7 +26,7 @@ def test_lines_are_the_same_however_they_come(at_once: int):
 
 def test_a_line_of_just_the_limit_is_whole():
     assert lines_of(b"x" * 100 + b"\n", 30) == [b"x" * 100]
-    assert isinstance(lines_of(b"x" * 101 + b"\n", 30)[0], Cut)
+    assert isinstance(lines_of(b"x" * 101 + b"\n", 30)[0], TruncatedLine)
 
 
 @pytest.mark.parametrize(
@@ -39,13 +39,13 @@ def test_a_line_of_just_the_limit_is_whole():
     ],
 )
 def test_the_request_of_an_answer_that_is_too_long_is_refused(head: bytes, tail: bytes):
-    message = message_of(Cut(head, tail))
+    message = message_of(TruncatedLine(head, tail))
     assert message is not None
     assert (message.message.id, message.message.error.code) == (7, TOO_LARGE)
 
 
 def test_an_id_within_an_answer_is_not_taken_for_its_own():
-    assert message_of(Cut(b'{"jsonrpc":"2.0","method":"x","params":{"id":7', b'"id":8}}')) is None
+    assert message_of(TruncatedLine(b'{"jsonrpc":"2.0","method":"x","params":{"id":7', b'"id":8}}')) is None
 
 
 @pytest.mark.parametrize(

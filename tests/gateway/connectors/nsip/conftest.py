@@ -51,6 +51,6 @@ def desk(nsip: NsipSimulator, api_key: str) -> Iterator[Desk]:
     token = bridge.on_callers_thread.set(True)
     yield Desk(nsip, caller_of_key(api_key))
     bridge.on_callers_thread.reset(token)
-    for each in offered:
-        catalogue.withdraw(each.name)
-    catalogue.offer(before)
+    for name in {each.name for each in offered} - {each.name for each in before}:
+        catalogue.withdraw(name)
+    catalogue.offer(before)  # in their former places

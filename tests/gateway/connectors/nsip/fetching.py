@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 import httpx2
 
 from gateway.upstreams.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable
-from gateway.upstreams.exchanges import Accept, Request, Response
+from gateway.upstreams.request import Accept, Request, Response
+from tests.tls import TLS
 
 
 @dataclass
@@ -14,13 +15,13 @@ class PlainFetching:
 
     kept: dict[tuple[str, str, bytes], Response] = field(default_factory=dict)
 
-    async def fetch(self, request: Request, *, keep_seconds: float = 0.0, accept: Accept | None = None) -> Response:
+    async def fetch(self, request: Request, *, cache_seconds: float = 0.0, accept: Accept | None = None) -> Response:
         key = (request.method, request.url, request.body)
         if key not in self.kept:
             response = await _asked(request)
             if accept is not None:
                 await accept(response)
-            if not keep_seconds:
+            if not cache_seconds:
                 return response
             self.kept[key] = response
         return self.kept[key]
@@ -29,7 +30,7 @@ class PlainFetching:
 async def _asked(request: Request) -> Response:
     headers, body = dict(request.headers), request.body or None
     try:
-        async with httpx2.AsyncClient(trust_env=False, timeout=20) as client:
+        async with httpx2.AsyncClient(trust_env=False, timeout=20, verify=TLS) as client:
             got = await client.request(request.method, request.url, headers=headers, content=body)
     except httpx2.TransportError:
         raise UpstreamUnavailable("NSIP cannot be reached.", reason="upstream_unreachable", retry_after=5) from None

@@ -9,9 +9,9 @@ import orjson
 import pytest
 from nsip_client import NSIPClient
 
-from gateway.connectors.nsip.client import Needed, Nsip
+from gateway.connectors.nsip.client import Nsip, RequestNeeded
 from gateway.upstreams.errors import UpstreamGarbled, UpstreamUnavailable
-from gateway.upstreams.exchanges import Accept, Request, Response
+from gateway.upstreams.request import Accept, Request, Response
 from tests.gateway.connectors.nsip.fetching import PlainFetching
 from tests.simulators.nsip import RETRY_AFTER, NsipSimulator
 from tests.simulators.nsip_sheep import Sheep
@@ -33,8 +33,8 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 ]
 
 
-def api_of(nsip: NsipSimulator, fetching: Any = None, keep_seconds: float = 0.0) -> Nsip:
-    return Nsip(fetching or PlainFetching(), nsip.url, lambda method: keep_seconds)
+def api_of(nsip: NsipSimulator, fetching: Any = None, cache_seconds: float = 0.0) -> Nsip:
+    return Nsip(fetching or PlainFetching(), nsip.url, lambda method: cache_seconds)
 
 
 def plain(value: Any) -> Any:
@@ -61,7 +61,9 @@ async def test_every_method_gives_what_the_official_client_gives(nsip, mode, met
 
 async def test_the_client_itself_opens_no_connection(nsip, monkeypatch):
     class Recorded:
-        async def fetch(self, request: Request, *, keep_seconds: float = 0.0, accept: Accept | None = None) -> Response:
+        async def fetch(
+            self, request: Request, *, cache_seconds: float = 0.0, accept: Accept | None = None
+        ) -> Response:
             return Response(200, {}, b'["CURRENT"]')
 
     def refuse(*_: Any) -> None:
@@ -95,7 +97,7 @@ async def test_a_profile_asks_for_its_three_parts_at_once(nsip):
 
 
 async def test_the_same_question_in_another_order_is_asked_once(nsip):
-    api = api_of(nsip, keep_seconds=3600)
+    api = api_of(nsip, cache_seconds=3600)
     first = {"search_criteria": {"breedId": 641, "status": "SOLD"}, "reverse": True, "sorted_trait": "BWT"}
     other = {"sorted_trait": "BWT", "search_criteria": {"status": "SOLD", "breedId": 641}, "reverse": True}
     one = await api.ask(NSIPClient.search_animals, 0, 15, **first)
@@ -105,8 +107,10 @@ async def test_the_same_question_in_another_order_is_asked_once(nsip):
 
 
 def test_a_question_is_the_same_request_in_whatever_order_it_is_put():
-    one = Needed("POST", "search/x", {"page": 0, "reverse": True, "breedId": None}, {"b": 1, "a": {"d": 2, "c": 3}})
-    other = Needed("POST", "search/x", {"reverse": True, "page": 0}, {"a": {"c": 3, "d": 2}, "b": 1})
+    one = RequestNeeded(
+        "POST", "search/x", {"page": 0, "reverse": True, "breedId": None}, {"b": 1, "a": {"d": 2, "c": 3}}
+    )
+    other = RequestNeeded("POST", "search/x", {"reverse": True, "page": 0}, {"a": {"c": 3, "d": 2}, "b": 1})
     assert one.request("http://nsip/api/") == other.request("http://nsip/api")
     assert one.request("http://nsip/api").url == "http://nsip/api/search/x?page=0&reverse=true"
     assert one.request("http://nsip/api").may_be_repeated
@@ -116,9 +120,11 @@ async def test_for_how_long_an_answer_is_kept_goes_by_the_method(nsip):
     asked: list[tuple[str, float]] = []
 
     class Noting(PlainFetching):
-        async def fetch(self, request: Request, *, keep_seconds: float = 0.0, accept: Accept | None = None) -> Response:
-            asked.append((request.url.rpartition("/")[2].partition("?")[0], keep_seconds))
-            return await super().fetch(request, keep_seconds=keep_seconds, accept=accept)
+        async def fetch(
+            self, request: Request, *, cache_seconds: float = 0.0, accept: Accept | None = None
+        ) -> Response:
+            asked.append((request.url.rpartition("/")[2].partition("?")[0], cache_seconds))
+            return await super().fetch(request, cache_seconds=cache_seconds, accept=accept)
 
     api = Nsip(Noting(), nsip.url, {"get_lineage": 60.0, "get_statuses_by_breed_group": 3600.0}.__getitem__)
     await api.ask(NSIPClient.get_lineage, RAM)
@@ -128,7 +134,7 @@ async def test_for_how_long_an_answer_is_kept_goes_by_the_method(nsip):
 
 @pytest.mark.parametrize("mode", ["garbage", "login", "anonymous", "empty", "busy", "failing", "down"])
 async def test_a_failure_is_not_given_again_once_upstream_has_recovered(nsip, mode):
-    api = api_of(nsip, keep_seconds=3600)
+    api = api_of(nsip, cache_seconds=3600)
     nsip.mode = mode
     with pytest.raises((UpstreamGarbled, UpstreamUnavailable)):
         await api.ask(NSIPClient.get_animal_details, RAM)
@@ -165,7 +171,9 @@ ANIMALS = ["get_animal_details", "get_lineage", "get_progeny"]
 @pytest.mark.parametrize("method", ANIMALS)
 async def test_no_odd_answer_becomes_an_animal_or_an_error_of_ours(nsip, method, body):
     class Odd(PlainFetching):
-        async def fetch(self, request: Request, *, keep_seconds: float = 0.0, accept: Accept | None = None) -> Response:
+        async def fetch(
+            self, request: Request, *, cache_seconds: float = 0.0, accept: Accept | None = None
+        ) -> Response:
             return Response(200, {}, body)
 
     with pytest.raises(UpstreamGarbled):
@@ -174,7 +182,9 @@ async def test_no_odd_answer_becomes_an_animal_or_an_error_of_ours(nsip, method,
 
 async def test_an_ancestor_of_whom_nothing_is_known_is_no_failure(nsip):
     class Unknown(PlainFetching):
-        async def fetch(self, request: Request, *, keep_seconds: float = 0.0, accept: Accept | None = None) -> Response:
+        async def fetch(
+            self, request: Request, *, cache_seconds: float = 0.0, accept: Accept | None = None
+        ) -> Response:
             return Response(200, {}, b'{"lpnId": "64014", "children": [{"lpnId": null}, {"lpnId": ""}, {}]}')
 
     answer = await api_of(nsip, Unknown()).ask(NSIPClient.get_lineage, RAM)
@@ -194,7 +204,9 @@ async def test_an_upstream_that_wants_to_be_left_alone_says_for_how_long(nsip):
 
 async def test_an_answer_from_before_upstream_went_away_says_so(nsip):
     class LastKnown(PlainFetching):
-        async def fetch(self, request: Request, *, keep_seconds: float = 0.0, accept: Accept | None = None) -> Response:
+        async def fetch(
+            self, request: Request, *, cache_seconds: float = 0.0, accept: Accept | None = None
+        ) -> Response:
             return Response(200, {}, b'{"date": "09/23/2025"}', as_of=1_763_000_000.0, stale=True)
 
     answer = await api_of(nsip, LastKnown()).ask(NSIPClient.get_date_last_updated)

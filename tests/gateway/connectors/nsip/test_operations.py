@@ -16,6 +16,7 @@ from gateway.connectors.nsip.inputs import form
 from gateway.connectors.nsip.operations import OPERATIONS
 from gateway.connectors.nsip.traits import TRAITS
 from gateway.upstreams.errors import UpstreamError
+from tests import crawler
 from tests.simulators.nsip import RETRY_AFTER
 from tests.simulators.nsip_sheep import STATUSES, Sheep
 from tests.simulators.nsip_sheep import found as in_order
@@ -49,7 +50,7 @@ async def test_there_are_nine_and_each_says_what_it_takes_and_when_it_is_summari
         schema = operation.schema(DEFAULTS)
         assert len(operation.description) >= 10
         assert schema["properties"]["summarize"]["default"] is True
-        assert "tokens" in operation.told(DEFAULTS)
+        assert "tokens" in operation.published_description(DEFAULTS)
         assert all(each.get("description") for each in schema["properties"].values())
         assert not {"key", "token", "password", "authorization"} & set(schema["properties"])  # NSIP asks for none
 
@@ -170,6 +171,29 @@ async def test_who_asks_for_a_page_is_told_which_it_is(desk):
     assert answer["meta"]["page"] == 7
 
 
+@pytest.mark.parametrize("size", [15, 100])
+async def test_pages_by_their_number_leave_no_row_out(desk, size):
+    found: list[str] = []
+    for number in range(-(-250 // size)):
+        page = await desk("nsip_search_animals", breed_id=641, page=number, page_size=size)
+        assert page["meta"]["page"] == number
+        found += [row.get("LpnId") or row["lpnId"] for row in crawler.rows(page)]
+    assert found == [Sheep(641, number).lpn for number in range(250)]
+
+
+async def test_a_page_by_its_number_goes_on_by_cursor(desk):
+    first = await desk("nsip_search_animals", breed_id=641, page=1, page_size=100, format="items")
+    again = {"breed_id": 641, "page": 1, "page_size": 100, "cursor": first["nextCursor"]}
+    second = await desk("nsip_search_animals", **again)
+    count = len(first["items"])
+    assert [Sheep.of(row["LpnId"]).number for row in first["items"]] == list(range(100, 100 + count))
+    assert Sheep.of(second["items"][0]["LpnId"]).number == 100 + count
+    assert count < 100, "in this form a page does not fit"
+    assert first["meta"]["notes"] == [
+        f"Only {count} of the 100 rows fit. nextCursor goes on after them; the next page number would skip the others."
+    ]
+
+
 async def test_a_list_that_is_kept_whole_goes_on_in_the_same_form(desk):
     first = await desk("nsip_search_animals", breed_id=486, format="items", limit=20)
     second = await desk("nsip_search_animals", cursor=first["nextCursor"])
@@ -199,6 +223,14 @@ async def test_offspring_come_with_their_total(desk):
     assert answer["meta"]["hasMore"]
 
 
+async def test_offspring_are_found_by_their_words(desk):
+    every = (await desk("nsip_get_progeny", lpn_id=RAM, page_size=100))["items"]
+    wanted = every[-1]["lpn_id"]
+    answer = await desk("nsip_get_progeny", lpn_id=RAM, search=wanted.lower())
+    assert [row["lpn_id"] for row in answer["items"]] == [wanted]
+    assert (await desk("nsip_get_progeny", lpn_id=RAM, search="zyzzyva"))["items"] == []
+
+
 # -- What is refused, before upstream is asked --------------------------------------------------------
 
 LPNS: list[Any] = [
@@ -210,45 +242,44 @@ LPNS: list[Any] = [
     "  12 ",
     None,
     7,
-    6401492020,
     True,
     [],
     {},
-    ["64014920"],
+    ["64014920", "64014921"],
     "x" * 65,
     "6401\0492",
 ]
-BREED_IDS: list[Any] = [0, -1, 1.5, "640", "x", True, None, [], {}, 2**31, 1e30]
+BREED_IDS: list[Any] = [0, -1, 1.5, "640a", "x", True, None, [], {}, 2**31, 1e30]
 SEARCHES: list[dict[str, Any]] = [
-    *({"page": page} for page in (-1, 1.5, "1", True, 1_000_001, [], "last")),
-    *({"page_size": size} for size in (0, -5, 101, 1000, "15", 2.5, True)),
+    *({"page": page} for page in (-1, 1.5, "1a", True, 1_000_001, [], "last")),
+    *({"page_size": size} for size in (0, -5, 101, 1000, "many", 2.5, True)),
     *({"breed_id": breed} for breed in BREED_IDS if breed is not None),
-    *({"sorted_trait": trait} for trait in ("FAT", "weight", "", "BWT ", 7, ["BWT"], "DROP TABLE", "Bwt")),
-    *({"reverse": reverse} for reverse in ("yes", 1, "true", [])),
-    *({"search_criteria": criteria} for criteria in ("male", 7, [], True, [{}])),
+    *({"sorted_trait": trait} for trait in ("FAT", "weight", "", "B", 7, ["BWT", "WWT"], "DROP TABLE")),
+    *({"reverse": reverse} for reverse in ("perhaps", 2, "t", [])),
+    *({"search_criteria": criteria} for criteria in ("male", 7, [], True, [{}, {}])),
     {"search_criteria": {"colour": "white"}},
     {"search_criteria": {"gender": "ram"}},
     {"search_criteria": {"bornAfter": "yesterday"}},
-    {"search_criteria": {"breedId": "640"}},
-    {"search_criteria": {"provenOnly": 1}},
+    {"search_criteria": {"breedId": "x"}},
+    {"search_criteria": {"provenOnly": 2}},
     {"search_criteria": {"traitRanges": {"FAT": {}}}},
     {"search_criteria": {"bornAfter": "2021-01-01", "bornBefore": "2020-01-01"}},
     {"limit": 0},
     {"limit": 201},
-    {"pagesize": 15},
+    {"pagesice": 15},
     {"breed": "Katahdin"},
-    {"summarize": "no"},
+    {"summarize": "perhaps"},
     {"cursor": "gAAAAinvented"},
 ]
 BAD: list[tuple[str, dict[str, Any]]] = [
     *((tool, {name: lpn} if lpn is not None else {}) for tool, name in ANIMAL_TOOLS.items() for lpn in LPNS),
     *(("nsip_get_trait_ranges", {"breed_id": breed} if breed is not None else {}) for breed in BREED_IDS),
     *(("nsip_search_animals", given) for given in SEARCHES),
-    *(("nsip_get_progeny", {"lpn_id": RAM, "page": page}) for page in (-1, "2", 0.5)),
+    *(("nsip_get_progeny", {"lpn_id": RAM, "page": page}) for page in (-1, "two", 0.5)),
     *(("nsip_get_progeny", {"lpn_id": RAM, "page_size": size}) for size in (0, 101, "ten")),
     *((tool, {"breed_id": 640}) for tool in ("nsip_get_last_update", "nsip_list_breeds", "nsip_get_statuses")),
-    ("nsip_get_animal", {"lpn_id": RAM}),
-    ("nsip_get_lineage", {"search_string": RAM}),
+    ("nsip_get_animal", {"animal": RAM}),
+    ("nsip_get_lineage", {"search": RAM}),
 ]
 
 
@@ -258,7 +289,7 @@ async def test_more_than_a_hundred_bad_inputs_ask_upstream_nothing_and_say_what_
         with pytest.raises(CallError) as raised:
             await desk(tool, **arguments)
         error = raised.value.document()["error"]
-        assert error["code"] == -32602, (tool, arguments)
+        assert error["code"] == (-32003 if "cursor" in arguments else -32602), (tool, arguments)
         assert {"parameter", "value", "expected", "suggestion"} <= set(error["data"]), (tool, arguments)
     assert desk.nsip.received == []
 
@@ -306,4 +337,4 @@ async def test_a_failure_of_upstream_names_the_method_and_what_to_do(desk, tool,
 def test_the_clients_names_say_which_form_is_asked_for():
     assert form({"lpn_id": RAM}) == form({"summarize": True}) == {}
     assert form({"summarize": False}) == {"fields": "all"}
-    assert form({"page_size": 40, "page": 1}) == {"limit": 40}
+    assert form({"page_size": 40, "page": 1}) == {"limit": 40, "pages": "1"}

@@ -4,8 +4,8 @@ import pytest
 
 from context_protection.core.errors import CallError
 from gateway.connectors.nsip import sources
-from gateway.connectors.nsip.client import Answer, Nsip
-from gateway.connectors.nsip.sources import Found, NsipPages
+from gateway.connectors.nsip.client import Nsip, NsipAnswer
+from gateway.connectors.nsip.sources import AnimalPage, NsipPages
 from tests.gateway.connectors.nsip.fetching import PlainFetching
 from tests.simulators.nsip import NsipSimulator
 from tests.simulators.nsip_sheep import BREEDS, Sheep, found
@@ -39,8 +39,10 @@ async def test_a_walk_over_three_pages_has_no_gap_and_ends(nsip, mode):
 
 
 async def test_a_page_says_when_it_was_read_and_until_when_it_stands():
-    async def read(number: int) -> Answer[Found]:
-        return Answer(Found([{"lpnId": "1"}], 1), as_of=1_763_000_000.0, fresh_until=77.0, note={"stale": True})
+    async def read(number: int) -> NsipAnswer[AnimalPage]:
+        return NsipAnswer(
+            AnimalPage([{"lpnId": "1"}], 1), as_of=1_763_000_000.0, fresh_until=77.0, note={"stale": True}
+        )
 
     page = await NsipPages(read).page(None, 15)
     assert (page.as_of, page.fresh_until, page.note) == (1_763_000_000.0, 77.0, {"stale": True})
@@ -55,7 +57,7 @@ async def test_the_total_is_upstreams_however_many_rows_there_are(nsip):
 
 
 async def test_who_counts_pages_begins_at_the_right_row_and_is_told_which_page_it_is(nsip):
-    pages = NsipPages(sources.search(api_of(nsip), {"breed_id": 641}), first_row=7 * 15, asked_page=7)
+    pages = NsipPages(sources.search(api_of(nsip), {"breed_id": 641}), first_row=7 * 15, first_page=7)
     page = await pages.page(None, 15)
     assert page.rows[0]["lpnId"] == Sheep(641, 105).lpn
     assert page.note == {"page": 7, "totalCount": 250}
@@ -63,7 +65,7 @@ async def test_who_counts_pages_begins_at_the_right_row_and_is_told_which_page_i
 
 
 async def test_offspring_are_paged_and_told_with_the_page_that_was_asked_for(nsip):
-    pages = NsipPages(sources.progeny(api_of(nsip), RAM), first_row=20, asked_page=2)
+    pages = NsipPages(sources.progeny(api_of(nsip), RAM), first_row=20, first_page=2)
     page = await pages.page(None, 10)
     assert (len(page.rows), page.total, page.next) == (5, 25, None)
     assert page.note == {"page": 2, "totalCount": 25}
@@ -71,14 +73,14 @@ async def test_offspring_are_paged_and_told_with_the_page_that_was_asked_for(nsi
 
 
 async def test_a_page_behind_the_last_is_empty_and_ends(nsip):
-    pages = NsipPages(sources.search(api_of(nsip), {"breed_id": 641}), first_row=9000, asked_page=600)
+    pages = NsipPages(sources.search(api_of(nsip), {"breed_id": 641}), first_row=9000, first_page=600)
     page = await pages.page(None, 15)
     assert (list(page.rows), page.total, page.next) == ([], 250, None)
 
 
 async def test_an_upstream_that_names_no_total_is_read_until_a_page_is_not_full():
-    async def read(number: int) -> Answer[Found]:
-        return Answer(Found([{"lpnId": f"{number}-{each}"} for each in range((100, 100, 3)[number])], 0))
+    async def read(number: int) -> NsipAnswer[AnimalPage]:
+        return NsipAnswer(AnimalPage([{"lpnId": f"{number}-{each}"} for each in range((100, 100, 3)[number])], 0))
 
     first = await NsipPages(read).page(None, 15)
     assert (first.total, first.certain, first.next) == (None, False, 1)
@@ -93,9 +95,9 @@ async def test_an_upstream_that_names_no_total_is_read_until_a_page_is_not_full(
 async def test_no_page_is_asked_for_that_has_no_rows_to_give(sizes, total):
     asked: list[int] = []
 
-    async def read(number: int) -> Answer[Found]:
+    async def read(number: int) -> NsipAnswer[AnimalPage]:
         asked.append(number)
-        return Answer(Found([{"lpnId": f"{number}-{each}"} for each in range(sizes[number])], total))
+        return NsipAnswer(AnimalPage([{"lpnId": f"{number}-{each}"} for each in range(sizes[number])], total))
 
     assert len(await walked(NsipPages(read))) == sum(sizes)
     assert asked == list(range(len(sizes)))

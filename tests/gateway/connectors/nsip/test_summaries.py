@@ -145,6 +145,23 @@ async def test_contact_data_passes_in_a_summary_as_in_the_whole(desk):
     assert contact["flockCode"] == "640149"
 
 
+@pytest.mark.parametrize("notes", [200, 400])
+async def test_a_long_contact_is_never_condensed(desk, notes):
+    info = {"phone": "555-0100", "directions": ["Left at the mill, then the second gate."] * notes}
+    desk.nsip.details[RAM.lpn] = {"contactInfo": info}
+    answer = await desk("nsip_get_animal", search_string=RAM.lpn)
+    assert answer["meta"]["kind"] == "preview"
+    assert answer["summary"]["Contact"]["directions"] == info["directions"]
+
+
+async def test_a_contact_that_leaves_no_room_for_the_rest_is_opened_by_its_section(desk):
+    info = {"phone": "555-0100", "directions": ["Left at the mill, then the second gate."] * 1000}
+    desk.nsip.details[RAM.lpn] = {"contactInfo": info}
+    answer = await desk("nsip_get_animal", search_string=RAM.lpn)
+    assert answer["summary"]["LpnId"] == RAM.lpn
+    assert "characters" in answer["summary"]["Contact"]
+
+
 @pytest.mark.parametrize("limit", [15, 30])
 async def test_a_page_of_a_search_saves_seventy_percent_by_both_rulers_and_loses_nothing(desk, limit):
     question = {"breed_id": 640, "sorted_trait": "YSL", "reverse": True, "limit": limit}

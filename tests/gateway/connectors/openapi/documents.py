@@ -5,8 +5,8 @@ from typing import Any
 
 import orjson
 
-from gateway.connectors.openapi import documents, reader
-from gateway.connectors.openapi.description import ApiDocument, DocumentedOperation
+from gateway.connectors.openapi.document import documents, reader
+from gateway.connectors.openapi.document.description import ApiDocument, DocumentedOperation
 
 Node = dict[str, Any]
 ROW: Node = {"type": "object", "properties": {"id": {"type": "string"}, "name": {"type": "string"}}}

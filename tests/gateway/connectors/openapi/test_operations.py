@@ -13,16 +13,18 @@ from context_protection.configuration.revisions import revisions
 from context_protection.core.errors import InvalidArgument
 from context_protection.core.payloads import Record
 from context_protection.core.rows import MemoryRows
+from context_protection.models import TokenBudget
 from gateway.catalog.caller import Caller
-from gateway.connectors.openapi import import_plan, observed_fields
+from gateway.connectors.openapi import observed_fields
 from gateway.connectors.openapi import operations as imported_operations
-from gateway.connectors.openapi.import_plan import Status
+from gateway.connectors.openapi.importing import import_plan
+from gateway.connectors.openapi.importing.import_plan import Status
 from gateway.connectors.openapi.models import ImportedOperation
-from gateway.upstreams.connected import retain
 from gateway.upstreams.models import UpstreamApi
+from gateway.upstreams.registry import retain
 from tests import crawler
 from tests.doors import Doors
-from tests.gateway.connectors.openapi.documents import answering
+from tests.gateway.connectors.openapi.documents import answering, rows_of
 from tests.simulators.shop import CUSTOMERS, LARGE, LOG, ROWS, Shop, shop
 
 MOST = {"offset": 100, "page": 40, "cursor": 30, "link": 100, "last": 100}  # rows of a page
@@ -75,6 +77,54 @@ def test_a_plain_list_a_record_and_a_text_come_whole(doors: Doors, api: Shop):
     assert crawler.walk(doors.mcp, tool, arguments) == CUSTOMERS[:50]
     assert crawler.record(doors.mcp, named(plan, "GET /customers/{id}"), {"id": "large"}) == LARGE
     assert crawler.text(doors.mcp, named(plan, "GET /log"), {}) == LOG
+
+
+SHORT = [f"word {number}" for number in range(5000)]
+
+
+def by_offset(rows: list[Any], most: int) -> Any:
+    def serve(query: Any) -> tuple[Any, dict[str, str]]:
+        start, size = int(query.get("offset", 0)), min(int(query.get("limit", 20)), most)
+        return {"items": rows[start : start + size], "total": len(rows)}, {}
+
+    return serve
+
+
+@pytest.mark.parametrize("path", ["/all", "/by-offset"])
+def test_a_page_without_a_limit_has_as_many_rows_as_fit(doors: Doors, api: Shop, path: str):
+    api.odd |= {"/all": SHORT, "/by-offset": by_offset(SHORT, 1000)}
+    name = named(imported(api), f"GET {path}")
+    answers = [doors.mcp(name, {})]
+    while cursor := answers[-1].get("nextCursor"):
+        answers.append(doors.mcp(name, {"cursor": cursor}))
+    assert len(answers) <= 25
+    assert [row["value"] for answer in answers for row in crawler.rows(answer)] == SHORT
+    assert len(crawler.rows(doors.mcp(name, {"limit": 30}))) == 30
+
+
+def test_a_page_without_a_limit_asks_upstream_for_no_more_than_fits(doors: Doors, api: Shop):
+    api.odd["/by-offset"] = by_offset([{"id": n, "name": f"{n} ".ljust(200, "x")} for n in range(300)], 100)
+    name = named(imported(api), "GET /by-offset")
+    answer = doors.mcp(name, {})
+    assert 50 < len(crawler.rows(answer)) < 100
+    assert answer["meta"]["budgetUsed"] > 0.8
+    assert len(api.calls) == 1
+
+
+def test_a_page_size_that_ops_have_set_is_obeyed(doors: Doors, api: Shop):
+    api.odd["/all"] = SHORT
+    name = named(imported(api), "GET /all")
+    TokenBudget.objects.create(operation=name, default_page_size=40)
+    assert len(crawler.rows(doors.mcp(name, {}))) == 40
+
+
+def test_an_array_where_a_text_was_promised_is_walked(doors: Doors, api: Shop):
+    document = api.document
+    document["paths"] = {"/words": {"get": {"operationId": "readWords", "responses": answering({"type": "string"})}}}
+    api.odd["/words"] = SHORT[:700]
+    imported(api, document=document)
+    rows = crawler.walk(doors.mcp, "shop_read_words", {})
+    assert [row["value"] for row in rows] == SHORT[:700]
 
 
 def test_equal_calls_ask_upstream_once(doors: Doors, api: Shop):
@@ -175,7 +225,8 @@ def test_two_operations_of_one_address_share_its_answer_and_each_reads_it_by_its
 ):
     document = api.document
     parts = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in ("shop", "part")]
-    rows = answering({"type": "array", "items": {"type": "object", "properties": {"id": {"type": "integer"}}}})
+    rows = answering(rows_of("data"))
+    api.odd["/shops/a/orders"] = {"data": CUSTOMERS[:60]}
     one = answering({"type": "object", "properties": {"id": {"type": "integer"}}})
     document["paths"]["/shops/{shop}/orders"] = {"get": {"parameters": parts[:1], "responses": rows}}
     document["paths"]["/shops/{shop}/{part}"] = {"get": {"parameters": parts, "responses": one}}
@@ -189,11 +240,11 @@ def test_two_operations_of_one_address_share_its_answer_and_each_reads_it_by_its
         found = await asyncio.gather(*(calls if is_list_first else reversed(calls)))
         return found if is_list_first else found[::-1]
 
-    rows_of, record_of = async_to_sync(both)()
+    list_of, record_of = async_to_sync(both)()
     assert len(api.calls) == 1
-    assert isinstance(rows_of.payload, MemoryRows)
+    assert isinstance(list_of.payload, MemoryRows)
     assert isinstance(record_of.payload, Record)
-    assert [each["id"] for each in record_of.payload.value["value"]] == list(range(60))
+    assert record_of.payload.value == {"data": CUSTOMERS[:60]}
 
 
 def locked(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
@@ -235,3 +286,39 @@ def test_a_document_and_answers_with_nul_in_them_are_kept_all_the_same(doors: Do
     assert import_plan.plan(json.dumps(document).encode(), name="shop", source="shop.json").counts[Status.CHANGED] == 0
     api.extra = {"na\0me": "x"}
     assert "error" not in doors.post(named(plan, "GET /all"), {})
+
+
+def test_rows_are_found_by_their_words_in_a_plain_list_and_in_one_that_upstream_pages(doors: Doors, api: Shop):
+    api.odd["/all"] = [{"id": 1, "name": "Zoë Ångström"}, {"id": 2, "tags": ["angstrom"]}, {"id": 3, "name": "Zoe"}]
+    plan = imported(api)
+    for ask in (doors.mcp, doors.post):
+        rows = crawler.rows(ask(named(plan, "GET /all"), {"search": "ANGSTROM"}))
+        assert [row["id"] for row in rows] == [1, 2]
+    for style in STYLES:
+        name = named(plan, f"GET /by-{style}")
+        expected = [row["id"] for row in CUSTOMERS if "customer 11" in row["name"].lower()]
+        first = doors.mcp(name, {"search": "11 customer", "limit": 3})
+        assert first["meta"]["totalCount"] == len(expected) > 3
+        assert [row["id"] for row in crawler.walk(doors.mcp, name, {"search": "11 customer", "limit": 3})] == expected
+
+
+def test_an_argument_of_upstreams_named_search_is_upstreams(doors: Doors, api: Shop):
+    document = api.document
+    own = {"name": "search", "in": "query", "schema": {"type": "string"}}
+    for path in ("/all", "/by-offset"):
+        document["paths"][path]["get"].setdefault("parameters", []).append(own)
+    plan = imported(api, document=document)
+    for path in ("/all", "/by-offset"):
+        rows = crawler.rows(doors.mcp(named(plan, f"GET {path}"), {"search": "nobody has this", "limit": 5}))
+        assert [row["id"] for row in rows] == [1, 2, 3, 4, 5]
+        assert api.calls[-1][2]["search"] == "nobody has this"
+
+
+def test_an_imported_text_is_searched_by_line(doors: Doors, api: Shop):
+    name = named(imported(api), "GET /log")
+    first = doors.mcp(name, {"search": "log 399"})
+    assert first["meta"]["totalCount"] == 14
+    found = [400, 1400, 2400, 3400, *range(3991, 4001)]
+    assert [row["line"] for row in crawler.walk(doors.mcp, name, {"search": "log 399"})] == found
+    following = doors.mcp(name, {"cursor": first["nextCursor"]})
+    assert len(following["items"]) == 5, "a page is not longer than the first"

@@ -8,11 +8,11 @@ import pytest
 
 from context_protection.configuration.revisions import revisions
 from context_protection.models import TokenBudget
-from gateway.connectors.openapi import import_plan
+from gateway.connectors.openapi.importing import import_plan
 from gateway.dispatch import dispatch
-from gateway.dispatch.response_cache import answers
-from gateway.upstreams.connected import retain
+from gateway.dispatch.response_cache import response_cache
 from gateway.upstreams.models import UpstreamApi
+from gateway.upstreams.registry import retain
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
 from tests import crawler
@@ -25,7 +25,7 @@ LIST, RECORD, TEXT = ("shop_list_all", {}), ("shop_get_customer", {"id": "large"
 @pytest.fixture
 def api(db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     settings.ALLOW_PRIVATE_UPSTREAMS = True
-    monkeypatch.setattr(answers, "most_bytes", 1 << 20)
+    monkeypatch.setattr(response_cache, "most_bytes", 1 << 20)
     with shop() as simulated:
         plan = import_plan.plan(json.dumps(simulated.document).encode(), name="shop", source="shop.json")
         import_plan.store(plan, chosen=[each.key for each in plan.proposals])
@@ -61,7 +61,7 @@ def test_upstream_is_asked_each_time_and_what_has_not_changed_is_protected_once(
 
 def test_what_can_never_be_given_again_takes_no_room(doors: Doors, api: Shop):
     doors.mcp("shop_list_by_offset", {})
-    assert "shop_list_by_offset" not in {key.operation for key in answers._kept}
+    assert "shop_list_by_offset" not in {key.operation for key in response_cache._entries}
 
 
 def test_each_of_them_is_recorded(doors: Doors, api: Shop):

@@ -10,10 +10,11 @@ import pytest
 from django.utils import timezone
 
 from context_protection.configuration.revisions import revisions
+from context_protection.core.results import search
 from gateway.access.models import ApiKey
 from gateway.connectors.hostaway import store
+from gateway.connectors.hostaway.bookings import BOOKINGS
 from gateway.connectors.hostaway.models import Booking
-from gateway.connectors.hostaway.shapes import BOOKING
 from gateway.connectors.results import results
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
@@ -81,7 +82,7 @@ def test_what_is_picked_out_of_rows_is_not_condensed_as_if_it_were_rows(doors: D
 def test_what_lists_withhold_no_handle_shows(doors: Doors):
     handle = handle_of(doors.mcp("list_bookings", {}))
     row = crawler.record(doors.mcp, "result_get", {"handle": handle, "rows": "0"})
-    assert not any(BOOKING.as_row(row)[1])
+    assert not any(BOOKINGS.shape.as_row(row)[1])
     for secret in ("doorCode", "guestEmail"):
         shown = doors.mcp("result_query", {"handle": handle, "sql": f"FROM rows SELECT count({secret}) AS shown"})
         assert shown.get("items") == [{"shown": 0}] or shown["error"]["reason"] == "unknown_column"
@@ -121,7 +122,7 @@ def test_a_result_that_is_too_long_is_refused_before_a_row_is_read(
     doors: Doors, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any
 ):
     handle = handle_of(doors.mcp("list_bookings", {}))
-    monkeypatch.setattr(results, "MOST_ROWS", 499)
+    monkeypatch.setattr(results, "MAX_ROWS", 499)
     with django_assert_max_num_queries(1):  # the walk
         error = doors.mcp("result_search", {"handle": handle, "text": "a"})["error"]
     assert error["reason"] == "result_too_large"
@@ -130,7 +131,7 @@ def test_a_result_that_is_too_long_is_refused_before_a_row_is_read(
 
 def test_a_result_whose_rows_are_too_large_together_is_refused(doors: Doors, monkeypatch: pytest.MonkeyPatch):
     handle = handle_of(doors.mcp("list_bookings", {}))
-    monkeypatch.setattr(results, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(results, "MAX_BYTES", 100_000)
     assert doors.mcp("result_get", {"handle": handle})["error"]["reason"] == "result_too_large"
 
 
@@ -146,7 +147,7 @@ def test_a_text_behind_a_handle_stays_as_it_was_until_it_is_gone(doors: Doors):
     handle = handle_of(doors.mcp("read_document", {"id": "changing.log"}))
     store.save_document("changing.log", "Changing", "text/plain", "second\n" * 10)
     assert crawler.text(doors.mcp, "result_get", {"handle": handle}) == first
-    assert doors.mcp("result_search", {"handle": handle, "text": "first"})["meta"]["totalHits"] == 3000
+    assert doors.mcp("result_search", {"handle": handle, "text": "first"})["meta"]["totalCount"] == 3000
     store.purge_unused_contents(timezone.now() + timedelta(seconds=1))
     for operation, more in (("result_get", {}), ("result_search", {"text": "first"})):
         error = doors.mcp(operation, {"handle": handle, **more})["error"]
@@ -175,7 +176,7 @@ def test_a_search_goes_on_from_where_the_one_before_says(doors: Doors):
     asked = {"handle": handle, "regex": "."}
     first = doors.mcp("result_search", asked)
     second = doors.mcp("result_search", {**asked, "from": first["meta"]["nextFrom"]})
-    assert (first["items"][0]["line"], second["items"][0]["line"]) == (1, first["meta"]["totalCount"] + 1)
+    assert (first["items"][0]["line"], second["items"][0]["line"]) == (1, search.MAX_HITS + 1)
 
 
 def test_sql_adds_up_over_all_rows_exactly(doors: Doors):
@@ -267,14 +268,12 @@ def test_some_lines_of_a_text_carry_the_handle_to_all_of_it(doors: Doors):
     first, second = (handle_of(answer) for answer in lines)
     assert first == second
     answer = doors.mcp("result_search", {"handle": first, "regex": "."})
-    assert (answer["meta"]["complete"], answer["meta"]["totalHits"]) == (True, 10_000)
+    assert (answer["meta"]["complete"], answer["meta"]["totalCount"]) == (True, 10_000)
 
 
 @pytest.mark.parametrize(
     ("made_by", "operation", "more"),
     [
-        (("get_booking", {"id": 43000003}), "result_query", {"sql": "SELECT 1"}),
-        (("read_document", {"id": "sync-2026-11.log"}), "result_query", {"sql": "SELECT 1"}),
         (("read_document", {"id": "sync-2026-11.log"}), "result_get", {"rows": "5"}),
     ],
 )
@@ -282,3 +281,16 @@ def test_a_question_of_the_wrong_kind_repeats_what_was_asked(doors: Doors, made_
     error = doors.mcp(operation, {"handle": handle_of(doors.mcp(*made_by)), **more})["error"]
     assert {error["data"]["parameter"]: error["data"]["value"]} == more
     assert error["data"]["suggestion"].startswith("Use ")
+
+
+def test_a_search_has_one_total_however_many_hits_it_sends(doors: Doors):
+    handle = handle_of(doors.mcp("read_document", {"id": "sync-2026-11.log"}))
+    pages = list(crawler.pages(doors.mcp, "result_search", {"handle": handle, "text": "warn "}))
+    hits = [hit for page in pages for hit in crawler.rows(page)]
+    assert {page["meta"]["totalCount"] for page in pages} == {len(hits)} == {840}
+    assert "totalHits" not in pages[0]["meta"]
+    more = doors.mcp("result_search", {"handle": handle, "regex": "."})["meta"]
+    assert (more["totalCount"], more["complete"]) == (10_000, True)
+    assert more["nextFrom"]
+    nothing = doors.mcp("result_search", {"handle": handle, "text": "no such word"})
+    assert (nothing["items"], nothing["meta"]["totalCount"]) == ([], 0)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from context_protection.core.policy import Kind
 from gateway.catalog.operation import Operation
 from gateway.connectors.tools.search import Index
-from gateway.connectors.tools.words import Things, asked_words, nouns, singular, verbs, words
+from gateway.connectors.tools.words import Things, nouns, query_words, route_words, singular, verbs, words
 from tests.gateway.connectors.tools.invented import operations
 from tests.gateway.connectors.tools.questions import HELD_OUT, QUESTIONS
 
@@ -38,13 +38,13 @@ def test_the_api_is_as_large_as_it_says_and_the_questions_are_about_it():
 
 
 def test_what_people_ask_for_is_among_the_first_five():
-    """Measured: 97.5 % among the first five, 84 % in first place."""
+    """Measured: 97.5 % among the first five, 81 % in first place."""
     assert share_within(5, QUESTIONS) >= 0.95
     assert share_within(1, QUESTIONS) >= 0.8
 
 
 def test_so_it_is_with_questions_that_the_ranking_was_not_tuned_by():
-    """Measured: 90.6 % among the first five, 62.5 % in first place."""
+    """Measured: 90.6 % among the first five, 69 % in first place."""
     assert share_within(5, HELD_OUT) >= 0.9
     assert share_within(1, HELD_OUT) >= 0.6
 
@@ -99,6 +99,71 @@ def test_an_empty_index_finds_nothing():
     assert Index([]).search("bookings") == []
 
 
+# -- An imported API --------------------------------------------------------------------------------
+
+
+def imported(route: str, title: str, kind: Kind = Kind.LIST) -> Operation:
+    """As an import makes it: the name comes from method and path, and the title is the document's summary."""
+    name = f"acme_{'_'.join(words(re.sub('{[^}]*}', '', route)))}"
+    more = {"kind": kind, "title": title, "description": title, "route": route, "tags": ("acme",), "parameters": {}}
+    return replace(OPERATIONS[0], name=name, endpoint=f"/api/v1/tools/{name}", **more)  # type: ignore[arg-type]
+
+
+REPOSITORIES = [
+    imported("GET /repos/{repo}/pulls/{number}/files", "List the files of a pull request"),
+    imported("GET /repos/{repo}/commits/{sha}/pulls", "List pull requests associated with a commit"),
+    imported("GET /repos/{repo}/pulls", "List pull requests"),
+    imported("POST /repos/{repo}/pulls", "Create a pull request", Kind.ACTION),
+    imported("GET /repos/{repo}/issues/{number}/comments", "List comments of an issue"),
+    imported("POST /repos/{repo}/issues/{number}/comments", "Create a comment", Kind.ACTION),
+    imported("DELETE /repos/{repo}/issues/comments/{id}", "Delete a comment of an issue", Kind.ACTION),
+    imported("GET /users", "List users"),
+    imported("GET /users/{user}/teams", "List teams of a user"),
+    imported("GET /user", "Get the authenticated user", Kind.RECORD),
+    imported("PATCH /incidents/{id}", "Update an incident", Kind.ACTION),
+    imported("GET /incidents/{id}/log_entries", "List log entries of an incident"),
+    imported("GET /incidents", "List incidents"),
+]
+
+
+@pytest.mark.parametrize(
+    ("query", "route"),
+    [
+        ("show my open pull requests", "GET /repos/{repo}/pulls"),
+        ("pull request", "GET /repos/{repo}/pulls"),
+        ("comment on an issue", "POST /repos/{repo}/issues/{number}/comments"),
+        ("all incidents", "GET /incidents"),
+        ("resolve an incident", "PATCH /incidents/{id}"),
+        ("people", "GET /users"),
+        ("who am I", "GET /user"),
+        ("remove a comment", "DELETE /repos/{repo}/issues/comments/{id}"),
+    ],
+)
+def test_the_shortest_path_with_the_words_of_a_wish_comes_first(query: str, route: str):
+    right = next(each.name for each in REPOSITORIES if each.route == route)
+    assert Index(REPOSITORIES).search(query)[0] == right
+
+
+def test_a_tool_that_deletes_is_not_first_for_a_wish_that_does_not_say_so():
+    deleting = imported("DELETE /notes/{id}", "Delete a note", Kind.ACTION)
+    writing = imported("POST /people/{id}/remarks", "Create a note for somebody on file", Kind.ACTION)
+    assert Index([deleting, writing]).search("write a note")[0] == writing.name
+    assert Index([deleting, writing]).search("erase a note")[0] == deleting.name
+
+
+@pytest.mark.parametrize(
+    ("route", "expected"),
+    [
+        ("GET /v2/users/{id}/keys", ["users", "keys"]),
+        ("GET /2010-04-01/Accounts/{Sid}/PhoneNumbers.json", ["accounts", "phone", "numbers"]),
+        ("GET /apis/apps/v1beta1/deployments", ["apis", "apps", "deployments"]),
+        ("", []),
+    ],
+)
+def test_a_route_is_read_without_versions_and_placeholders(route: str, expected: list[str]):
+    assert route_words(route) == expected
+
+
 # -- Words ------------------------------------------------------------------------------------------
 
 
@@ -117,8 +182,8 @@ def test_names_and_sentences_fall_apart_into_words(text: str, expected: list[str
 
 
 def test_a_question_is_reduced_to_what_may_name_a_tool():
-    assert asked_words("How do I get rid of the booking 43000003?") == ["delete", "booking"]
-    assert asked_words("what is it") == ["what", "is", "it"], "nothing else is there"
+    assert query_words("How do I get rid of the booking 43000003?") == ["delete", "booking"]
+    assert query_words("what is it") == ["what", "is", "it"], "nothing else is there"
 
 
 @pytest.mark.parametrize(

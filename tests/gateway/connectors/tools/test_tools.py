@@ -17,7 +17,7 @@ from context_protection.models import TokenBudget
 from gateway.access.callers import caller_of_key
 from gateway.catalog.catalog import catalogue
 from gateway.connectors.tools import operations as tools
-from gateway.mcp.tools import listing_of
+from gateway.mcp.tools import tool_list_of
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
 from tests import crawler
@@ -26,7 +26,7 @@ from tests.gateway.connectors.tools.questions import QUESTIONS
 
 pytestmark = pytest.mark.django_db
 
-MOST_OF_A_ROW = 80  # Claude's tokens
+MAX_OF_A_ROW = 80  # Claude's tokens
 
 
 def names(answer: dict[str, Any]) -> list[str]:
@@ -56,12 +56,28 @@ class TestSearch:
 
     def test_a_row_says_what_a_tool_does_and_takes_in_few_tokens(self, doors: Doors):
         rows = crawler.walk(doors.mcp, "search_tools", {"limit": 50})
-        assert {tuple(row) for row in rows} == {("name", "does", "arguments")}
-        assert max(map(claude, rows)) <= MOST_OF_A_ROW
+        assert {tuple(row) for row in rows} == {
+            ("name", "does", "arguments"),
+            ("name", "does", "arguments", "acts"),
+        }
+        assert max(map(claude, rows)) <= MAX_OF_A_ROW
         assert sum(map(claude, rows)) / len(rows) <= 50
         (row,) = [row for row in rows if row["name"] == "create_invoice"]
         assert row["does"].startswith("Makes a new invoice")
         assert row["arguments"] == "customerId*, dueDate*, total, currency, …"
+
+    def test_a_title_that_the_description_repeats_stands_once(self, doors: Doors):
+        """Once, the rows of an imported API said everything twice, as its summary is title and description."""
+        title = "List pull requests"
+        repeated = replace(catalogue.get("list_invoices"), name="hub_pulls", title=title, description=f"{title}.")
+        catalogue.offer([repeated, replace(repeated, name="hub_merges", description="Those that wait.")])
+        try:
+            rows = {row["name"]: row["does"] for row in doors.mcp("search_tools", {"query": "pull requests"})["items"]}
+            assert rows["hub_pulls"] == "List pull requests."
+            assert rows["hub_merges"] == "List pull requests. Those that wait."
+        finally:
+            catalogue.withdraw("hub_pulls")
+            catalogue.withdraw("hub_merges")
 
     def test_a_search_is_small(self, doors: Doors):
         assert max(claude(doors.mcp("search_tools", {"query": query})) for query in QUESTIONS) <= 1000
@@ -141,6 +157,8 @@ def test_the_index_is_built_once_for_a_state_of_the_catalogue(doors: Doors):
         ("refunds", "list_transactions"),
         ("read the house manual", "read_document"),
         ("SQL", "result_query"),
+        ("join two results", "result_query"),
+        ("combine bookings with listings by SQL", "result_query"),
     ],
 )
 def test_the_products_own_tools_are_found(doors: Doors, query: str, name: str):
@@ -158,14 +176,16 @@ def described_to(doors: Doors, name: str) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("large_api")
 class TestDescribe:
-    def test_a_tool_is_described_as_a_list_of_all_tools_has_it(self, doors: Doors):
+    def test_a_tool_is_described_with_all_that_a_list_of_all_tools_says(self, doors: Doors):
         doors.choose(tool_listing="all")
-        for definition in listing_of(caller_of_key(doors.key)).definitions:
+        for definition in tool_list_of(caller_of_key(doors.key)).definitions:
             published = definition.tool.model_dump(by_alias=True, exclude_none=True)
             described = described_to(doors, published["name"])
-            assert {name: described[name] for name in published if name != "annotations"} == {
-                name: published[name] for name in published if name != "annotations"
-            }
+            assert all(described[name] == published[name] for name in ("name", "title", "description"))
+            arguments = described["inputSchema"]["properties"]
+            for name, listed in published["inputSchema"]["properties"].items():
+                assert arguments[name].keys() >= listed.keys() - {"examples"}
+                assert len(arguments[name]["description"]) > 5
 
     def test_its_example_is_a_valid_call(self, doors: Doors):
         for operation in catalogue:
@@ -196,28 +216,6 @@ class TestDescribe:
     def test_a_name_that_is_nearly_right_is_put_right(self, doors: Doors):
         error = doors.mcp("describe_tool", {"name": "get_invocie"})["error"]
         assert error["data"]["parameter"] == "name"
-        assert error["data"]["suggestion"] == "Did you mean get_invoice?"
+        assert error["data"]["suggestion"] == "Set name to get_invoice."
         assert "get_invoice" in error["data"]["expected"]
         assert claude(error) < 200, "it does not name three hundred tools"
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"type": "string", "minLength": 3},
-        {"type": "string", "format": "date"},
-        {"type": "integer", "minimum": 7},
-        {"type": "integer", "maximum": -1},
-        {"type": "number", "default": 2.5},
-        {"enum": ["a", "b"]},
-        {"const": 4},
-        {"type": ["string", "null"]},
-        {"type": "boolean"},
-        {"anyOf": [{"type": "integer", "minimum": 5}, {"type": "string"}]},
-        {"type": "array", "items": {"type": "integer", "minimum": 2}, "minItems": 2},
-        {"type": "object", "properties": {"a": {"type": "integer"}, "b": {}}, "required": ["a"]},
-        {},
-    ],
-)
-def test_an_example_value_is_one_that_its_schema_allows(schema: dict[str, Any]):
-    jsonschema_rs.validate(schema, tools._value(schema))

@@ -12,16 +12,16 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from context_protection.core.errors import CallError
-from gateway.connectors.openapi import credentials, import_plan
-from gateway.connectors.openapi.credentials import SPELLED, Credentials
-from gateway.connectors.openapi.download import fetched
-from gateway.connectors.openapi.import_plan import Plan, Proposal, Status
+from gateway.connectors.openapi.document.documents import fetched
+from gateway.connectors.openapi.importing import import_plan
+from gateway.connectors.openapi.importing.import_plan import Plan, Proposal, Status
 from gateway.connectors.openapi.models import ImportedApi
-from gateway.connectors.openapi.names import tool_name
-from gateway.connectors.openapi.preview_rows import ORDER
-from gateway.upstreams.connections import Kind
+from gateway.connectors.openapi.operations import tool_name
+from gateway.connectors.openapi.request import credentials
+from gateway.connectors.openapi.request.credentials import SPELLED, Credentials
+from gateway.upstreams.connections import AuthKind
 
-SHOWN = 40  # operations of a preview
+SHOWN = 40  # operations in a preview
 SIGNS = {Status.NEW: "+", Status.CHANGED: "~", Status.UNCHANGED: " ", Status.GONE: "-"}
 
 
@@ -39,7 +39,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--all",
             action="store_true",
-            help="Store it, and switch on every new operation that only reads and is not deprecated.",
+            help="Store it, and switch on every new operation that only reads, is not deprecated, and is no stream.",
         )
         parser.add_argument(
             "--only",
@@ -93,14 +93,13 @@ class Command(BaseCommand):
         for warning in _first(document.warnings, 10):
             self.stdout.write(self.style.WARNING(f"  {warning}"))
         self.stdout.write("")
-        ordered = sorted(plan.proposals, key=lambda each: ORDER.index(each.status))
-        for line in _first([_line(plan, each, each.key in chosen) for each in ordered], SHOWN):
+        for line in _first([_line(plan, each, each.key in chosen) for each in plan.by_status], SHOWN):
             self.stdout.write(line)
         tokens = sum(each.tokens for each in plan.proposals if each.key in chosen)
         self.stdout.write(f"\nTools that are on: about {tokens:,} tokens of definitions.")
 
     def _tell_credentials(self, plan: Plan, api: ImportedApi) -> None:
-        if api.upstream.authentication != Kind.NONE.value:
+        if api.upstream.authentication != AuthKind.NONE.value:
             said = api.upstream.get_authentication_display()
             self.stdout.write(f"Credentials: {said}. Change them in the admin: Upstream APIs, {plan.name}.")
         elif plan.document.securities:
@@ -123,7 +122,7 @@ def _plan(options: dict[str, Any]) -> Plan:
 
 
 def _entered(plan: Plan, options: dict[str, Any]) -> Credentials | None:
-    """The secret from the environment, sent as requested; None leaves the connection as it is."""
+    """The secret from the environment, to be sent as the options say; None leaves the connection unchanged."""
     variable, auth = options["credential_env"], options["auth"]
     if not variable and not auth:
         return None
@@ -133,19 +132,19 @@ def _entered(plan: Plan, options: dict[str, Any]) -> Credentials | None:
     if not secret:
         raise CommandError(f"The environment variable {variable} is not set, or empty.")
     how = credentials.spelled(auth) if auth else credentials.proposed(plan.document)
-    if how.kind is Kind.NONE:
+    if how.kind is AuthKind.NONE:
         raise CommandError(f"{credentials.in_words(plan.document)} Add --auth: {SPELLED}.")
     return replace(how, secret=secret)
 
 
 def _is_chosen(proposal: Proposal, options: dict[str, Any]) -> bool:
-    """Whether the operation is switched on. A stored one that is on stays on."""
+    """Whether the operation is switched on. A stored operation that is on stays on."""
     operation = proposal.operation
     if operation is None or (proposal.stored is not None and proposal.chosen):
         return proposal.chosen
     if not (operation.is_safe or options["with_actions"]):
         return False
-    is_new = proposal.stored is None and not operation.deprecated
+    is_new = proposal.stored is None and not operation.deprecated and not operation.is_stream
     return any(_holds(proposal, text) for text in options["only"]) or (options["all"] and is_new)
 
 

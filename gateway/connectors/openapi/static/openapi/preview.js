@@ -9,7 +9,7 @@ const none = page.querySelector("[data-none]");
 
 function add() {
   const on = rows.filter((row) => box(row)?.checked);
-  const tokens = on.reduce((sum, row) => sum + Number(row.dataset.tokens), 0);
+  const tokens = on.reduce((sum, row) => sum + Number(box(row).dataset.tokens), 0);
   total.textContent = `${on.length.toLocaleString("en")} tools on, about ${tokens.toLocaleString("en")} tokens`;
 }
 
@@ -31,7 +31,7 @@ function choose(which) {
   for (const row of rows.filter((each) => !each.hidden && box(each))) {
     box(row).checked = which === "reads" && !("acts" in row.dataset);
   }
-  add();
+  page.dispatchEvent(new Event("change", { bubbles: true })); // the tool list's own script listens too
 }
 
 const filter = page.querySelector("[data-filter]");

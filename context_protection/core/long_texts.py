@@ -1,0 +1,180 @@
+"""Texts of more than LONG_TEXT_CHARS: their plan is made in the background, and stored once for all callers."""
+
+from dataclasses import astuple, dataclass
+from typing import Any
+from weakref import ref
+
+from context_protection.core import tokens
+from context_protection.core.cursors import Snapshot, Snapshots
+from context_protection.core.payloads import AnswerRequest, Envelope, Text
+from context_protection.core.policy import Policy
+from context_protection.core.short_texts import PlanKey, first_of_span
+from context_protection.core.splitting.chunks import Chunk
+from context_protection.core.splitting.forms import TextForm
+from context_protection.core.splitting.lines import LineRange
+from context_protection.core.splitting.plans import (
+    Cutting,
+    Excerpt,
+    Making,
+    StoredPlan,
+    chunk_start,
+    indexing,
+)
+from context_protection.core.text_envelopes import (
+    beside_of,
+    body_of,
+    cursor,
+    envelope_of,
+    first_meta,
+    first_of_several,
+    new_snapshot,
+)
+from context_protection.core.text_traits import TextTraits, reader, traits_of, whole_cutting
+
+LONG_TEXT_CHARS = 1_000_000  # longer texts are planned in the background
+OWN_PLAN_CHARS = 100_000  # a range up to this long gets its own plan even if the whole text has one
+
+
+@dataclass(frozen=True, slots=True)
+class StoredScope:
+    """The part of a text that an excerpt of the stored plan covers. `chunks` counts the chunks before it."""
+
+    version: str
+    traits: TextTraits
+    cutting: Cutting
+    excerpt: Excerpt
+    chunks: int = 0
+    lines = 0  # a stored plan numbers lines within the whole text
+
+    def plan(self) -> dict[str, Any]:
+        notes = dict(self.traits.notes)
+        return {"kept": [self.version, notes, astuple(self.cutting), astuple(self.excerpt), self.chunks]}
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> "StoredScope":
+        version, notes, (form, *sizes), excerpt, before = snapshot.plan["kept"]
+        cutting = Cutting(TextForm(form), *sizes)
+        return cls(version, TextTraits(cutting.form, notes), cutting, Excerpt(*excerpt), before)
+
+    def chunk(self, plan: StoredPlan, index: int, text: Text) -> Chunk:
+        return self.excerpt.chunk(plan, index, reader(text, self.version))
+
+
+def first_answer(
+    text: Text, requested: LineRange | None, request: AnswerRequest, policy: Policy, snapshots: Snapshots
+) -> Envelope:
+    traits, cutting = traits_of(text, policy), whole_cutting(text, policy)
+    if requested is None:
+        plan, cutting = available_plan(text, cutting)
+        excerpt = Excerpt(0, text.chars, 1, text.lines, 0, plan.chunks)
+        return _first_stored_chunk(
+            text, plan, StoredScope(text.version, traits, cutting, excerpt), request, policy, snapshots
+        )
+    return _range_of_a_long_text(text, requested, traits, cutting, request, policy, snapshots)
+
+
+def _range_of_a_long_text(
+    text: Text,
+    requested: LineRange,
+    traits: TextTraits,
+    cutting: Cutting,
+    request: AnswerRequest,
+    policy: Policy,
+    snapshots: Snapshots,
+) -> Envelope:
+    """Answers a range of lines from the stored plan, or from a plan of its own if the range is short or the stored
+    plan is not ready. Raises Indexing if the plan is not ready and the range is long."""
+    last = min(requested.last or text.lines, text.lines)
+    start, end = text.line_start(text.version, requested.first), text.line_start(text.version, last + 1)
+    plan = text.plan(text.version, cutting)
+    if isinstance(plan, Making):
+        if end - start > LONG_TEXT_CHARS:
+            raise indexing(plan, _lines_per_call(text), parameter="endLine", value=last)
+        return _with_own_plan(text, start, start, end, requested.first, request, policy, snapshots)
+    if end - start <= OWN_PLAN_CHARS:
+        return _with_own_plan(text, chunk_start(plan, start), start, end, requested.first, request, policy, snapshots)
+    excerpt = Excerpt.of(plan, start, end, requested.first, last)
+    return _first_stored_chunk(
+        text, plan, StoredScope(text.version, traits, cutting, excerpt), request, policy, snapshots
+    )
+
+
+def _lines_per_call(text: Text) -> int:
+    """Roughly how many lines one call can read while the stored plan is not ready."""
+    return max(1, int(text.lines * LONG_TEXT_CHARS / max(text.chars, 1) * 0.8))
+
+
+def _with_own_plan(
+    text: Text,
+    lead: int,
+    start: int,
+    end: int,
+    first: int,
+    request: AnswerRequest,
+    policy: Policy,
+    snapshots: Snapshots,
+) -> Envelope:
+    """Answers with a plan of its own for the range `start` to `end`. The plan begins earlier, at `lead`, because chunk
+    boundaries depend on the text before `start`. `first`: the line of `start`."""
+    before = reader(text, text.version)(lead, start).count("\n")
+    cutting = traits_of(text, policy).cutting(policy, bounded=False)
+    key = PlanKey(ref(text), text.version, cutting, lead, end, before + 1)
+    return first_of_span(key, first - 1 - before, text, request, policy, snapshots)
+
+
+def _first_stored_chunk(
+    text: Text, plan: StoredPlan, scope: StoredScope, request: AnswerRequest, policy: Policy, snapshots: Snapshots
+) -> Envelope:
+    snapshot = new_snapshot(text, request.origin, scope.plan(), [], snapshots)
+    chunk = scope.chunk(plan, 0, text)
+    original = tokens.formula_of_length(scope.excerpt.end - scope.excerpt.start)
+    meta = first_meta(text, snapshot, request)
+    body = body_of(chunk, scope, cursor(snapshot, chunk, snapshots), policy, meta, beside_of(text))
+    return first_of_several(body, original, request, snapshot)
+
+
+def next_chunk(
+    text: Text, request: AnswerRequest, snapshot: Snapshot, policy: Policy, snapshots: Snapshots
+) -> Envelope:
+    scope, index = StoredScope.of(snapshot), request.position
+    plan = _stored_plan(text, scope.version, scope.cutting)
+    chunk = scope.chunk(plan, index, text)
+    body = body_of(chunk, scope, cursor(snapshot, chunk, snapshots), policy)
+    if body.fits(policy):
+        return envelope_of(body, tokens.formula(chunk.content), chunked=True, baseline=0)
+    return _with_smaller_chunks(text, scope, plan, chunk, request, policy, snapshots)
+
+
+def _with_smaller_chunks(
+    text: Text,
+    scope: StoredScope,
+    plan: StoredPlan,
+    chunk: Chunk,
+    request: AnswerRequest,
+    policy: Policy,
+    snapshots: Snapshots,
+) -> Envelope:
+    """Continues with a stored plan of smaller chunks, because the hard cap has been lowered since the first chunk."""
+    cutting = scope.traits.cutting(policy, bounded=policy.chunking)
+    smaller = _stored_plan(text, scope.version, cutting)
+    start = scope.excerpt.start_of(plan, chunk.index)
+    rest = Excerpt.of(smaller, start, scope.excerpt.end, chunk.start_line, scope.excerpt.end_line)
+    continued = StoredScope(scope.version, scope.traits, cutting, rest, scope.chunks + chunk.index)
+    return _first_stored_chunk(text, smaller, continued, request, policy, snapshots)
+
+
+def available_plan(text: Text, cutting: Cutting) -> tuple[StoredPlan, Cutting]:
+    """The plan of the whole text, and how it is cut: as before, while a plan for new chunk sizes is being made. Raises
+    Indexing if there is no plan yet."""
+    plan = text.plan(text.version, cutting)
+    if isinstance(plan, Making) and plan.former is not None:
+        return _stored_plan(text, text.version, plan.former), plan.former
+    return _stored_plan(text, text.version, cutting), cutting
+
+
+def _stored_plan(text: Text, version: str, cutting: Cutting) -> StoredPlan:
+    """Raises Indexing while the plan is being made."""
+    plan = text.plan(version, cutting)
+    if isinstance(plan, Making):
+        raise indexing(plan, _lines_per_call(text))
+    return plan

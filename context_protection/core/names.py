@@ -1,0 +1,17 @@
+"""Finds the name that is meant, whatever its case and its separators: total_price, TotalPrice and totalPrice."""
+
+import re
+from collections.abc import Iterable
+
+_SEPARATORS = re.compile(r"[\s_-]")
+
+
+def folded(name: str) -> str:
+    return _SEPARATORS.sub("", name).lower()
+
+
+def meant(name: str, names: Iterable[str]) -> str | None:
+    """The only one of `names` that equals `name` but for case and separators; None if there is none or several."""
+    wanted = folded(name)
+    same = {each for each in names if folded(each) == wanted}
+    return same.pop() if len(same) == 1 else None

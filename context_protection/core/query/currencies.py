@@ -1,0 +1,47 @@
+"""Which undeclared fields are amounts of money, and which field beside them has their currency."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+MAX_NAMED = 12  # currencies that a note names
+_CURRENCIES = frozenset({"currency", "currencycode", "currencyiso", "isocurrency", "currencyisocode"})
+_AMOUNT = re.compile(
+    r"(?:^|_)(?:amount|price|total|subtotal|cost|fee|charge|payment|paid|payout|balance|revenue|tax|deposit|refund|"
+    r"discount|commission|salary|wage|budget|fare|rent|income)s?(?:_|$)"
+)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_NO_AMOUNT = re.compile(
+    r"(?:^|_)(?:id|ids|count|number|type|status|code|name|date|at|on|percent|percentage|rate|ratio)$"
+)
+
+
+def is_amount(name: str) -> bool:
+    """Whether a number of that name is an amount of money, if a currency stands beside it."""
+    words = _HUMP.sub("_", name).lower().replace("-", "_")
+    return _AMOUNT.search(words) is not None and _NO_AMOUNT.search(words) is None
+
+
+def is_currency(name: str) -> bool:
+    return name.lower().replace("_", "").replace("-", "") in _CURRENCIES
+
+
+def beside(name: str, sample: Callable[[], Sequence[Mapping[str, Any]]]) -> str:
+    """The path of the currency beside the undeclared amount `name`, which may be a path itself; empty if there is none.
+    `sample` returns some of the rows; it is called only for the name of an amount."""
+    *above, leaf = name.split(".")
+    if not is_amount(leaf):
+        return ""
+    for row in sample():
+        holder: Any = row
+        for step in above:
+            holder = holder.get(step) if isinstance(holder, dict) else None
+        if isinstance(holder, dict) and (found := next(filter(is_currency, holder), None)):
+            return ".".join([*above, found])
+    return ""
+
+
+def listed(currencies: Iterable[Any]) -> str:
+    """The currencies in order, as a note names them."""
+    every = sorted(map(str, currencies))
+    return ", ".join(every[:MAX_NAMED]) + (" …" if len(every) > MAX_NAMED else "")

@@ -1,0 +1,116 @@
+"""Explains an empty list: how many rows each filter alone lets through, and which values are nearest to a text."""
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from context_protection.core.errors import InvalidArgument, shown
+from context_protection.core.query.aggregation import Aggregation, GroupKey, GroupMetric, Groups, Reduction
+from context_protection.core.query.columns import QueryColumn, fold
+from context_protection.core.query.conditions import Condition, Conditions, Op
+from context_protection.core.query.words import PARAMETER, SearchWords
+
+MAX_FILTERS = 3  # that are counted
+MAX_NEAREST = 3
+MAX_VALUES = 2000  # of a column, the most frequent ones, among which the nearest are looked for
+SIMILAR = 0.6
+COUNT = GroupMetric("count", Reduction.COUNT)
+
+
+@dataclass(frozen=True)
+class GivenFilter:
+    """A filter of a call: its parameter and value, the column that it filters by (None: any), and how many rows pass it
+    alone."""
+
+    parameter: str
+    value: Any
+    column: QueryColumn | None
+    passing: Callable[[], int]
+
+
+class Filterable(Protocol):
+    """`given`: the filters that the list's own parameters set. `unfiltered`: the rows without them."""
+
+    @property
+    def given(self) -> Sequence[GivenFilter]: ...
+
+    @property
+    def unfiltered(self) -> "Filterable": ...
+
+    def filtered(self, wanted: Conditions) -> Any: ...
+
+    def searched(self, words: SearchWords) -> Any: ...
+
+    def grouped(self, aggregation: Aggregation) -> Groups: ...
+
+
+def notes(rows: Filterable, wanted: Conditions, words: SearchWords | None) -> list[str]:
+    """The notes on a list of `rows` that the filters, `wanted` and `words` leave empty. May query the rows."""
+    every = rows.unfiltered
+    searches = [] if words is None else [_as_search(PARAMETER, words, every)]
+    passing = _passing([*searches, *rows.given, *(_as_filter(each, every) for each in wanted.every)])
+    if not passing:
+        return []
+    alone = ", ".join(f"{shown(each.parameter)} {count:,}" for each, count in passing)
+    about = [f"Rows that each filter alone lets through: {alone}."]
+    for each in (each for each, count in passing if count == 0):
+        if near := _nearest(each, every):
+            about.append(f"{shown(each.parameter)}: nearest to {shown(each.value)!r} are {near}.")
+        if each.parameter == PARAMETER and words and len(words.each) > 1:
+            apart = _passing([_as_search(word.text, word, every) for word in words.each])
+            counts = ", ".join(f"{shown(word.parameter)} {count:,}" for word, count in apart)
+            about.append(f"Rows with each word of search alone: {counts}.")
+    return about
+
+
+def _passing(filters: Sequence[GivenFilter]) -> list[tuple[GivenFilter, int]]:
+    """The first MAX_FILTERS filters, each with the rows that pass it alone."""
+    counted = []
+    for each in filters[:MAX_FILTERS]:
+        with suppress(InvalidArgument):  # too many rows to look into
+            counted.append((each, each.passing()))
+    return counted
+
+
+def _as_search(name: str, words: SearchWords, rows: Filterable) -> GivenFilter:
+    return GivenFilter(name, None, None, lambda: _count(rows.searched(words)))
+
+
+def _as_filter(condition: Condition, rows: Filterable) -> GivenFilter:
+    def passing() -> int:
+        return _count(rows.filtered(Conditions((condition,))))
+
+    return GivenFilter(condition.column.name, _text(condition), condition.column, passing)
+
+
+def _text(condition: Condition) -> Any:
+    return condition.value if condition.op in (Op.EQ, Op.CONTAINS) else None
+
+
+def _count(rows: Filterable) -> int:
+    (group,) = rows.grouped(Aggregation((), (COUNT,))).rows
+    count: int = group["count"]
+    return count
+
+
+def _nearest(given: GivenFilter, rows: Filterable) -> str:
+    """The values most like the given text, with their counts; empty if there are none, or lists withhold them."""
+    if not isinstance(given.value, str) or given.column is None or given.column.only_where:
+        return ""
+    key = GroupKey("value", given.column)
+    found: Sequence[Mapping[str, Any]] = []
+    with suppress(InvalidArgument):  # too many rows to look into
+        found = rows.grouped(Aggregation((key,), (COUNT,), order=1, descending=True, limit=MAX_VALUES)).rows
+    counts = {each["value"]: each["count"] for each in found if isinstance(each["value"], str)}
+    return ", ".join(f"{shown(value)} ({counts[value]:,})" for value in _most_like(given.value, counts))
+
+
+def _most_like(text: str, values: Iterable[str]) -> list[str]:
+    wanted, folded = fold(text), {value: fold(value) for value in values}
+    same = [value for value, plain in folded.items() if plain == wanted]
+    within = [value for value, plain in folded.items() if wanted in plain and value not in same]
+    close = difflib.get_close_matches(wanted, set(folded.values()), n=MAX_NEAREST, cutoff=SIMILAR)
+    similar = [value for plain in close for value, each in folded.items() if each == plain]
+    return list(dict.fromkeys([*same, *within, *similar]))[:MAX_NEAREST]

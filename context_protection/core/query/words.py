@@ -1,0 +1,39 @@
+"""`search`: words that a row of a list must contain, in any order but in one of its texts."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from context_protection.core import canonical
+from context_protection.core.query.columns import fold
+from context_protection.core.results import patterns, search
+from context_protection.core.results.patterns import Pattern
+from context_protection.core.shapes import Shape
+
+PARAMETER = "search"
+
+
+@dataclass(frozen=True)
+class SearchWords:
+    """The words of a search. Case and accents are ignored."""
+
+    text: str
+    pattern: Pattern
+
+    @classmethod
+    def of(cls, text: str) -> "SearchWords":
+        """Raises InvalidArgument."""
+        return cls(text, patterns.words(text, PARAMETER))
+
+    @property
+    def each(self) -> list["SearchWords"]:
+        """The words one by one."""
+        return [SearchWords.of(word) for word in dict.fromkeys(self.text.split()) if fold(word)]
+
+    def are_in(self, row: dict[str, Any], shape: Shape) -> bool:
+        """Whether a text that the whole row shows contains all words. What lists withhold is not searched."""
+        every = canonical.renamed(row, shape)
+        if self.pattern.rules_out("\n".join(search.texts(every))):  # most rows: this is quicker than what follows
+            return False
+        shown = canonical.renamed(shape.as_row(row)[0], shape)
+        searched = {name: value for name, value in shown.items() if name not in shape.unsearched}
+        return any(self.pattern.find(text, search.SECONDS) for text in search.texts(searched))

@@ -1,0 +1,280 @@
+"""Finds out whether a SQL statement mixes amounts of several currencies, from its parsed form.
+
+Amounts are followed by name from the tables through subqueries to the result: an amount that is added, ranked, compared
+or shown needs its currency beside it, or a condition that leaves one currency.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import orjson
+
+from context_protection.core.query import currencies
+from context_protection.core.results.tabulation import Column, Tabulated
+
+_AGGREGATING = """
+sum avg mean favg fsum kahan_sum sumkahan min max median mode mad product geomean geometric_mean quantile quantile_cont
+quantile_disc approx_quantile stddev stddev_pop stddev_samp variance var_pop var_samp sem arg_max arg_min argmax argmin
+max_by min_by wavg weighted_avg
+"""
+_AGGREGATES = frozenset(_AGGREGATING.split())
+# Their results are no amounts, whatever their arguments are.
+_PLAIN = frozenset({"count", "count_star", "count_if", "countif", "approx_count_distinct", "sign", "typeof"})
+_PLAIN_WINDOWS = ("WINDOW_ROW_NUMBER", "WINDOW_RANK", "WINDOW_NTILE", "WINDOW_PERCENT", "WINDOW_CUME")
+_PLAIN_OPERATORS = ("OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL", "OPERATOR_NOT", "COMPARE_IN", "COMPARE_NOT_IN")
+_EQUAL = ("COMPARE_EQUAL", "COMPARE_NOT_DISTINCT_FROM")
+
+MAX_ROUNDS = 30  # in which names of subqueries are followed
+_NUMBERS = ("BIGINT", "HUGEINT", "DOUBLE")
+_NO_UNIT: "Unit" = ("", ())
+
+Node = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """An amount column of a table: the column with its currencies (empty: none), and those that occur."""
+
+    table: str
+    name: str
+    unit: str
+    currencies: tuple[str, ...]
+
+
+Unit = tuple[str, tuple[str, ...]]  # the column with the currencies of a number, and those that occur
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """The unit of each column of a statement's result, and notes if the statement mixes units."""
+
+    units: Sequence[Unit]
+    notes: tuple[str, ...] = ()
+
+
+def of_table(table: str, columns: Sequence[Column], built: Sequence[Tabulated]) -> list[Amount]:
+    """The amounts of a table: declared ones and, beside a column called currency, those that are called so."""
+    values = {each.name: each.values for each in built}
+    units = {each.name: each.unit for each in columns if each.unit in values}
+    found = next((name for name in values if currencies.is_currency(name)), None)
+    if found is not None:
+        amounts = (each.name for each in built if each.type in _NUMBERS or each.type.startswith("DECIMAL"))
+        units = {name: found for name in amounts if currencies.is_amount(name)} | units
+    occurring = {unit: tuple(sorted({str(each) for each in values[unit] if each})) for unit in set(units.values())}
+    computed = [Amount(table, each.name, "", each.units) for each in columns if each.units and each.name not in units]
+    return [*(Amount(table, name, unit, occurring[unit]) for name, unit in units.items()), *computed]
+
+
+def explained(tree: str, amounts: Sequence[Amount], names: Sequence[str]) -> Explained:
+    """`tree`: the JSON of the parsed statement. `names`: the columns of its result."""
+    if not amounts:
+        return Explained([_NO_UNIT] * len(names))
+    try:
+        statement = _Statement(orjson.loads(tree), amounts)
+        mixed = statement.mixed()
+        return Explained(statement.units_of_result(names), (_note(mixed),) if mixed else ())
+    except (orjson.JSONDecodeError, RecursionError, _TooDeep):  # nested too deeply to follow: any amount may be mixed
+        several = {each for each in amounts if len(each.currencies) > 1}
+        return Explained([_NO_UNIT] * len(names), (_note(several),) if several else ())
+
+
+class _TooDeep(Exception):
+    """The statement's names cannot be followed to their tables in MAX_ROUNDS."""
+
+
+class _Statement:
+    """`amounts`: those of all tables."""
+
+    def __init__(self, tree: Node, amounts: Sequence[Amount]) -> None:
+        self.tree = tree
+        self.nodes = list(_nodes(tree))
+        self.aliases = {
+            (each["alias"] or each["table_name"]).lower(): each["table_name"].lower()
+            for each in self.nodes
+            if each.get("type") == "BASE_TABLE"
+        }
+        self.every = [each for each in amounts if each.table.lower() in self.aliases.values()]
+        self.carried: dict[str, set[Amount]] = {}  # amounts by the names that subqueries and the result give them
+        self.units: dict[str, set[Amount]] = {}  # the same for the columns with their currencies
+        self._follow_names()
+
+    def _follow_names(self) -> None:
+        """Raises _TooDeep if names of names go on for too long."""
+        named = [each for each in self.nodes if each.get("alias") and "class" in each]
+        known = 0
+        for _ in range(MAX_ROUNDS):
+            for each in named:
+                name = each["alias"].lower()
+                self.units.setdefault(name, set()).update(self.unit_of(each))
+                self.carried.setdefault(name, set()).update(self.carried_by(each))
+            found = sum(map(len, [*self.carried.values(), *self.units.values()]))
+            if found == known:
+                return
+            known = found
+        raise _TooDeep
+
+    # -- Names --------------------------------------------------------------------------------------
+
+    def _resolved(self, reference: Node, attribute: str, derived: Mapping[str, set[Amount]]) -> set[Amount]:
+        *above, name = (each.lower() for each in reference["column_names"])
+        table = self.aliases.get(above[-1]) if above else None
+        found = {
+            each
+            for each in self.every
+            if getattr(each, attribute).lower() == name and (table is None or each.table.lower() == table)
+        }
+        return found if table is not None else found | derived.get(name, set())
+
+    def unit_of(self, node: Node) -> set[Amount]:
+        """The amounts whose currency the expression is."""
+        if node.get("class") == "CAST":
+            return self.unit_of(node["child"])
+        return self._resolved(node, "unit", self.units) if node.get("class") == "COLUMN_REF" else set()
+
+    def carried_by(self, node: Any) -> set[Amount]:
+        """The amounts that the expression's value is computed from."""
+        if isinstance(node, list):
+            return set().union(*map(self.carried_by, node))
+        if not isinstance(node, dict):
+            return set()
+        match node.get("class"):
+            case "COLUMN_REF":
+                return self._resolved(node, "name", self.carried)
+            case "COMPARISON" | "CONJUNCTION" | "BETWEEN":
+                return set()
+            case "OPERATOR" if node["type"] in _PLAIN_OPERATORS:
+                return set()
+            case "FUNCTION" if node["function_name"].lower() in _PLAIN:
+                return set()
+            case "WINDOW" if node["type"].startswith(_PLAIN_WINDOWS):
+                return set()
+            case "FUNCTION" | "WINDOW":
+                return self.carried_by(node["arguments"])
+            case "CASE":
+                return self.carried_by([node["else_expr"], *(each["then_expr"] for each in node["case_checks"])])
+        return self.carried_by(list(node.values()))
+
+    # -- What the statement does --------------------------------------------------------------------
+
+    def mixed(self) -> set[Amount]:
+        """The amounts that the statement treats as if they were of one currency."""
+        added, shown = self._aggregated() - self._grouped(), self._shown() - self._selected(self._columns())
+        found = (added | self._ranked() | self._compared() | shown) - self._pinned()
+        return found if len({name for each in found for name in each.currencies}) > 1 else set()
+
+    def _pinned(self) -> set[Amount]:
+        """The amounts that a condition such as `currency = 'EUR'` limits to one currency."""
+        left: dict[Amount, set[str]] = {}
+        for each in self.nodes:
+            for one, other in _equal(each):
+                for amount in self.unit_of(one) if other.get("class") == "CONSTANT" else ():
+                    left.setdefault(amount, set()).add(str(other["literal"]))
+        return {amount for amount, wanted in left.items() if len(wanted) == 1}
+
+    def _grouped(self) -> set[Amount]:
+        """Those whose currency groups the rows: in an aggregation, every column that is selected as it is does."""
+        found: set[Amount] = set()
+        for each in self.nodes:
+            columns = each.get("select_list", ())
+            if any(below.get("function_name", "").lower() in _AGGREGATES for below in _nodes(columns)):
+                found |= self._selected(columns)
+            found |= self._selected([*each.get("group_expressions", ()), *each.get("partitions", ())])
+        return found
+
+    def _selected(self, columns: Iterable[Node]) -> set[Amount]:
+        return set().union(*map(self.unit_of, columns))
+
+    def _aggregated(self) -> set[Amount]:
+        found: set[Amount] = set()
+        for each in self.nodes:
+            if each.get("function_name", "").lower() in _AGGREGATES:
+                found |= self.carried_by(each["arguments"])
+        return found
+
+    def _ranked(self) -> set[Amount]:
+        """Those that rows are ordered by, unless their currency comes before them, or divides the rows."""
+        found: set[Amount] = set()
+        for each in self.nodes:
+            orders = [order["expression"] for order in each.get("orders", ()) if isinstance(order, dict)]
+            before = self._selected(each.get("partitions", ()))
+            for expression in orders:
+                before |= self.unit_of(expression)
+                found |= self.carried_by(self._at_position(expression)) - before
+        return found
+
+    def _at_position(self, expression: Node) -> Any:
+        """ORDER BY 2 means the second column of the result."""
+        literal = expression.get("literal")
+        position = int(literal["text"]) if literal and str(literal.get("text")).isdigit() else 0
+        columns = self._columns()
+        return columns[position - 1] if 0 < position <= len(columns) else expression
+
+    def _compared(self) -> set[Amount]:
+        """Those that are compared with a number other than 0."""
+        found: set[Amount] = set()
+        for each in self.nodes:
+            if each.get("class") == "BETWEEN":
+                found |= self.carried_by(each["input"])
+            elif each.get("class") == "COMPARISON":
+                for one, other in ((each["left"], each["right"]), (each["right"], each["left"])):
+                    text = str((other.get("literal") or {}).get("text", "0"))
+                    found |= self.carried_by(one) if text.strip("0.") else set()
+        return found
+
+    def _shown(self) -> set[Amount]:
+        columns = self._columns()
+        return set() if any(each.get("class") == "STAR" for each in columns) else self.carried_by(columns)
+
+    def _columns(self) -> Sequence[Node]:
+        """The columns of the result, as they are written. Empty for UNION and the like."""
+        statement = self.tree["statements"][0]["node"]
+        columns: Sequence[Node] = statement.get("select_list", [])
+        return columns
+
+    # -- The result ---------------------------------------------------------------------------------
+
+    def units_of_result(self, names: Sequence[str]) -> list[Unit]:
+        """The units of the result's columns, which are called `names`."""
+        written = self._columns()
+        if len(written) != len(names) or any(each.get("class") == "STAR" for each in written):
+            written = [{"class": "COLUMN_REF", "column_names": [name]} for name in names]
+        units = {name: self.unit_of(each) for name, each in zip(names, written, strict=True)}
+        pinned = self._pinned()
+        return [self._unit(self.carried_by(each) - pinned, units) for each in written]
+
+    def _unit(self, carried: set[Amount], units: Mapping[str, set[Amount]]) -> Unit:
+        if not carried:
+            return _NO_UNIT
+        unit = next((name for name, each in units.items() if carried <= each), "")
+        return unit, () if unit else tuple(sorted({name for each in carried for name in each.currencies}))
+
+
+def _equal(node: Node) -> Iterator[tuple[Node, Node]]:
+    """The two sides of an equation, each as the first."""
+    sides = [node["left"], node["right"]] if node.get("type") in _EQUAL and "left" in node else []
+    if node.get("type") == "COMPARE_IN" and len(node["children"]) == 2:
+        sides = node["children"]
+    yield from permutations(sides, 2)
+
+
+def _note(mixed: set[Amount]) -> str:
+    names = ", ".join(sorted({each.name for each in mixed}))
+    units = " and ".join(sorted({each.unit for each in mixed if each.unit})) or "the currency"
+    found = currencies.listed({name for each in mixed for name in each.currencies})
+    return (
+        f"{names}: amounts in {found} are mixed here; group, order or filter by {units} before adding, ranking or "
+        "comparing them."
+    )
+
+
+def _nodes(tree: Any) -> Iterator[Node]:
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            yield node
+            waiting.extend(node.values())
+        elif isinstance(node, list):
+            waiting.extend(node)

@@ -1,0 +1,184 @@
+"""The patterns of a search: a text or words, without case and accents, or a regular expression with bounded work."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import regex
+
+from context_protection.core.budget import dumps
+from context_protection.core.errors import InvalidArgument
+from context_protection.core.query.columns import fold
+
+MAX_PATTERN_CHARS = 500
+WINDOW, OVERLAP = 20_000, 1_000  # characters of a long text that a regex sees at a time, and that two windows share
+MAX_STEPS = 20_000  # steps of a pattern whose {n} are expanded
+# Recursion takes unbounded memory; verbose mode (x) hides repetitions from _steps.
+_REJECTED = regex.compile(r"\(\?(?:R|[+-]?\d+|&|P>)|\(\?[\w-]*x")
+_STEP = regex.compile(r"\\.|[()]|\{(?P<times>\d{1,9})|.", regex.DOTALL)
+
+
+class Pattern(Protocol):
+    def find(self, text: str, seconds: float) -> tuple[int, int] | None:
+        """The start and end of the first match, or None. Raises TimeoutError after `seconds`."""
+
+    def rules_out(self, text: str) -> bool:
+        """True if a cheap test shows that no part of `text` matches; False if it cannot tell."""
+
+    def rules_out_json(self, text: str) -> bool:
+        """The same for a value, given as its JSON."""
+
+
+def pattern(text: str | None = None, expression: str | None = None) -> Pattern:
+    """The pattern for `text` or `regex`. In `text`, case and accents are ignored. Raises InvalidArgument unless exactly
+    one of them is given and valid."""
+    if (text is None) == (expression is None):
+        advice = "Set text to a word." if text is None else "Leave regex out."
+        raise invalid("text", text, "Give either text or regex.", "one of text and regex", advice)
+    if text is not None:
+        return _plain("text", text, [text])
+    assert expression is not None
+    _check_length("regex", expression)
+    return _Regex(_compiled(expression))
+
+
+def words(text: str, parameter: str) -> Pattern:
+    """The pattern for texts that contain all words of `text`, in any order. Raises InvalidArgument."""
+    return _plain(parameter, text, text.split())
+
+
+def _plain(parameter: str, text: str, needles: Sequence[str]) -> "_Plain":
+    _check_length(parameter, text)
+    folded = {fold(each): _json_text(each) for each in sorted(needles, key=len, reverse=True)}
+    folded.pop("", None)
+    if not folded:
+        raise invalid(parameter, text, f"{parameter} has no word.", "a word", f"Set {parameter} to a word.")
+    return _Plain(fold(text.strip()) if len(folded) > 1 else next(iter(folded)), tuple(folded), tuple(folded.values()))
+
+
+def _check_length(parameter: str, value: str) -> None:
+    if not 0 < len(value) <= MAX_PATTERN_CHARS:
+        expected = f"1 to {MAX_PATTERN_CHARS} characters"
+        advice = "Search for less." if value else f"Set {parameter} to a word."
+        raise invalid(parameter, value, f"{parameter} has {len(value)} characters.", expected, advice)
+
+
+def _compiled(expression: str) -> Any:
+    if _REJECTED.search(expression):
+        message = "regex uses recursion or verbose mode, which are not supported."
+        raise invalid(
+            "regex",
+            expression,
+            message,
+            "a plain regular expression",
+            "Use repetition instead of recursion, and leave (?x) out.",
+        )
+    if _steps(expression) > MAX_STEPS:
+        expected = f"at most {MAX_STEPS:,} steps once every {{n}} is expanded"
+        raise invalid("regex", expression, "regex has too many repetitions.", expected, "Use + or * for large counts.")
+    try:
+        return regex.compile(expression)
+    except regex.error as error:
+        place = "" if error.pos is None else f" at character {error.pos + 1}"
+        message = f"regex is not valid: {error.msg}{place}."
+    except (ValueError, OverflowError, RecursionError, KeyError, IndexError, TypeError):
+        message = "regex is not valid."
+    suggestion = f"Set regex to {regex.escape(expression)}, or correct it."
+    raise invalid("regex", expression, message, "a regular expression in Python's syntax", suggestion)
+
+
+def _steps(expression: str) -> int:
+    """An upper bound for the steps of the pattern after each {n} is expanded. The regex engine expands it, so nested
+    repetitions take unbounded memory. Character classes in brackets are not parsed, which can only raise the bound."""
+    groups, last = [0], 0
+    for step in _STEP.finditer(expression):
+        times = min(int(step["times"] or 1), MAX_STEPS + 1)
+        if step[0] == "(":
+            groups.append(0)
+            last = 0
+        elif step["times"]:
+            groups[-1] += last * max(times - 1, 0)
+            last *= max(times, 1)
+        else:
+            last = 1 + (0 if step[0] != ")" else groups.pop() if len(groups) > 1 else groups[0])
+            groups[-1] += last
+    return sum(groups)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plain:
+    """Matches a text that contains all needles, wherever; the match is where it has the whole phrase, or else the first
+    needle. All are folded. `in_json`: the needles as in a JSON string; None if JSON cannot hold them."""
+
+    phrase: str
+    needles: tuple[str, ...]
+    in_json: tuple[str | None, ...]
+
+    def rules_out(self, text: str) -> bool:
+        folded = fold(text)
+        return any(needle not in folded for needle in self.needles)
+
+    def find(self, text: str, seconds: float) -> tuple[int, int] | None:
+        folded = fold(text)
+        if any(needle not in folded for needle in self.needles):
+            return None
+        shown = self.phrase if self.phrase in folded else self.needles[0]
+        start = folded.index(shown)
+        end = start + len(shown)
+        return (start, end) if text.isascii() else (_unfolded(text, start), _unfolded(text, end - 1) + 1)
+
+    def rules_out_json(self, text: str) -> bool:
+        folded = fold(text)
+        return any(needle is not None and needle not in folded for needle in self.in_json)
+
+
+def _json_text(text: str) -> str | None:
+    try:
+        return fold(dumps(text)[1:-1].decode())
+    except TypeError:  # lone surrogates
+        return None
+
+
+def _unfolded(text: str, index: int) -> int:
+    """The index in `text` of the character at `index` of the folded text: folding turns some characters into none, two
+    or three."""
+    for place, character in enumerate(text):
+        index -= len(fold(character))
+        if index < 0:
+            return place
+    return len(text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Regex:
+    compiled: Any
+
+    def find(self, text: str, seconds: float) -> tuple[int, int] | None:
+        deadline = time.monotonic() + seconds
+        for start in range(0, max(len(text) - OVERLAP, 1), WINDOW - OVERLAP):
+            left = max(deadline - time.monotonic(), 0.001)
+            try:
+                match = self.compiled.search(text, start, start + WINDOW, timeout=left)
+            except MemoryError:  # a search with this much backtracking would time out anyway
+                raise TimeoutError from None
+            if match:
+                return match.start(), match.end()
+        return None
+
+    def rules_out(self, text: str) -> bool:
+        return False
+
+    def rules_out_json(self, text: str) -> bool:
+        return False
+
+
+def invalid(parameter: str, value: Any, message: str, expected: str, suggestion: str) -> InvalidArgument:
+    return InvalidArgument(
+        message,
+        reason=f"invalid_{parameter}",
+        parameter=parameter,
+        value=value,
+        expected=expected,
+        suggestion=suggestion,
+    )

@@ -1,0 +1,127 @@
+"""`search` in a text: the lines that contain the words, with the chunks that hold them, instead of the text."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeGuard
+
+from context_protection.core import texts
+from context_protection.core.errors import InvalidArgument, shown
+from context_protection.core.long_texts import LONG_TEXT_CHARS, available_plan
+from context_protection.core.payloads import AS_COMPUTED, AnswerRequest, Payload, Piece, Record, Rows, Text
+from context_protection.core.policy import Policy
+from context_protection.core.query.words import PARAMETER, SearchWords
+from context_protection.core.results import search
+from context_protection.core.results.search import Found
+from context_protection.core.rows import Loaded, MemoryRows
+from context_protection.core.short_texts import whole_plan
+from context_protection.core.splitting.plans import Indexing, number_at
+from context_protection.core.text_traits import whole_cutting
+
+SHOWN = 5  # matching lines of an answer, unless the caller sets a limit
+MOST_LINES = 100  # matching lines of one search; the next one begins at `nextFrom`
+READ_ON = 20  # lines in the hint for reading from the first match on
+WORDS_APART = 3  # words of a search that found nothing that are counted one by one
+SECONDS_APART = 0.5  # for each of these
+
+
+def lines(payload: Record | Text, request: AnswerRequest, policy: Policy) -> tuple[MemoryRows, AnswerRequest]:
+    """The matching lines as rows, and the request for a page of them. Raises InvalidArgument (search, startLine,
+    endLine)."""
+    if isinstance(payload, Record) or payload.facts is not None:
+        raise _not_searchable(request.search)
+    text = payload
+    unsearched = replace(request, search=None)
+    if request.snapshot is not None:  # it stores the matches
+        return MemoryRows((), manner=AS_COMPUTED), unsearched
+    looking = _TextSearch(text, SearchWords.of(request.search or ""), *texts.requested_lines(text, request))
+    page = replace(unsearched, limit=request.limit or min(SHOWN, policy.max_page_size))
+    return MemoryRows(lambda: looking.loaded(request, policy), manner=AS_COMPUTED), page
+
+
+def _not_searchable(value: str | None) -> InvalidArgument:
+    return InvalidArgument(
+        "search looks into lists and texts, and this answer is neither.",
+        reason="invalid_search",
+        parameter=PARAMETER,
+        value=value,
+        expected="no search",
+        suggestion="Call it again without search.",
+    )
+
+
+@dataclass(frozen=True)
+class _TextSearch:
+    """A search in the lines `first` to `last` (None: the last one) of a text."""
+
+    text: Text
+    words: SearchWords
+    first: int
+    last: int | None
+
+    def loaded(self, request: AnswerRequest, policy: Policy) -> Loaded:
+        found = self._found(self.words, MOST_LINES)
+        chunk_of = _chunk_numbers(self.text, policy) if found.hits else None
+        rows = [_row(each.line or 1, each.match, chunk_of) for each in found.hits]
+        note = {**_progress(found), **(self._way_on(rows[0]["line"], request) if rows else self._way_out(found))}
+        return Loaded(rows, note, total=found.total)
+
+    def _found(self, words: SearchWords, limit: int, seconds: float = search.SECONDS) -> Found:
+        pieces = ((piece.line, piece.start, piece.text) for piece in self._pieces())
+        return search.search_text(pieces, words.pattern, start=self.first, limit=limit, seconds=seconds)
+
+    def _pieces(self) -> Iterator[Piece]:
+        for piece in self.text.pieces(self.text.version, self.first):
+            if self.last is None or piece.line + piece.text.count("\n") <= self.last:
+                yield piece
+                continue
+            if piece.line <= self.last:
+                within = piece.text.split("\n", self.last - piece.line + 1)[: self.last - piece.line + 1]
+                yield replace(piece, text="\n".join(within))
+            return
+
+    def _way_on(self, line: int, request: AnswerRequest) -> dict[str, Any]:
+        """The call that reads on from the first match."""
+        own = {name: value for name, value in request.arguments.items() if name not in (PARAMETER, "endLine")}
+        last = min(line + READ_ON - 1, self.text.lines)
+        return {"detailsAvailable": request.hints(request.operation, {**own, "startLine": line, "endLine": last})}
+
+    def _way_out(self, found: Found) -> dict[str, Any]:
+        """Notes for a search without a match: how many lines have each word alone."""
+        if not found.complete:
+            return {}
+        apart = self.words.each[:WORDS_APART] if len(self.words.each) > 1 else []
+        counts = [(each.text, self._found(each, 1, SECONDS_APART).total) for each in apart]
+        alone = ", ".join(f"{shown(word)} {count:,}" for word, count in counts if count is not None)
+        lines_searched = (self.last or self.text.lines) - self.first + 1
+        missed = f"None of {lines_searched:,} lines has all words of search. Try fewer, or parts of words."
+        return {"notes": [missed, *([f"Lines with each word alone: {alone}."] if alone else [])]}
+
+
+def _progress(found: Found) -> dict[str, Any]:
+    """How many lines match, and where the next search begins if this one ended before the end of the text."""
+    total = {} if found.total is None else {"totalCount": found.total}
+    if found.next_from is None:
+        return total
+    begins = f"Search again with startLine={found.next_from} for the matches from there on."
+    return {**total, "complete": found.complete, "nextFrom": found.next_from, "notes": [begins]}
+
+
+def _row(line: int, match: str, chunk_of: Callable[[int], int] | None) -> dict[str, Any]:
+    return {"line": line, **({"chunkIndex": chunk_of(line)} if chunk_of else {}), "match": match}
+
+
+def _chunk_numbers(text: Text, policy: Policy) -> Callable[[int], int] | None:
+    """The number of the chunk in which a line begins, when the whole text is read. None while its plan is being
+    made."""
+    if text.chars <= LONG_TEXT_CHARS:
+        return whole_plan(text, policy).at_line
+    try:
+        plan, _ = available_plan(text, whole_cutting(text, policy))
+    except Indexing:
+        return None
+    return lambda line: number_at(plan, text.line_start(text.version, line))
+
+
+def is_searched(payload: Payload | None, request: AnswerRequest) -> TypeGuard[Record | Text]:
+    """Whether lines of the payload are requested, instead of the payload. Lists search their rows themselves."""
+    return request.search is not None and payload is not None and not isinstance(payload, Rows)

@@ -1,0 +1,12 @@
+"""Token counts by the formula of FR-013, as returned in answers."""
+
+
+def formula(text: str) -> int:
+    """Tokens by FR-013: a quarter of the characters, plus 20 %."""
+    return formula_of_length(len(text))
+
+
+def formula_of_length(chars: int) -> int:
+    """`formula` of a text with `chars` characters, for callers that know only the length."""
+    quarter = chars // 4
+    return quarter + int(quarter * 0.2)

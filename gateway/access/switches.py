@@ -1,0 +1,17 @@
+"""Connectors that are switched off in the admin."""
+
+from collections.abc import Collection, Iterable, Mapping
+
+from gateway.access.models import ConnectorSwitch
+
+
+def switched_off(operations: Mapping[str, Iterable[str]]) -> Collection[str]:
+    """The names of the operations of connectors that are off. `operations`: the names by connector. Blocks."""
+    off = ConnectorSwitch.objects.filter(is_on=False).values_list("connector", flat=True)
+    return [name for connector in off for name in operations.get(connector, ())]
+
+
+def add(connectors: Iterable[str]) -> None:
+    """Gives a row to every connector that has none."""
+    for connector in connectors:
+        ConnectorSwitch.objects.get_or_create(connector=connector)

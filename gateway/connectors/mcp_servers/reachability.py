@@ -1,0 +1,30 @@
+"""Tries a server for staff: connects to it anew, as the next call would, and reads its tools."""
+
+import asyncio
+import time
+
+from gateway.connectors.mcp_servers import errors
+from gateway.connectors.mcp_servers.configuration import Server
+from gateway.connectors.mcp_servers.sessions import ServerSessions
+from gateway.connectors.reachability import Reachability
+from gateway.upstreams.errors import UpstreamError
+
+PATIENCE = 20.0  # seconds
+
+
+async def tried(server: Server) -> Reachability:
+    sessions, began, name = ServerSessions(), time.perf_counter(), f"MCP server {server.name}"
+
+    def taken() -> int:
+        return round((time.perf_counter() - began) * 1000)
+
+    try:
+        async with asyncio.timeout(PATIENCE):
+            tools = await sessions.tools(server)
+        return Reachability(name, taken(), f"{len(tools):,} tools")
+    except UpstreamError as error:
+        return Reachability(name, taken(), failure=error.message)
+    except TimeoutError:
+        return Reachability(name, taken(), failure=errors.too_slow(server).message)
+    finally:
+        await sessions.close()

@@ -1,0 +1,69 @@
+"""The tools of each server as rows that ops switch on and off. Whatever is not marked read-only is off at first."""
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from context_protection.configuration.policies import policy_for
+from context_protection.core.budget import dumps
+from context_protection.core.tokens import claude
+from gateway.catalog.operation import Operation
+from gateway.connectors.mcp_servers.configuration import Server
+from gateway.connectors.mcp_servers.models import LONGEST_TOOL_NAME, McpTool
+
+Tools = Sequence[Mapping[str, Any]]
+WRITTEN = ("description", "tokens", "reads_only", "enabled", "is_gone")
+
+
+def reads_only(tool: Mapping[str, Any]) -> bool:
+    hints = tool.get("annotations")
+    return isinstance(hints, Mapping) and hints.get("readOnlyHint") is True
+
+
+def is_on_at_first(server: Server, tool: Mapping[str, Any], *, all_on: bool) -> bool:
+    """`all_on`: the server was there before tools were off at first."""
+    name = str(tool.get("name", ""))
+    return all_on or reads_only(tool) or any(fnmatchcase(name, pattern) for pattern in server.allow)
+
+
+def update(server: Server, tools: Tools, operations: Mapping[str, Operation], *, all_on: bool) -> bool:
+    """Writes what the server lists, and returns whether anything has changed. A tool that ops have switched stays as
+    it is. `operations`: by the tool's own name."""
+    stored = {row.name: row for row in McpTool.objects.filter(server=server.name)}
+    listed = {name: tool for tool in tools if len(name := str(tool.get("name", ""))) <= LONGEST_TOOL_NAME}
+    new: list[McpTool] = []
+    changed: list[McpTool] = []
+    for name, tool in listed.items():
+        row = stored.get(name) or McpTool(server=server.name, name=name)
+        is_on = row.enabled if row.is_chosen else is_on_at_first(server, tool, all_on=all_on)
+        if _is_written(row, tool, operations.get(name), is_on=is_on):
+            (new if row.pk is None else changed).append(row)
+    for row in stored.values():
+        if row.name not in listed and not row.is_gone:
+            row.is_gone = True
+            changed.append(row)
+    McpTool.objects.bulk_create(new, batch_size=200)
+    McpTool.objects.bulk_update(changed, WRITTEN, batch_size=200)
+    return bool(new or changed)
+
+
+def _is_written(row: McpTool, tool: Mapping[str, Any], operation: Operation | None, *, is_on: bool) -> bool:
+    """Sets the row's fields. False if they were so already."""
+    before = [getattr(row, field) for field in WRITTEN]
+    row.description, row.tokens = operation.description if operation else "", _tokens(operation)
+    row.reads_only, row.enabled, row.is_gone = reads_only(tool), is_on, False
+    return row.pk is None or before != [getattr(row, field) for field in WRITTEN]
+
+
+def _tokens(operation: Operation | None) -> int:
+    """The size of the tool's definition in Claude's tokens."""
+    if operation is None:
+        return 0
+    policy = policy_for("")
+    definition = {
+        "name": operation.name,
+        "title": operation.title,
+        "description": operation.published_description(policy),
+        "inputSchema": operation.listed_schema(policy),
+    }
+    return claude.count(dumps(definition).decode())

@@ -1,0 +1,82 @@
+"""The form in which ops say how upstream pages a list, and try it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+
+from gateway.connectors.openapi.document.description import DocumentedOperation
+from gateway.connectors.openapi.document.paging import PagingStyle
+from gateway.connectors.openapi.importing.forms import OptionalJson
+
+RECOGNISED, NONE = "", "none"
+STYLES = (
+    (RECOGNISED, "As recognised"),
+    (NONE, "It does not page"),
+    (PagingStyle.OFFSET, "By the number of rows so far"),
+    (PagingStyle.PAGE, "By the number of the page"),
+    (PagingStyle.CURSOR, "By a cursor in the answer"),
+    (PagingStyle.LAST_ID, "By the id of the last row"),
+    (PagingStyle.NEXT_URL, "By an address in the answer"),
+    (PagingStyle.LINK, "By a Link header"),
+)
+POSITIONED = (PagingStyle.OFFSET, PagingStyle.PAGE, PagingStyle.CURSOR, PagingStyle.LAST_ID)
+FOUND_IN_ANSWER = (PagingStyle.CURSOR, PagingStyle.NEXT_URL)
+_TEXT = {"class": "vTextField", "autocomplete": "off", "spellcheck": "false"}
+
+
+def _name(label: str, help_text: str = "") -> forms.CharField:
+    return forms.CharField(
+        label=label, help_text=help_text, required=False, max_length=100, widget=forms.TextInput(attrs=_TEXT)
+    )
+
+
+class PagingForm(forms.Form):
+    style = forms.ChoiceField(choices=STYLES, required=False, label="How the next page is found")
+    position = _name("Parameter of the position", "Such as offset, page, cursor or after.")
+    start = forms.IntegerField(
+        required=False, min_value=0, max_value=1, label="First page or row", help_text="0 or 1, for numbers."
+    )
+    size = _name("Parameter of the number of rows", "Such as limit. Empty: upstream decides.")
+    size_maximum = forms.IntegerField(required=False, min_value=1, label="Most rows of a page")
+    next = _name("Path of the next cursor or address", "In the answer: meta.next_cursor, links.next.")
+    has_more = _name("Path of whether more follows", "In the answer: has_more.")
+    total = _name("Path of the number of all rows", "In the answer: meta.total. Of a header: header:x-total-count.")
+    key = _name("Path of a row's id", "If it is not id: user.id.")
+    rows = _name("Path of the rows", "In the answer: data.items. Empty: as recognised.")
+    arguments = OptionalJson(
+        required=False,
+        label="Arguments of the test",
+        help_text='As a tool gets them: {"owner": "octocat"}. They are not stored.',
+    )
+
+    def clean_arguments(self) -> dict[str, Any]:
+        given = self.cleaned_data["arguments"]
+        if given is not None and not isinstance(given, dict):
+            raise forms.ValidationError('Expected an object of names and values: {"owner": "octocat"}.')
+        return given or {}
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        style = cleaned.get("style")
+        if style in POSITIONED and not cleaned.get("position"):
+            self.add_error("position", "Enter the parameter that says where a page begins.")
+        if style in FOUND_IN_ANSWER and not cleaned.get("next"):
+            self.add_error("next", "Enter where the answer has it, such as meta.next_cursor.")
+        return cleaned
+
+    @property
+    def setting(self) -> dict[str, Any] | None:
+        """The value of `ImportedOperation.paging`."""
+        cleaned = self.cleaned_data
+        if cleaned["style"] in (RECOGNISED, NONE):
+            return None if cleaned["style"] == RECOGNISED else {}
+        names = ("style", "position", "start", "size", "size_maximum", "next", "has_more", "total", "key", "rows")
+        return {name: cleaned[name] for name in names if cleaned.get(name) not in (None, "")}
+
+
+def initial(setting: Mapping[str, Any] | None, operation: DocumentedOperation) -> dict[str, Any]:
+    """What is set, or else what was recognised as a beginning."""
+    recognised = operation.paging.document() if operation.paging else {}
+    chosen = RECOGNISED if setting is None else setting.get("style", NONE)
+    return {**(setting or recognised), "style": chosen}

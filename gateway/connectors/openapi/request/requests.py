@@ -1,0 +1,203 @@
+"""Builds a request from an operation and its arguments. It can only go to the API's own address.
+
+Arguments can be hostile, and the request will carry a credential, so every value is encoded for its place, and the
+finished URL is checked once more (CVE-2026-32871).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote, unquote, urljoin, urlsplit
+
+from context_protection.core.errors import InvalidArgument
+from context_protection.core.redaction import redact
+from gateway.connectors.openapi.document.arguments import TEMPLATE
+from gateway.connectors.openapi.document.description import DocumentedOperation, Place
+from gateway.connectors.openapi.request import payloads, styles
+from gateway.upstreams.connections import origin
+from gateway.upstreams.errors import UpstreamGarbled
+from gateway.upstreams.request import Request
+
+ACCEPT = "application/json, */*;q=0.5"
+_IN_TEMPLATE = "/:@!$&'()*+,;=-._~%"  # characters of a documented path that stay unencoded
+_HEADER_VALUE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_PLAIN = re.compile(r"[\x21-\x7e]+")
+_MAX_UNQUOTED = 4  # times that the check decodes a value, since each server in a chain may decode it
+
+Arguments = Mapping[str, Any]
+
+
+def build(
+    operation: DocumentedOperation, arguments: Arguments, base_url: str, query: Mapping[str, str | int] | None = None
+) -> Request:
+    """`arguments` are valid against the operation's schemas; `query` is added to the URL (a page's size and position).
+    Optional arguments of a safe operation that equal their defaults are not sent: upstream has the same defaults.
+    Raises InvalidArgument."""
+    try:
+        return _built(operation, arguments, base_url, query or {})
+    except (UnicodeEncodeError, TypeError):
+        raise InvalidArgument(
+            "The arguments hold what no request can: half a character, or a number without end.",
+            reason="invalid_arguments",
+            parameter="arguments",
+            expected="values of JSON, with whole characters",
+            suggestion="Correct the texts among the arguments.",
+        ) from None
+
+
+def _built(
+    operation: DocumentedOperation, arguments: Arguments, base_url: str, query: Mapping[str, str | int]
+) -> Request:
+    given = list(_given(operation, arguments))
+    template, _, fixed = operation.path.partition("#")[0].partition("?")
+    base = base_url.rstrip("/")
+    path = _path(template, [(name, place, value) for name, place, value in given if place.location == "path"])
+    pairs = [fixed] if fixed else []
+    pairs += [f"{name}={value}" for name, value in _query(given)]
+    pairs += [f"{styles.encoded(name)}={styles.encoded(value)}" for name, value in query.items()]
+    url = base + path + ("?" + "&".join(pairs) if pairs else "")
+    _check_address(url, base)
+    body = [(place, value) for _, place, value in given if place.location == "body"]
+    media_type, data = payloads.written(operation.body, body) if operation.body else ("", b"")
+    headers = {"accept": ACCEPT, **_headers(given), **({"content-type": media_type} if media_type else {})}
+    secrets = tuple(_secrets({name: value for name, _, value in given}))
+    return Request(operation.method, url, headers, data, secrets=secrets)
+
+
+def _secrets(given: Arguments) -> Iterator[str]:
+    """The values, as sent, of arguments at any depth whose names denote secrets."""
+    _, found = redact(dict(given))
+    for finding in found:
+        if finding.how != "text":
+            value: Any = given
+            for step in finding.path:
+                value = value[step]
+            yield from _texts(value)
+
+
+def _given(operation: DocumentedOperation, arguments: Arguments) -> Iterator[tuple[str, Place, Any]]:
+    """The arguments that are sent, with their places, in the order of the document."""
+    for name, place in operation.places.items():
+        value = arguments.get(name)
+        if value is None:
+            if place.location == "path":
+                raise _invalid(name, None, "a value: it is a part of the address")
+            continue
+        schema = operation.parameters.get(name, {})
+        is_default = "default" in schema and schema["default"] == value and type(schema["default"]) is type(value)
+        if not (is_default and operation.is_safe and name not in operation.required):
+            yield name, place, value
+
+
+# -- The address ------------------------------------------------------------------------------------
+
+
+def _path(template: str, given: list[tuple[str, Place, Any]]) -> str:
+    values = {place.name: _path_value(name, place, value) for name, place, value in given}
+    pieces = TEMPLATE.split("/" + template.lstrip("/"))
+    return "".join(
+        values[piece] if number % 2 else quote(piece, safe=_IN_TEMPLATE) for number, piece in enumerate(pieces)
+    )
+
+
+def _path_value(name: str, place: Place, value: Any) -> str:
+    for part in _texts(value):
+        if not part or _climbs(part):
+            raise _invalid(name, value, "a text that is neither empty nor has . or .. as a part of a path")
+    written = styles.path_value(place, value)
+    if not written:
+        raise _invalid(name, value, "at least one value")
+    return written
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from (styles.text(each) for pair in value.items() for each in pair)
+    elif isinstance(value, list):
+        yield from map(styles.text, value)
+    else:
+        yield styles.text(value)
+
+
+def _climbs(text: str) -> bool:
+    """Whether the text has a . or .. path segment, even after repeated decoding. Many servers decode encoded
+    slashes."""
+    for _ in range(_MAX_UNQUOTED):
+        if any(part.partition(";")[0] in (".", "..") for part in re.split(r"[/\\]", text)):
+            return True
+        decoded = unquote(text)
+        if decoded == text:
+            return False
+        text = decoded
+    return True
+
+
+def _check_address(url: str, base: str) -> None:
+    """Raises InvalidArgument unless the URL has the API's scheme, host and port, and a path below the API's own."""
+    made, known = urlsplit(url), urlsplit(base)
+    is_same = (made.scheme, made.netloc) == (known.scheme, known.netloc) and url.startswith(base + "/")
+    is_plain = _PLAIN.fullmatch(url) is not None and "#" not in url
+    if not (is_same and is_plain and made.path.startswith(known.path) and not _climbs(made.path)):
+        raise InvalidArgument(
+            "These arguments would lead to another address than the API's.",
+            reason="invalid_address",
+            parameter="arguments",
+            expected="values that stay within their part of the path",
+            suggestion="Check the arguments that are part of the address.",
+        )
+
+
+def next_page(request: Request, url: str) -> Request:
+    """The same request at the URL that upstream gave for its next page, which may be relative. Raises UpstreamGarbled
+    for a URL of another origin, since the request carries a credential."""
+    try:
+        whole = urljoin(request.url, url).partition("#")[0]
+    except ValueError:  # an invalid IPv6 address
+        whole = ""
+    if origin(whole) != origin(request.url) or not _PLAIN.fullmatch(whole):
+        raise UpstreamGarbled(
+            "Upstream's link to its next page leads to another host.",
+            reason="foreign_next_page",
+            suggestion="Ask for less at once, or tell the operator: the API's base URL may have to be another one.",
+        )
+    return replace(request, url=whole)
+
+
+# -- Query and headers ------------------------------------------------------------------------------
+
+
+def _query(given: list[tuple[str, Place, Any]]) -> Iterator[styles.Pair]:
+    for _, place, value in given:
+        if place.location == "query":
+            yield from styles.query_pairs(place, value)
+
+
+def _headers(given: list[tuple[str, Place, Any]]) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    cookies: list[str] = []
+    for name, place, value in given:
+        if place.location == "cookie":
+            cookies += styles.cookies(place, value)
+        elif place.location == "header":
+            headers[place.name.lower()] = _header_value(name, place, value)
+    return {**headers, "cookie": "; ".join(cookies)} if cookies else headers
+
+
+def _header_value(name: str, place: Place, value: Any) -> str:
+    written = styles.header_value(place, value).strip(" \t")
+    if not _HEADER_VALUE.fullmatch(written) or not _HEADER_NAME.fullmatch(place.name):
+        raise _invalid(name, value, "a text that a header can carry: one line, of Latin-1 characters")
+    return written
+
+
+def _invalid(name: str, value: Any, expected: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"{name} must be {expected}.",
+        reason="missing_argument" if value is None else "invalid_value",
+        parameter=name,
+        value=value,
+        expected=expected,
+        suggestion=f"Correct {name}.",
+    )

@@ -1,0 +1,135 @@
+"""Detects lists from responses if the document does not describe them: the path of the rows, and the paging.
+
+The rules for documents apply: a schema is inferred from the response, and then read like a documented one.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from context_protection.core.policy import Kind
+from gateway.connectors.openapi.document import conventions, paging
+from gateway.connectors.openapi.document.description import DocumentedOperation
+from gateway.connectors.openapi.document.paging import Paging, QueryParameter
+from gateway.connectors.openapi.document.references import References
+from gateway.connectors.openapi.document.responses import MAX_PROPERTIES, Answer
+from gateway.connectors.openapi.document.schemas import Leaning
+from gateway.connectors.openapi.document.wording import words
+from gateway.connectors.openapi.response.dotted_paths import at
+
+_PROBLEMS = frozenset({"error", "errors", "warning", "warnings", "messages"})
+LEVELS = 4  # levels of a response that are examined
+_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number"}
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The path of the rows in a response (as in `DocumentedOperation.rows`), and how upstream pages them."""
+
+    rows: str
+    paging: Paging | None
+
+    def document(self) -> dict[str, Any]:
+        """As JSON types; `from_document` reads it back."""
+        return {"rows": self.rows, "paging": self.paging.document() if self.paging else None}
+
+    @classmethod
+    def from_document(cls, stored: Mapping[str, Any]) -> "Listed":
+        return cls(stored["rows"], Paging.from_document(stored["paging"]) if stored["paging"] else None)
+
+
+def detect(operation: DocumentedOperation, body: Any, headers: Iterable[str]) -> Listed | None:
+    """Where the response has its rows, and its paging. None if the response is not a list, or may be something else."""
+    answer, query = _inferred(body, headers), _query(operation)
+    rows = answer.rows(operation.path, is_paged=paging.has_position(query))
+    if rows is None or not _is_conclusive(body, rows):
+        return None
+    return Listed(rows, paging.recognised(query, answer, rows))
+
+
+def detect_paging(operation: DocumentedOperation, body: Any, headers: Iterable[str], rows: str) -> Listed | None:
+    """The paging of a list, whose document does not say it. None if the response does not say it either."""
+    found = paging.recognised(_query(operation), _inferred(body, headers), rows)
+    return Listed(rows, found) if found else None
+
+
+def _inferred(body: Any, headers: Iterable[str]) -> Answer:
+    references = References({})
+    names = frozenset(name.lower() for name in headers)
+    return Answer(references, Leaning(references, sent=False), (), _schema(body, LEVELS), names)
+
+
+def _query(operation: DocumentedOperation) -> list[QueryParameter]:
+    return list(_query_by_argument(operation).values())
+
+
+def position_arguments(operation: DocumentedOperation) -> list[str]:
+    """The arguments by which a caller may page the list, if Sluice does not."""
+    return [name for name, each in _query_by_argument(operation).items() if paging.has_position([each])]
+
+
+def _query_by_argument(operation: DocumentedOperation) -> dict[str, QueryParameter]:
+    return {
+        name: QueryParameter(place.name, operation.parameters[name])
+        for name, place in operation.places.items()
+        if place.location == "query" and name not in operation.required
+    }
+
+
+def _is_conclusive(body: Any, rows: str) -> bool:
+    """Whether this one response proves that the operation is a list: its rows are objects, with only typical envelope
+    fields around them. The body of an error, or a record with an array in it, proves nothing."""
+    found = at(body, rows)
+    if not isinstance(found, list) or not found or not all(isinstance(each, dict) for each in found):
+        return False
+    if not rows:
+        return True
+    outer, _, inner = (rows, "", "") if rows in body else rows.partition(".")
+    return _is_envelope(body, outer) and (not inner or _is_envelope(body[outer], inner))
+
+
+def _is_envelope(value: Mapping[str, Any], name: str) -> bool:
+    """Whether `value` is the envelope of the list `name`. Around an array with an unconventional name, one of the other
+    fields must be one that only lists have: an array among mere status fields is part of a report."""
+    beside = {each: set(words(each)) for each in value if each != name}
+    is_failure = value.get("success") is False or value.get("ok") is False or any(map(value.get, _PROBLEMS))
+    if is_failure or not all(each <= conventions.BESIDE_ROWS for each in beside.values()):
+        return False
+    is_conventional = name in conventions.ROWS or name in conventions.AROUND_ROWS
+    return not beside or is_conventional or any(each & conventions.COUNTING for each in beside.values())
+
+
+def as_list(operation: DocumentedOperation, listed: Listed) -> DocumentedOperation:
+    """The operation as if its document had described the list. `kind_is_unknown` stays: a later response
+    may turn out not to be a list."""
+    paged = paging_arguments(operation, listed)
+    return replace(
+        operation,
+        kind=Kind.LIST,
+        rows=listed.rows,
+        paging=listed.paging,
+        parameters=_without(operation.parameters, paged),
+        places=_without(operation.places, paged),
+        shown=_without(operation.shown, paged) if operation.shown else None,
+    )
+
+
+def paging_arguments(operation: DocumentedOperation, listed: Listed) -> frozenset[str]:
+    """The arguments for paging. Sluice sets them itself, so callers do not see them."""
+    names = listed.paging.parameters if listed.paging else ()
+    places = operation.places.items()
+    return frozenset(name for name, place in places if place.location == "query" and place.name in names)
+
+
+def _without(mapping: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    return {name: each for name, each in mapping.items() if name not in names}
+
+
+def _schema(value: Any, levels: int) -> dict[str, Any]:
+    if isinstance(value, list):
+        first = next((each for each in value if isinstance(each, dict)), next(iter(value), None))
+        return {"type": "array", "items": _schema(first, levels - 1)}
+    if isinstance(value, dict):
+        members = list(value.items())[:MAX_PROPERTIES] if levels > 0 else []
+        return {"type": "object", "properties": {name: _schema(each, levels - 1) for name, each in members}}
+    return {"type": _TYPES[type(value)]} if type(value) in _TYPES else {}

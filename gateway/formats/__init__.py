@@ -1,0 +1,1 @@
+"""How pages write dates (FORMAT_MODULE_PATH)."""

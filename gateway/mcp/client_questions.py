@@ -1,0 +1,203 @@
+"""Questions of an upstream to the client of a call, such as an elicitation.
+
+Before MCP 2026-07-28 the server sends a request to the client while the call waits. It needs a connection with a way
+back: WebSocket, stdio, SSE, or HTTP with sessions. Since then, the answer to the call is the question; the client
+calls again with its answer and `requestState`. Meanwhile the call waits in this process.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import mcp.types as types
+from mcp.server import ServerRequestContext
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from pydantic import TypeAdapter
+
+from context_protection.core.errors import TRANSPORT, CallError
+from gateway.catalog.catalog import catalogue
+from gateway.dispatch.client import Client, client
+from gateway.mcp.peers import Peer
+
+PATIENCE = 240.0  # seconds for the client to call again
+MAX_WAITING = 1000  # calls that wait for an answer
+KEY = "question"  # the only key of a result's input requests
+_CAPABILITIES = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
+_REQUEST: TypeAdapter[types.InputRequest] = TypeAdapter(types.InputRequest)
+_JSON: TypeAdapter[Any] = TypeAdapter(Any)
+Answered = types.CallToolResult | types.InputRequiredResult
+Run = Callable[[], Awaitable[types.CallToolResult]]
+
+
+class QuestionClosed(CallError):
+    """`requestState` names no waiting call of this key in this process."""
+
+    code = TRANSPORT
+    status = 409
+
+
+def _has_capability(declared: types.ClientCapabilities | None, method: str, params: Mapping[str, Any]) -> bool:
+    capability = getattr(declared, _CAPABILITIES[method], None)
+    if not isinstance(capability, types.ElicitationCapability):
+        return capability is not None
+    if params.get("mode") == "url":
+        return capability.url is not None
+    return capability.form is not None or capability.url is None
+
+
+class ConnectedClient:
+    """A client that is asked over its connection."""
+
+    def __init__(self, ctx: ServerRequestContext[Any], session: Hashable) -> None:
+        self.session = session
+        self._ctx = ctx
+
+    def lacks(self, method: str, params: Mapping[str, Any]) -> bool:
+        session = self._ctx.session
+        return not session.can_send_request or not _has_capability(session.client_capabilities, method, params)
+
+    async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        request = _REQUEST.validate_python({"method": method, "params": dict(params)}, by_name=False)
+        metadata = ServerMessageMetadata(related_request_id=self._ctx.request_id)
+        answer = await self._ctx.session.send_request(request, _AnyResult, metadata=metadata)
+        return answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+class _AnyResult(types.Result, extra="allow"):
+    """Whatever the client answers: the connector validates it."""
+
+
+@dataclass(eq=False)
+class WaitingCall:
+    """A call of a client of MCP 2026-07-28, which runs on while its client is asked."""
+
+    owner: str
+    session: Hashable
+    capabilities: types.ClientCapabilities | None
+    _questions: "asyncio.Queue[_Question]" = field(default_factory=asyncio.Queue)
+    _open: "_Question | None" = None
+    _task: "asyncio.Task[types.CallToolResult] | None" = None
+
+    def lacks(self, method: str, params: Mapping[str, Any]) -> bool:
+        return not _has_capability(self.capabilities, method, params)
+
+    async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        request = _REQUEST.validate_python({"method": method, "params": dict(params)}, by_name=False)
+        question = _Question(request, asyncio.get_running_loop().create_future())
+        await self._questions.put(question)
+        return await question.answer
+
+    async def run(self, run: Run) -> Answered:
+        self._task = asyncio.create_task(_awaited(run))
+        return await self._result_or_question()
+
+    async def resume(self, responses: Mapping[str, types.InputResponse]) -> Answered:
+        """Goes on with the client's answer; asks again if it has none."""
+        assert self._open is not None
+        response = responses.get(KEY)
+        if response is None:
+            return self._asking(self._open)
+        if not self._open.answer.done():
+            self._open.answer.set_result(response.model_dump(mode="json", by_alias=True, exclude_none=True))
+        return await self._result_or_question()
+
+    async def _result_or_question(self) -> Answered:
+        """Cancelling this cancels the call."""
+        assert self._task is not None
+        asked = asyncio.ensure_future(self._questions.get())
+        try:
+            await asyncio.wait([self._task, asked], return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            self._task.cancel()
+            raise
+        finally:
+            if not asked.done():
+                asked.cancel()
+        return self._task.result() if self._task.done() else self._asking(asked.result())
+
+    def _asking(self, question: "_Question") -> types.InputRequiredResult:
+        self._open = question
+        return types.InputRequiredResult(input_requests={KEY: question.request}, request_state=waiting.add(self))
+
+    def abandon(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+
+@dataclass(frozen=True, eq=False)
+class _Question:
+    request: types.InputRequest
+    answer: "asyncio.Future[dict[str, Any]]"
+
+
+async def _awaited(run: Run) -> types.CallToolResult:
+    return await run()
+
+
+class _Waiting:
+    """The calls of this process that wait for their client, each under a name that cannot be guessed."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, tuple[WaitingCall, asyncio.TimerHandle]] = {}
+
+    def add(self, call: WaitingCall) -> str:
+        name = secrets.token_urlsafe(24)
+        timer = asyncio.get_running_loop().call_later(PATIENCE, self._expire, name)
+        self._calls[name] = call, timer
+        if len(self._calls) > MAX_WAITING:
+            self._expire(next(iter(self._calls)))
+        return name
+
+    def take(self, name: str, owner: str) -> WaitingCall:
+        """Each name is used once. Raises QuestionClosed."""
+        call, timer = self._calls.get(name, (None, None))
+        if call is None or timer is None or call.owner != owner:
+            raise QuestionClosed(
+                "No call waits for this answer: it came too late, was answered already, or another process asked.",
+                reason="question_closed",
+                parameter="requestState",
+                value=name,
+                expected=f"the requestState of a question that was asked at most {PATIENCE:g} seconds ago",
+                suggestion="Call the tool again without requestState and inputResponses.",
+            )
+        timer.cancel()
+        del self._calls[name]
+        return call
+
+    def _expire(self, name: str) -> None:
+        call, timer = self._calls.pop(name)
+        timer.cancel()
+        call.abandon()
+
+
+waiting = _Waiting()
+
+
+async def answered(
+    ctx: ServerRequestContext[Any], params: types.CallToolRequestParams, peer: Peer, operation: str, run: Run
+) -> Answered:
+    """What `run` answers, or a question of its upstream. Raises QuestionClosed."""
+    if params.request_state is not None:
+        return await waiting.take(params.request_state, peer.caller.owner).resume(params.input_responses or {})
+    session = peer.session or object()
+    found = catalogue.find(operation)
+    if found is None or not found.asks or ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
+        with _asked(ConnectedClient(ctx, session)):
+            return await run()
+    call = WaitingCall(peer.caller.owner, session, ctx.session.client_capabilities)
+    with _asked(call):
+        return await call.run(run)
+
+
+@contextmanager
+def _asked(whom: Client) -> Iterator[None]:
+    """Questions of the block's calls go to this client."""
+    previous = client.set(whom)
+    try:
+        yield
+    finally:
+        client.reset(previous)

@@ -1,0 +1,129 @@
+"""Ready-to-paste client configuration, for the message of the first start and for the home page."""
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from context_protection.core.budget import dumps
+from gateway.process.first_start import FIRST, FirstCredentials
+
+# Environment variables that a stdio client must pass to the process that it starts, if they are set here.
+CLIENT_VARIABLES = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DATA_DIR")
+SHOWN_VARIABLES = ("DATA_DIR",)  # holds no password, so pages may show its value
+PLACEHOLDER_ROOT = "/path/to/sluice"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientConfig:
+    """How to connect one client. `instruction`: a sentence on what to do with the text."""
+
+    slug: str
+    title: str
+    instruction: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionDetails:
+    """The server as clients reach it. `environment` holds the variables that `manage.py mcp` needs in addition to the
+    key."""
+
+    base: str
+    key: str = "YOUR_KEY"
+    python: str = f"{PLACEHOLDER_ROOT}/.venv/bin/python"
+    manage: str = f"{PLACEHOLDER_ROOT}/manage.py"
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def client_configs(server: ConnectionDetails) -> list[ClientConfig]:
+    bearer = {"Authorization": f"Bearer {server.key}"}
+    websocket = {"type": "ws", "url": f"{server.base.replace('http', 'ws', 1)}/mcp/ws", "headers": bearer}
+    http = {"type": "http", "url": f"{server.base}/mcp", "headers": bearer}
+    stdio = {
+        "command": server.python,
+        "args": [server.manage, "mcp"],
+        "env": {**server.environment, "SLUICE_API_KEY": server.key},
+    }
+    terminal = "Paste it into a terminal."
+    return [
+        ClientConfig(
+            "websocket", "Claude Code, WebSocket", terminal, f"claude mcp add-json sluice '{_line(websocket)}'"
+        ),
+        ClientConfig("http", "Claude Code, HTTP", terminal, f"claude mcp add-json sluice '{_line(http)}'"),
+        ClientConfig(
+            "stdio",
+            "Claude Desktop, stdio",
+            _desktop_instruction(server),
+            json.dumps({"mcpServers": {"sluice": stdio}}, indent=2),
+        ),
+        ClientConfig(
+            "curl",
+            "curl",
+            "Without MCP: the same answers over REST.",
+            f"curl -H 'Authorization: Bearer {server.key}' '{server.base}/api/v1/bookings'",
+        ),
+    ]
+
+
+def _desktop_instruction(server: ConnectionDetails) -> str:
+    where = "Put it into claude_desktop_config.json on the machine that has Sluice's files"
+    if server.manage.startswith(PLACEHOLDER_ROOT):
+        return f"{where}, with their real path in place of {PLACEHOLDER_ROOT}."
+    return f"{where}."
+
+
+def for_staff(base: str) -> ConnectionDetails:
+    """Connection details for staff pages: the real path, and no value that may contain a password."""
+    environment = _environment()
+    shown = {name: value if name in SHOWN_VARIABLES else f"YOUR_{name}" for name, value in environment.items()}
+    return ConnectionDetails(base, python=sys.executable, manage=_manage(), environment=shown)
+
+
+def welcome(base: str, credentials: FirstCredentials) -> str:
+    """The message of the first start, with ready-to-paste configuration."""
+    server = ConnectionDetails(base, credentials.key, sys.executable, _manage(), _environment())
+    snippets = "\n\n".join(
+        f"{config.title}. {config.instruction}\n\n{config.text}" for config in client_configs(server)
+    )
+    return f"""
+Sluice is ready. This is shown only once: store it.
+
+  Admin        {base}/admin/   login {FIRST}   password {credentials.password}
+  API key      {credentials.key}
+
+{snippets}
+"""
+
+
+def welcome_back(base: str) -> str:
+    """The message of later starts: where the admin is, and how to get another key."""
+    return f"""
+  Admin        {base}/admin/   a lost password: {_command("changepassword", FIRST)}
+  API key      in the admin, or: {_command("apikey", "create", "NAME")}
+  Clients      {base}/ has their configuration
+"""
+
+
+def _command(*arguments: str) -> str:
+    """A command of manage.py that can be pasted into a terminal with this process's environment."""
+    data_dir = os.environ.get("DATA_DIR")
+    return shlex.join([*(["env", f"DATA_DIR={data_dir}"] if data_dir else []), sys.executable, _manage(), *arguments])
+
+
+def _manage() -> str:
+    return str(Path(settings.BASE_DIR) / "manage.py")
+
+
+def _environment() -> dict[str, str]:
+    return {name: os.environ[name] for name in CLIENT_VARIABLES if os.environ.get(name)}
+
+
+def _line(value: Any) -> str:
+    return dumps(value).decode()

@@ -1,0 +1,138 @@
+"""The health page, and the metrics for staff who are logged in (probes.py answers callers with a key)."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from context_protection.core import tokens
+from context_protection.core.budget import dumps
+from gateway.dispatch import audit
+from gateway.pages.visitors import known_visitors_only, may_see_details, varies_by_visitor
+from gateway.upstreams.client import UpstreamState
+from gateway.upstreams.registry import upstreams
+from gateway.version import VERSION
+from telemetry import audits, queries, recorder
+from telemetry.metrics import metrics_text
+from telemetry.models import Alert
+
+
+@varies_by_visitor
+def health(request: HttpRequest) -> HttpResponse:
+    """Real figures (FR-032): use of paging, average response size, and what is degraded. Unknown visitors see only the
+    status and the version."""
+    document = health_document() if may_see_details(request) else _short_health()
+    return _json(document, 200 if document["status"] != "down" else 503)
+
+
+@require_safe
+@known_visitors_only
+def metrics(request: HttpRequest) -> HttpResponse:
+    body, content_type = metrics_text()
+    return HttpResponse(body, content_type=content_type)
+
+
+def _json(document: Any, status: int = 200) -> HttpResponse:
+    return HttpResponse(dumps(document), status=status, content_type="application/json")
+
+
+def _short_health() -> dict[str, Any]:
+    return {"status": "ok" if _database_answers() else "down", "version": VERSION}
+
+
+def health_document() -> dict[str, Any]:
+    database_works = _database_answers()
+    document: dict[str, Any] = {
+        "status": "ok" if database_works else "down",
+        "version": VERSION,
+        "database": {"engine": connection.vendor, "answers": database_works},
+        "ruler": {"claude": tokens.claude.degraded or "ok"},
+    }
+    document["upstreams"] = [_upstream(each.state()) for each in upstreams.all()]
+    is_any_open = any(each["state"] == "open" for each in document["upstreams"])
+    if database_works and (tokens.claude.degraded or is_any_open):
+        document["status"] = "degraded"
+    try:
+        return {**document, **_figures()}
+    except DatabaseError:
+        return document
+
+
+def _upstream(state: UpstreamState) -> dict[str, Any]:
+    """This process's view of an upstream. `state` is the circuit breaker's: closed (healthy), open (not called for a
+    while) or half-open (tried again)."""
+    return {
+        "name": state.name,
+        "state": state.breaker,
+        "lastSuccessAt": _moment(state.last_success_at),
+        "lastFailureAt": _moment(state.last_failure_at),
+        "lastFailure": state.last_failure or None,
+        "rateLeft": state.rate_left,
+        "calls": state.calls,
+        "cacheHitRate": _rounded(state.hit_rate),
+    }
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+def _figures() -> dict[str, Any]:
+    figures, recorded = queries.health(), recorder.state()
+    day = figures.last_24_hours
+    return {
+        "calls": figures.ever.calls,
+        "paginationAdoption": _rounded(figures.ever.pagination_adoption),
+        "averageResponseBytes": _rounded(figures.ever.average_response_bytes, 1),
+        "averageEstimatedTokens": _rounded(figures.ever.average("estimated_tokens"), 1),
+        "tokensSaved": figures.ever.tokens_saved,
+        "lastCallAt": figures.last_call_at,
+        "openAlerts": Alert.objects.filter(state=Alert.State.OPEN).count(),
+        "last24Hours": {
+            "calls": day.calls,
+            "errors": day.errors,
+            "paginationAdoption": _rounded(day.pagination_adoption),
+            "averageResponseBytes": _rounded(day.average_response_bytes, 1),
+            "averageEstimatedTokens": _rounded(day.average("estimated_tokens"), 1),
+            "averageTokens": _rounded(day.average_tokens, 1),  # this and the next two: Claude's count
+            "oversizedShare": _rounded(day.oversized_share),
+            "tokensSent": day.tokens_sent,
+            "tokensSaved": day.tokens_saved,
+            "latencyMs": {"p50": day.latency.p50, "p95": day.latency.p95, "p99": day.latency.p99},
+        },
+        "telemetry": {
+            "queued": recorded.queued,
+            "stored": recorded.stored,
+            "dropped": recorded.dropped,
+            "lagSeconds": _rounded(recorded.lag_seconds, 2),
+        },
+        "tokenAudit": _token_audit(),
+    }
+
+
+def _token_audit() -> dict[str, Any]:
+    """FR-014: our counts compared with full counts. A ratio is our count divided by the actual count; 1 is exact."""
+    figures, state = audits.summary(), audit.state()
+    return {
+        "n": figures.count,
+        "withinTenPercent": _rounded(figures.claude_within),
+        "withinTwentyPercent": _rounded(figures.formula_within),
+        "medianRatio": _rounded(figures.claude_ratio),
+        "dropped": state.dropped,
+        "providerFailures": state.provider_failures,
+    }
+
+
+def _rounded(value: float | None, digits: int = 4) -> float | None:
+    return None if value is None else round(value, digits)
+
+
+def _database_answers() -> bool:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return False
+    return True

@@ -1,0 +1,256 @@
+"""The path of one call to an upstream, from outside in: response cache, in-flight calls, attempts, breaker and rate
+limit, credentials, redirects, one exchange."""
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from weakref import WeakKeyDictionary
+
+from context_protection.breaker import Breaker, State
+from gateway.upstreams.auth.authentication import NO_AUTHENTICATION, Authentication
+from gateway.upstreams.cache import InFlightCalls, UpstreamCache, cache_key, conditional
+from gateway.upstreams.errors import (
+    UpstreamError,
+    UpstreamGarbled,
+    UpstreamTooSlow,
+    UpstreamUnavailable,
+)
+from gateway.upstreams.exchange import Exchanger
+from gateway.upstreams.failures import UpstreamFailures, given_up
+from gateway.upstreams.limits import DEFAULT_LIMITS, CallLimits, Rate, Rates, Retries
+from gateway.upstreams.request import Accept, Request, Response
+from gateway.upstreams.waits import Waited, waited
+
+STALE_INSTEAD_OF = (UpstreamUnavailable, UpstreamTooSlow, UpstreamGarbled)  # a stale cached answer replaces these
+
+# Errors that the breaker counts as failure or success. It ignores all others: upstream was not reached.
+FAILURE_REASONS = frozenset({"upstream_unreachable", "upstream_timeout", "upstream_failed", "upstream_garbled"})
+SUCCESS_REASONS = frozenset(
+    {"upstream_refused", "upstream_credentials", "upstream_busy", "upstream_too_large", "upstream_redirect"}
+)
+# Errors that the request caused, so the health page does not report them as failures of the upstream.
+REQUEST_REASONS = frozenset(
+    {"upstream_refused", "upstream_too_large", "upstream_request", "upstream_rate", "upstream_crowded"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Clock, sleep and randomness, which tests replace. `clock` is monotonic."""
+
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    chance: Callable[[], float] = random.random
+
+
+TIMING = Timing()
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamState:
+    """The state that the health page shows. Times are Unix seconds. `rate_left`: exchanges that may be sent at once, by
+    the configured rate, or else by the quota that upstream last reported. `hit_rate`: of cacheable calls, 0 to 1."""
+
+    name: str
+    breaker: State
+    last_success_at: float | None
+    last_failure_at: float | None
+    last_failure: str
+    rate_left: int | None
+    calls: int
+    hits: int
+    misses: int
+
+    @property
+    def hit_rate(self) -> float:
+        return self.hits / (self.hits + self.misses) if self.hits else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CallLimit:
+    """`deadline`: of the event loop's clock. `wait_seconds`: for rate limits and between attempts, over all requests of
+    the call."""
+
+    deadline: float
+    wait_seconds: float
+    waited: Waited
+
+    def patience(self, now: float) -> float:
+        """How long the call may still wait, in seconds."""
+        return max(0.0, min(self.deadline - now, self.wait_seconds - self.waited.seconds))
+
+
+class LoopState:
+    """The in-flight calls and the concurrency limit of one upstream in one event loop."""
+
+    def __init__(self, concurrent: int) -> None:
+        self.in_flight: InFlightCalls[Response] = InFlightCalls()
+        self.concurrency = asyncio.Semaphore(concurrent)
+
+
+class Upstream:
+    """One object per API and process. `trusted`: origins ("http://127.0.0.1:9000") that the deployer has set in the
+    environment; their addresses may be private. `authentication` adds credentials only while redirects stay on the
+    origin of the request."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        authentication: Authentication = NO_AUTHENTICATION,
+        limits: CallLimits = DEFAULT_LIMITS,
+        trusted: frozenset[str] = frozenset(),
+        rates: Sequence[Rate] = (),
+        timing: Timing = TIMING,
+    ) -> None:
+        self.name, self.limits = name, limits
+        self._timing = timing
+        self._failures = UpstreamFailures(name, authentication)
+        self._exchanger = Exchanger(name, authentication, limits, tuple(trusted), self._failures)
+        self._breaker = Breaker(timing.clock)
+        self._retries = Retries(limits.attempts, timing.clock, timing.chance)
+        self._rates = Rates(name, rates, timing.clock, timing.sleep)
+        self._cache = UpstreamCache(timing.clock)
+        self._states_by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopState] = WeakKeyDictionary()
+        self._calls = self._hits = self._misses = 0
+        self._succeeded_at: float | None = None
+        self._failed_at: float | None = None
+        self._failure = ""
+
+    async def fetch(
+        self, request: Request, *, cache_seconds: float = 0.0, scope: str = "", accept: Accept | None = None
+    ) -> Response:
+        """Returns an answer with status 2xx. With `cache_seconds` (the cache lifetime) it may be a cached one, or a
+        stale one (`stale`) if upstream does not answer. `scope` separates cached answers: the caller's id if they
+        depend on the caller. Raises only UpstreamError."""
+        self._calls += 1
+        if not request.may_be_repeated:
+            return await self._attempts(request, accept)
+        key = cache_key(request, scope)
+        known = self._cache.find(key) if cache_seconds > 0 else None
+        if known is not None and self._cache.is_fresh(known):
+            self._hits += 1
+            return known
+        self._misses += cache_seconds > 0
+        start = partial(self._refreshed, request, key, known, cache_seconds, accept)
+        return await self._loop_state.in_flight.join((key, cache_seconds), start)
+
+    def state(self) -> UpstreamState:
+        left = self._rates.left
+        return UpstreamState(
+            name=self.name,
+            breaker=self._breaker.state,
+            last_success_at=self._succeeded_at,
+            last_failure_at=self._failed_at,
+            last_failure=self._failure,
+            rate_left=self._exchanger.quota_left if left is None else left,
+            calls=self._calls,
+            hits=self._hits,
+            misses=self._misses,
+        )
+
+    def forget(self) -> None:
+        """Clears the response cache."""
+        self._cache.clear()
+
+    # -- Response cache ---------------------------------------------------------------------------------
+
+    async def _refreshed(
+        self, request: Request, key: Hashable, known: Response | None, cache_seconds: float, accept: Accept | None
+    ) -> Response:
+        try:
+            response = await self._attempts(conditional(request, known), accept)
+        except STALE_INSTEAD_OF:
+            if known is None:
+                raise
+            return replace(known, stale=True)
+        if response.status == 304:
+            if known is None:
+                raise self._failures.garbled("unchanged since nothing")
+            response = replace(known, as_of=response.as_of)
+        if cache_seconds <= 0:
+            return response
+        return replace(self._cache.store(key, replace(response, content=None), cache_seconds), content=response.content)
+
+    # -- Attempts ---------------------------------------------------------------------------------------
+
+    async def _attempts(self, request: Request, accept: Accept | None) -> Response:
+        loop = asyncio.get_running_loop()
+        limit = CallLimit(loop.time() + self.limits.total_seconds, self.limits.wait_seconds, waited())
+        self._retries.budget.note_call()
+        for attempt in range(1, self.limits.attempts + 1):
+            try:
+                return await self._attempt(request, accept, attempt, limit)
+            except UpstreamError as error:
+                pause = self._pause(request, error, attempt, limit.patience(loop.time()))
+                if pause is None:
+                    raise given_up(error, self._rates.capacity) from None
+            limit.waited.seconds += pause
+            await self._timing.sleep(pause)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _pause(self, request: Request, error: UpstreamError, attempt: int, patience: float) -> float | None:
+        if not request.may_be_repeated or self._breaker.state == "open":
+            return None
+        return self._retries.pause(error, attempt, patience)
+
+    async def _attempt(self, request: Request, accept: Accept | None, attempt: int, limit: CallLimit) -> Response:
+        cooldown = self._breaker.enter()
+        if cooldown:
+            raise self._failures.cooling_down(cooldown)
+        try:
+            response = await self._send_before(request, attempt, limit)
+            if accept is not None and response.status != 304:
+                response = await accept(response)
+        except UpstreamError as error:
+            self._record_error(error)
+            raise
+        except BaseException:
+            self._breaker.abandoned()
+            raise
+        self._breaker.succeeded()
+        self._succeeded_at = time.time()
+        return response
+
+    def _record_error(self, error: UpstreamError) -> None:
+        if error.reason in SUCCESS_REASONS:
+            self._breaker.succeeded()
+        elif error.reason in FAILURE_REASONS or isinstance(error, UpstreamGarbled):
+            self._breaker.failed()
+        else:
+            self._breaker.abandoned()
+        if error.reason not in REQUEST_REASONS:
+            self._failed_at, self._failure = time.time(), error.reason
+
+    async def _send_before(self, request: Request, attempt: int, limit: CallLimit) -> Response:
+        try:
+            async with asyncio.timeout_at(limit.deadline):
+                await self._wait_for_rate(limit)
+                async with self._loop_state.concurrency:
+                    response = await self._exchanger.send(request, attempt)
+        except TimeoutError:
+            raise self._failures.too_slow(self.limits.total_seconds) from None
+        error = self._failures.hiding(request.secrets).of_status(response)
+        if error is not None:
+            raise error
+        return response
+
+    async def _wait_for_rate(self, limit: CallLimit) -> None:
+        """Raises UpstreamError at once if the wait would be too long."""
+        patience = limit.patience(asyncio.get_running_loop().time())
+        since = self._timing.clock()
+        seconds = await self._rates.enter(patience)
+        limit.waited.seconds += self._timing.clock() - since
+        if seconds:
+            raise self._failures.limited(seconds, self._rates.capacity)
+
+    @property
+    def _loop_state(self) -> LoopState:
+        loop = asyncio.get_running_loop()
+        state = self._states_by_loop.get(loop)
+        if state is None:
+            state = self._states_by_loop[loop] = LoopState(self.limits.concurrent)
+        return state

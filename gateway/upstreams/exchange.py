@@ -1,0 +1,170 @@
+"""Sends a request with its credentials and follows redirects. Each exchange is checked against the allowed addresses
+and logged.
+
+Redirects are as in the Fetch standard but stricter: every hop is checked like a first request, and no body, credential
+or private header goes to another origin.
+"""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from urllib.parse import quote, urljoin, urlsplit
+
+from gateway.upstreams import addresses, transport
+from gateway.upstreams.addresses import AllowedAddresses, origin, split
+from gateway.upstreams.auth.authentication import Authentication
+from gateway.upstreams.errors import AddressRefused, UpstreamError
+from gateway.upstreams.failures import UpstreamFailures, without
+from gateway.upstreams.limits import CallLimits
+from gateway.upstreams.network import Dropped, Unsent
+from gateway.upstreams.quota import quota_left
+from gateway.upstreams.request import Request, Response
+
+logger = logging.getLogger("gateway.upstreams")
+
+REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
+MAX_HOPS = 5
+CROSS_ORIGIN_HEADERS = frozenset({"accept", "accept-language", "content-type", "user-agent"})
+BODY_HEADERS = frozenset({"content-type", "content-encoding", "content-language", "content-location"})
+RESERVED_CHARACTERS = "%:/?#[]@!$&'()*+,;=~"
+
+Hop = Callable[[Request, bool], Awaitable[Response]]
+
+
+class Exchanger:
+    """Exchanges of one upstream. `quota_left`: the remaining requests that it last reported."""
+
+    def __init__(
+        self,
+        name: str,
+        authentication: Authentication,
+        limits: CallLimits,
+        trusted: Sequence[str],
+        failures: UpstreamFailures,
+    ) -> None:
+        self._name, self._authentication, self._limits, self._failures = name, authentication, limits, failures
+        self._trusted = frozenset(addresses.origin(addresses.split(each)) for each in trusted)
+        self.quota_left: int | None = None
+
+    async def send(self, request: Request, attempt: int) -> Response:
+        """The answer, of any status. Raises UpstreamError."""
+        response = await self._follow(request, attempt)
+        if response.status in (401, 403) and await self._authentication.renewed(response, self._unauthenticated):
+            response = await self._follow(request, attempt)
+        return response
+
+    async def _follow(self, request: Request, attempt: int) -> Response:
+        async def hop(request: Request, same_origin: bool) -> Response:
+            ready = await self._authentication.apply(request, self._unauthenticated) if same_origin else request
+            return await self._exchange(ready, attempt)
+
+        return await follow(request, hop, self._failures, self._authentication.secrets)
+
+    async def _unauthenticated(self, request: Request) -> Response:
+        """Sends a request without credentials, in order to fetch them."""
+
+        async def hop(request: Request, same_origin: bool) -> Response:
+            return await self._exchange(request, 1)
+
+        return await follow(request, hop, self._failures, self._authentication.secrets)
+
+    async def _exchange(self, request: Request, attempt: int) -> Response:
+        """Sends and logs one exchange. If a reused connection turns out to be closed, the request is sent again within
+        the same attempt."""
+        allowed = self._allowed(request)
+        started, outcome, status = time.perf_counter(), "stopped", 0
+        try:
+            response = await self._sent(request, allowed)
+            outcome, status = "answered", response.status
+            self.quota_left = quota_left(response.headers, self.quota_left)
+            return response
+        except UpstreamError as error:
+            outcome = error.reason
+            raise
+        finally:
+            milliseconds = round((time.perf_counter() - started) * 1000, 1)
+            self._log(request, attempt, outcome=outcome, status=status, ms=milliseconds)
+
+    async def _sent(self, request: Request, allowed: AllowedAddresses) -> Response:
+        send = partial(transport.send, request, allowed=allowed, limits=self._limits, failures=self._failures)
+        try:
+            return await send()
+        except Unsent:
+            pass
+        except Dropped:
+            if not request.may_be_repeated:
+                raise self._failures.unreachable() from None
+        try:
+            return await send()
+        except Dropped:
+            raise self._failures.unreachable() from None
+
+    def _allowed(self, request: Request) -> AllowedAddresses:
+        try:
+            origin = addresses.origin(addresses.split(request.url))
+        except AddressRefused:
+            raise self._failures.address() from None
+        allowed = addresses.allowed()
+        return replace(allowed, private=True) if origin in self._trusted else allowed
+
+    def _log(self, request: Request, attempt: int, **figures: str | float) -> None:
+        """One line for each exchange (N-FR-011): never headers, query or body."""
+        path = without(urlsplit(request.url).path, [*self._authentication.secrets, *request.secrets])
+        logger.info(
+            "exchange",
+            extra={"upstream": self._name, "method": request.method, "path": path, "attempt": attempt, **figures},
+        )
+
+
+async def follow(request: Request, hop: Hop, failures: UpstreamFailures, secrets: Sequence[str]) -> Response:
+    """Sends the request and follows redirects. `hop(request, same_origin)` sends one request; it adds credentials only
+    while the origin has never changed. Raises UpstreamError."""
+    same_origin = True
+    for _ in range(MAX_HOPS + 1):
+        response = await hop(request, same_origin)
+        if response.status not in REDIRECT_STATUSES:
+            return response
+        if "location" not in response.headers:
+            raise failures.garbled("a redirect to nowhere")
+        following = _following(request, response, failures, secrets)
+        same_origin = same_origin and _origin(following) == _origin(request)
+        request = following
+    raise failures.redirected(f"more than {MAX_HOPS} times")
+
+
+def _following(request: Request, response: Response, failures: UpstreamFailures, secrets: Sequence[str]) -> Request:
+    url = _target(request, response, failures)
+    following = replace(request, url=url)
+    if _becomes_get(request.method, response.status):
+        headers = {name: value for name, value in request.headers.items() if name.lower() not in BODY_HEADERS}
+        following = replace(following, method="GET", body=b"", headers=headers)
+    if _origin(following) == _origin(request):
+        return following
+    if following.body:
+        raise failures.redirected("a request with a body to another origin")
+    if any(secret in url or quote(secret, safe="") in url for secret in secrets if secret):
+        raise failures.redirected("to another origin with credentials in the address")
+    headers = {name: value for name, value in following.headers.items() if name.lower() in CROSS_ORIGIN_HEADERS}
+    return replace(following, headers=headers)
+
+
+def _target(request: Request, response: Response, failures: UpstreamFailures) -> str:
+    try:
+        url = urljoin(request.url, response.headers["location"].partition("#")[0].strip())
+        url = quote(url, safe=RESERVED_CHARACTERS)
+        scheme = split(url).scheme
+    except (ValueError, AddressRefused):
+        raise failures.redirected("to an invalid web address") from None
+    if split(request.url).scheme == "https" and scheme == "http":
+        raise failures.redirected("from https to http")
+    return url
+
+
+def _becomes_get(method: str, status: int) -> bool:
+    return (status in (301, 302) and method == "POST") or (status == 303 and method not in ("GET", "HEAD"))
+
+
+def _origin(request: Request) -> str:
+    return origin(split(request.url))

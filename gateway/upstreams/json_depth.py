@@ -1,0 +1,62 @@
+"""Parses upstream JSON, and limits its nesting to what later steps can process."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from context_protection.core import json_limits, json_values
+from gateway.upstreams.errors import UpstreamGarbled
+
+DEEPEST = 250  # an answer adds a few levels, and orjson writes at most 254
+TOO_DEEP = "too_deep"
+
+# A string (an unterminated one extends to the end of the document), or a bracket.
+_TEXT_OR_BRACKET = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*\\?(?:"|\Z)|[\[\]{}]', re.DOTALL)
+
+
+def loads(data: bytes, parse: Callable[[bytes], Any] = orjson.loads, levels: int = DEEPEST) -> Any:
+    """The document, parsed by `parse`. Raises ValueError for invalid JSON, UpstreamGarbled if nested too deeply."""
+    may_be_deep = data.count(b"[") + data.count(b"{") > levels
+    try:
+        value = parse(data)
+    except (ValueError, RecursionError):
+        if may_be_deep and json_limits.is_deeper(data, levels):
+            raise too_deep(levels) from None
+        raise
+    return checked(value, levels) if may_be_deep else value
+
+
+def checked(value: Any, levels: int = DEEPEST) -> Any:
+    """Raises UpstreamGarbled for more than `levels` levels."""
+    if not json_values.is_within(value, levels):
+        raise too_deep(levels)
+    return value
+
+
+def cut(data: bytes, levels: int = DEEPEST) -> bytes:
+    """The document with null in place of each structure nested deeper than `levels` + 1. Any parser can read the
+    result, and a part that was too deep still exceeds `levels`."""
+    parts: list[bytes] = []
+    first_cut, depth, resume_at = levels + 2, 0, 0
+    for found in _TEXT_OR_BRACKET.finditer(data):
+        bracket = data[found.start() : found.start() + 1]
+        if bracket in (b"[", b"{"):
+            depth += 1
+            if depth == first_cut:
+                parts += data[resume_at : found.start()], b"null"
+        elif bracket in (b"]", b"}"):
+            if depth == first_cut:
+                resume_at = found.end()
+            depth -= 1
+    return b"".join((*parts, data[resume_at:]))
+
+
+def too_deep(levels: int = DEEPEST) -> UpstreamGarbled:
+    return UpstreamGarbled(
+        "Upstream answered with data that is nested too deeply.",
+        reason=TOO_DEEP,
+        expected=f"objects and lists nested at most {levels} levels deep",
+        suggestion="Ask for less of it, if the operation lets you; else tell the operator.",
+    )

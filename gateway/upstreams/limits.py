@@ -1,0 +1,233 @@
+"""Limits of calls to an upstream: time, size, rate and retries.
+
+A rate is a sliding window, shared by all processes through Redis if it is configured. A call that is too early waits
+for its turn; one that would wait too long is rejected at once, with what is known of the capacity left. No other layer
+retries.
+"""
+
+import asyncio
+import logging
+import random
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from secrets import token_hex
+
+from django.conf import settings
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+from gateway.upstreams.errors import UpstreamError
+from gateway.upstreams.per_loop import PerLoop
+
+logger = logging.getLogger(__name__)
+
+REDIS_SECONDS = 0.5  # timeout of Redis
+REDIS_COOLDOWN_SECONDS = 5.0  # pause after Redis has failed
+CAUTIOUS_SHARE = 4  # while Redis is down, a process uses a fourth of the rate: there may be others
+
+FIRST_PAUSE = 0.2  # seconds; upper bound of the first pause
+LONGEST_PAUSE = 5.0
+RETRY_SHARE = 0.2  # retries per recent call
+RETRY_FLOOR = 3  # retries that are always allowed
+RETRY_WINDOW_SECONDS = 10
+
+# Grants are stored by due time, in microseconds. The next one is due no earlier than one window after the grant
+# `amount` positions back.
+RESERVE = """
+local now = redis.call('TIME')
+now = now[1] * 1000000 + now[2]
+local amount, window, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - window)
+local bound = redis.call('ZREVRANGE', KEYS[1], amount - 1, amount - 1, 'WITHSCORES')
+local due = now
+if bound[2] then due = math.max(now, tonumber(bound[2]) + window) end
+if due - now > longest then return {due - now, 0} end
+redis.call('ZADD', KEYS[1], string.format('%.0f', due), ARGV[4])
+redis.call('PEXPIRE', KEYS[1], math.ceil((due - now + window) / 1000))
+return {due - now, math.max(0, amount - redis.call('ZCARD', KEYS[1]))}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CallLimits:
+    """Limits of one call. `total_seconds`: all attempts together, with their pauses. `wait_seconds`: all waiting for
+    rate limits and between attempts, together. `most_bytes`: of a decoded body. `concurrent`: simultaneous exchanges of
+    one upstream in an event loop, so that a slow upstream does not use up all connections."""
+
+    connect_seconds: float = 5.0
+    read_seconds: float = 30.0
+    total_seconds: float = 55.0
+    wait_seconds: float = 10.0
+    most_bytes: int = 16 * 2**20
+    attempts: int = 3
+    concurrent: int = 25
+
+
+DEFAULT_LIMITS = CallLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """At most `amount` exchanges in any period of `seconds`. `name` is unique within the upstream."""
+
+    name: str
+    amount: int
+    seconds: float
+
+
+class SlidingWindow:
+    """The sliding window of one process."""
+
+    def __init__(self, amount: int, seconds: float, clock: Callable[[], float]) -> None:
+        self._amount, self._seconds, self._clock = amount, seconds, clock
+        self._due: deque[float] = deque(maxlen=amount)
+
+    def reserve(self, longest: float) -> float:
+        """Seconds until the next exchange is due. If they exceed `longest`, nothing is reserved."""
+        now = self._clock()
+        due = max(now, self._due[0] + self._seconds) if len(self._due) == self._amount else now
+        if due - now <= longest:
+            self._due.append(due)
+        return due - now
+
+    @property
+    def left(self) -> int:
+        since = self._clock() - self._seconds
+        return self._amount - sum(due > since for due in self._due)
+
+
+class SharedRate:
+    """A rate that all processes share."""
+
+    def __init__(self, upstream: str, rate: Rate, clock: Callable[[], float]) -> None:
+        self.rate, self._clock = rate, clock
+        self._key = f"sluice:rate:{upstream}:{rate.name}"
+        self._local = SlidingWindow(rate.amount, rate.seconds, clock)
+        self._fallback = SlidingWindow(max(1, rate.amount // CAUTIOUS_SHARE), rate.seconds, clock)
+        self._away_until = 0.0
+        self._reported_left, self._reported_until = rate.amount, 0.0  # by Redis, and until when this is valid
+
+    @property
+    def left(self) -> int:
+        if not settings.REDIS_URL:
+            return self._local.left
+        return self._reported_left if self._clock() < self._reported_until else self.rate.amount
+
+    async def reserve(self, longest: float) -> float:
+        """Like `SlidingWindow.reserve`, but for all processes together."""
+        if not settings.REDIS_URL:
+            return self._local.reserve(longest)
+        if self._clock() < self._away_until:
+            return self._fallback.reserve(longest)
+        try:
+            return await self._reserve_shared(longest)
+        except (RedisError, OSError, TimeoutError):
+            logger.warning("each process counts its rates alone: Redis does not answer")
+            self._away_until = self._clock() + REDIS_COOLDOWN_SECONDS
+            return self._fallback.reserve(longest)
+
+    async def _reserve_shared(self, longest: float) -> float:
+        redis = await _redis.get()
+        rate = self.rate
+        window, most = int(rate.seconds * 1e6), int(longest * 1e6)
+        reply = redis.eval(RESERVE, 1, self._key, str(rate.amount), str(window), str(most), token_hex(8))
+        async with asyncio.timeout(REDIS_SECONDS):
+            wait, self._reported_left = await reply
+        self._reported_until = self._clock() + rate.seconds
+        return float(wait) / 1e6
+
+
+class Rates:
+    """All rates of one upstream."""
+
+    def __init__(
+        self,
+        upstream: str,
+        rates: Sequence[Rate],
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._sleep = sleep
+        self._rates = [SharedRate(upstream, rate, clock) for rate in rates]
+
+    @property
+    def left(self) -> int | None:
+        """How many exchanges the tightest rate allows at once."""
+        return min((rate.left for rate in self._rates), default=None)
+
+    @property
+    def capacity(self) -> dict[str, int]:
+        """Of the tightest rate, in requests; of several, the one that lasts longest. Empty without a rate."""
+        tightest = min(self._rates, key=lambda each: (each.left, -each.rate.seconds), default=None)
+        return {"remaining": tightest.left, "limit": tightest.rate.amount} if tightest else {}
+
+    async def enter(self, longest: float) -> float:
+        """Returns 0.0 once an exchange is due. If the wait would exceed `longest`, returns its seconds at once."""
+        for rate in self._rates:
+            seconds = await rate.reserve(longest)
+            if seconds > longest:
+                return seconds
+            if seconds > 0:
+                await self._sleep(seconds)
+                longest -= seconds
+        return 0.0
+
+
+def _connect() -> "Redis":
+    return Redis.from_url(
+        settings.REDIS_URL,
+        socket_timeout=REDIS_SECONDS,
+        socket_connect_timeout=REDIS_SECONDS,
+        retry=Retry(NoBackoff(), 0),
+    )
+
+
+_redis: PerLoop["Redis"] = PerLoop(_connect, Redis.aclose)
+
+
+class RetryBudget:
+    """Limits the retries of an upstream, so that they do not multiply the load of an outage. Counts per second."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._calls: dict[int, int] = {}
+        self._retries: dict[int, int] = {}
+
+    def note_call(self) -> None:
+        self._count(self._calls)
+
+    def take(self) -> bool:
+        """Takes one retry from the budget. False if none is left."""
+        first = int(self._clock()) - RETRY_WINDOW_SECONDS
+        calls, retries = (sum(n for at, n in counts.items() if at > first) for counts in (self._calls, self._retries))
+        if retries >= max(RETRY_FLOOR, int(RETRY_SHARE * calls)):
+            return False
+        self._count(self._retries)
+        return True
+
+    def _count(self, counts: dict[int, int]) -> None:
+        second = int(self._clock())
+        counts[second] = counts.get(second, 0) + 1
+        if len(counts) > RETRY_WINDOW_SECONDS:
+            counts.pop(min(counts), None)
+
+
+class Retries:
+    def __init__(
+        self, attempts: int, clock: Callable[[], float] = time.monotonic, chance: Callable[[], float] = random.random
+    ) -> None:
+        self._attempts, self._chance = attempts, chance
+        self.budget = RetryBudget(clock)
+
+    def pause(self, error: UpstreamError, attempt: int, seconds_left: float) -> float | None:
+        """The pause in seconds after failed attempt number `attempt`; None: do not retry. The pause is upstream's
+        retry_after, or else random below a bound that doubles. A pause that exceeds `seconds_left` means no retry."""
+        if not error.transient or attempt >= self._attempts:
+            return None
+        bound = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (attempt - 1))
+        seconds = float(error.retry_after) if error.retry_after is not None else self._chance() * bound
+        return seconds if seconds < seconds_left and self.budget.take() else None

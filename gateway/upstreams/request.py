@@ -1,0 +1,82 @@
+"""One exchange with an upstream: request and response."""
+
+import hashlib
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from gateway.upstreams import json_depth
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`url`: absolute, with its query, percent-encoded. `repeatable`: whether it is idempotent; for an unsafe method
+    only the operation's author knows. `secrets`: texts in it that no log and no error may repeat."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    repeatable: bool | None = None
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def may_be_repeated(self) -> bool:
+        return self.method in SAFE_METHODS if self.repeatable is None else self.repeatable
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """`headers` have lower-case names; `body` is complete and decoded. `as_of`: when it was received, Unix seconds.
+    `fresh_until`: the time.monotonic() until which the cache serves it. `stale`: served after that, because upstream
+    does not answer. `content`: the value that `accept` has read; None in a cached response."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    as_of: float = field(default_factory=time.time)
+    fresh_until: float = 0.0
+    stale: bool = False
+    content: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def media_type(self) -> str:
+        """In lower case, without parameters: "application/json"."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    @property
+    def version(self) -> bytes:
+        """A digest of status, type and body, equal for equal answers. It takes 1 ms per MB."""
+        digest = hashlib.blake2b(f"{self.status} {self.headers.get('content-type')}\n".encode(), digest_size=16)
+        digest.update(self.body)
+        return digest.digest()
+
+    def note(self, *, cached: bool) -> dict[str, Any]:
+        """The entries for an answer's `meta`: `asOf` if the response is `cached` or stale, and `stale` if
+        upstream did not answer."""
+        if not (cached or self.stale):
+            return {}
+        as_of = datetime.fromtimestamp(self.as_of, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return {"asOf": as_of, **({"stale": True} if self.stale else {})}
+
+    def json(self) -> Any:
+        """Raises orjson.JSONDecodeError, and UpstreamGarbled for data that is nested too deeply."""
+        return json_depth.loads(self.body)
+
+
+Accept = Callable[[Response], Awaitable[Response]]
+"""Reads the response into `content`. Raises UpstreamGarbled for an invalid response, which then counts as a failure of
+the upstream and is never cached."""
+
+Send = Callable[[Request], Awaitable[Response]]
+"""One exchange without authentication, retries or cache; deadline, size limit and address check apply."""
+
+
+def with_header(request: Request, name: str, value: str) -> Request:
+    """The request with this header, which replaces any header of the same name."""
+    others = {each: text for each, text in request.headers.items() if each.lower() != name.lower()}
+    return replace(request, headers={**others, name: value})

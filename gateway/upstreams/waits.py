@@ -1,0 +1,30 @@
+"""How long one call has waited for the rate limits of upstreams, over all of its requests."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+
+class Waited:
+    """Concurrent requests of a call count one after another."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+
+_of_the_call: ContextVar[Waited | None] = ContextVar("waited", default=None)
+
+
+@contextmanager
+def one_call() -> Iterator[None]:
+    """All requests within belong to one call."""
+    token = _of_the_call.set(Waited())
+    try:
+        yield
+    finally:
+        _of_the_call.reset(token)
+
+
+def waited() -> Waited:
+    """Of the current call. Outside of a call, as in a background task, each request counts alone."""
+    return _of_the_call.get() or Waited()

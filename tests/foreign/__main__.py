@@ -1,0 +1,186 @@
+"""Crawls the tools that an OpenAPI document becomes: every value that its upstream sends must be readable, no answer
+may exceed the hard cap, and none may be an error.
+
+    python -m tests.foreign DOCUMENT [--most OPERATIONS]
+"""
+
+import argparse
+import json
+import tempfile
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import yaml
+
+from context_protection.core import tokens
+from tests.e2e.serving import Serving, serving
+from tests.foreign.invented import traces
+from tests.foreign.upstream import Foreign, upstream_of
+
+HARD_CAP = 12_000
+MOST_CALLS = 300  # for one tool
+SHOW_ALL = "from gateway.access.models import ApiKey; ApiKey.objects.update(tool_listing='all')"
+
+
+@dataclass
+class Crawl:
+    """What one tool gave, over all calls that its answers point to."""
+
+    tool: str
+    calls: int = 0
+    largest: int = 0
+    read: set[bytes] = field(default_factory=set)
+    errors: list[str] = field(default_factory=list)
+    notes: set[str] = field(default_factory=set)
+    withheld: set[str] = field(default_factory=set)
+
+
+def crawl(client: httpx2.Client, tool: Mapping[str, Any]) -> Crawl:
+    """Calls the tool and whatever its answers point to."""
+    crawled = Crawl(tool["name"])
+    arguments = dict(_required(tool["inputSchema"]))
+    waiting = deque([(tool["name"], arguments), (tool["name"], {**arguments, "fields": "all"})])
+    seen: set[str] = set()
+    while waiting and crawled.calls < MOST_CALLS:
+        name, given = waiting.popleft()
+        if (spelled := json.dumps([name, given], sort_keys=True)) in seen:
+            continue
+        seen.add(spelled)
+        response = client.post(f"/api/v1/tools/{name}", json=given)
+        crawled.calls += 1
+        crawled.largest = max(crawled.largest, tokens.claude.count(response.text))
+        crawled.read |= traces(response.content)
+        answer = response.json()
+        if "error" in answer and not response.is_success:
+            crawled.errors.append(f"{name} {json.dumps(given)}: {answer['error'].get('message')}")
+        waiting.extend(_pointers(answer, name, given))
+        meta = answer.get("meta") if isinstance(answer.get("meta"), dict) else {}
+        crawled.notes.update(meta.get("notes") or ())
+        crawled.withheld.update(meta.get("withheld") or ())
+    if waiting:
+        crawled.errors.append(f"{MOST_CALLS} calls did not reach the end")
+    return crawled
+
+
+def _required(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name in schema.get("required", ()):
+        each = schema["properties"][name]
+        kind = each.get("type")
+        yield (
+            name,
+            each["enum"][0] if each.get("enum") else {"integer": 7, "number": 7, "boolean": True}.get(str(kind), "q7"),
+        )
+
+
+def _pointers(answer: Any, name: str, given: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The calls that an answer names: its next page, and the details of it and of its rows."""
+    if isinstance(answer, list):
+        for each in answer:
+            yield from _pointers(each, name, given)
+    if not isinstance(answer, dict):
+        return
+    cursor = answer.get("nextCursor")
+    if isinstance(cursor, str):
+        yield name, {**given, "cursor": cursor}
+    for key, each in answer.items():
+        if key in ("detailsAvailable", "whole") and isinstance(each, dict) and ("endpoint" in each or "tool" in each):
+            target = str(each.get("tool") or each["endpoint"]).rpartition("/")[2]
+            base = dict(each.get("arguments") or each.get("parameters") or {})
+            yield target, {**base, **({} if "fields" in base or "handle" in base else {"fields": "all"})}
+        else:
+            yield from _pointers(each, name, given)
+
+
+def tools_of(client: httpx2.Client) -> list[dict[str, Any]]:
+    """The tools of the imported document, over all pages of the list."""
+    found: list[dict[str, Any]] = []
+    params: dict[str, Any] = {}
+    while True:
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params}
+        headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
+        text = client.post("/mcp", json=message, headers=headers).text
+        result = json.loads(text.partition("data: ")[2] or text)["result"]
+        found.extend(each for each in result["tools"] if each["name"].startswith("foreign_"))
+        if not result.get("nextCursor"):
+            return found
+        params = {"cursor": result["nextCursor"]}
+
+
+def lost_values(crawled: Crawl, foreign: Foreign, sent: set[bytes]) -> dict[bytes, str]:
+    """The values that were sent and could not be read, with their paths. Those that answers name as withheld are not
+    lost."""
+    places = foreign.places_of(sent - crawled.read)
+    return {
+        value: path
+        for value, path in places.items()
+        if not any(path == name or path.endswith(f".{name}") or f".{name}." in f".{path}" for name in crawled.withheld)
+    }
+
+
+def report(crawled: Crawl, foreign: Foreign, sent: set[bytes]) -> bool:
+    """Prints what is wrong, and says whether something is."""
+    lost = lost_values(crawled, foreign, sent)
+    if lost:
+        where = sorted(set(lost.values()))
+        print(f"LOST {len(lost)} of {len(sent)}: {crawled.tool}, {crawled.calls} calls, at {where[:6]}")
+    for error in crawled.errors[:3]:
+        print(f"ERROR {crawled.tool}: {error[:400]}")
+    if crawled.largest > HARD_CAP:
+        print(f"ABOVE THE CAP {crawled.tool}: {crawled.largest:,} tokens")
+    return bool(lost or crawled.errors or crawled.largest > HARD_CAP)
+
+
+def crawl_document(document: Mapping[str, Any], path: Path, most: int) -> int:
+    """The number of tools with which something is wrong."""
+    with (
+        tempfile.TemporaryDirectory() as data,
+        upstream_of(document) as foreign,
+        serving(Path(data), ALLOW_PRIVATE_UPSTREAMS="127.0.0.0/8") as sluice,
+    ):
+        imported = sluice.manage("import_openapi", str(path), "--name", "foreign", "--base-url", foreign.url, "--all")
+        print(imported.stdout[-600:] if imported.returncode == 0 else imported.stderr)
+        sluice.manage("shell", "-c", SHOW_ALL)
+        return _crawl_all(sluice, foreign, most)
+
+
+def _crawl_all(sluice: Serving, foreign: Foreign, most: int) -> int:
+    wrong = calls = values = rows_lists = whole_walks = 0
+    largest = 0
+    with httpx2.Client(base_url=sluice.base, headers={"Authorization": f"Bearer {sluice.key}"}, timeout=120) as client:
+        tools = tools_of(client)
+        step = max(1, len(tools) // most)
+        for tool in tools[::step]:
+            foreign.served, before = set(), len(foreign.lists_served)
+            crawled = crawl(client, tool)
+            wrong += report(crawled, foreign, foreign.served)
+            calls, values, largest = calls + crawled.calls, values + len(foreign.served), max(largest, crawled.largest)
+            for template in list(foreign.lists_served)[before:]:
+                rows_lists += 1
+                whole = not lost_values(crawled, foreign, foreign.lists_served[template])
+                whole_walks += whole
+                if not whole:
+                    print(
+                        f"NOT WHOLE {crawled.tool}: {foreign.listing(template)!s:.200} notes: {sorted(crawled.notes)}"
+                    )
+    print(
+        f"{len(tools[::step])} of {len(tools)} tools, {calls:,} calls, {values:,} values sent, "
+        f"largest answer {largest:,} tokens, {whole_walks} of {rows_lists} lists read whole, {wrong} tools with faults"
+    )
+    return wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.foreign")
+    parser.add_argument("document", type=Path)
+    parser.add_argument("--most", type=int, default=60, help="operations that are tried, spread over the document")
+    options = parser.parse_args()
+    document = yaml.safe_load(options.document.read_text())
+    return 1 if crawl_document(document, options.document, options.most) else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,282 @@
+"""The pages that people open: home, the admin's frame, the API docs, and what is shown when something is missing."""
+
+import json
+import re
+import sys
+from html import unescape
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.test import Client, RequestFactory
+from django.utils import timezone
+
+from context_protection.models import TokenBudget
+from gateway.api.errors import server_error
+from gateway.catalog.catalog import catalogue
+from gateway.dispatch.configuration import current
+from telemetry.models import Alert
+from tests.telemetry.examples import a_call, a_summary, stored
+
+BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+POLICY = (
+    "default-src 'self'; img-src 'self' data:; base-uri 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+)
+
+
+def text(response):
+    return unescape(response.content.decode())
+
+
+def directives(policy):
+    return {directive.strip() for directive in policy.split(";")}
+
+
+# -- Home -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_home_shows_what_is_running(admin_client):
+    now = timezone.now()
+    stored(a_call(at=now), *[a_summary(at=now)] * 2)
+    page = text(admin_client.get("/"))
+    assert "Running" in page
+    assert "Tokens sent, Claude’s count" in page
+    assert f"{3 * 1000:,}" in page
+    assert f"{int((900 + 2 * 6000) * 3000 / 5700) - 3000:,}" in page
+    assert "Calls in the last 24 hours" in page
+
+
+@pytest.mark.django_db
+def test_home_has_nothing_to_divide_before_the_first_call(admin_client):
+    page = text(admin_client.get("/"))
+    assert "The first call of a client shows up here." in page
+    assert "Tokens saved" not in page
+
+
+@pytest.mark.django_db
+def test_home_lists_every_operation_with_its_address(admin_client):
+    page = text(admin_client.get("/"))
+    for operation in catalogue:
+        assert operation.name in page
+        assert operation.description in page
+        assert operation.endpoint in page
+
+
+@pytest.mark.django_db
+def test_home_says_how_to_connect_to_this_very_host(admin_client):
+    page = text(admin_client.get("/", headers={"host": "localhost:9000"}))
+    assert '"url":"ws://localhost:9000/mcp/ws"' in page
+    assert '"url":"http://localhost:9000/mcp"' in page
+    assert "'http://localhost:9000/api/v1/bookings'" in page
+    assert page.count("YOUR_KEY") >= 4
+    for address in ("/admin/", "/api/docs/", "/health"):
+        assert f'href="{address}"' in page
+
+
+@pytest.mark.django_db
+def test_home_behind_tls_connects_with_tls(admin_client):
+    page = text(admin_client.get("/", secure=True, headers={"host": "localhost"}))
+    assert '"url":"wss://localhost/mcp/ws"' in page
+    assert '"url":"https://localhost/mcp"' in page
+
+
+@pytest.mark.django_db
+def test_snippets_are_valid_json(admin_client):
+    page = text(admin_client.get("/"))
+    snippets = re.findall(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)
+    assert len(snippets) == 4
+    for snippet in snippets[:2]:
+        assert json.loads(re.search(r"'(\{.*\})'", snippet)[1])["headers"] == {"Authorization": "Bearer YOUR_KEY"}
+    assert json.loads(snippets[2])["mcpServers"]["sluice"]["env"]["SLUICE_API_KEY"] == "YOUR_KEY"
+
+
+@pytest.mark.django_db
+def test_home_shows_no_secret(admin_client, api_key):
+    page = text(admin_client.get("/"))
+    for secret in (api_key, api_key[:10], settings.SECRET_KEY):
+        assert secret not in page
+
+
+@pytest.mark.django_db
+def test_home_has_the_real_path_for_claude_desktop(admin_client, monkeypatch):
+    monkeypatch.setenv("DATA_DIR", "/srv/sluice data")
+    monkeypatch.setenv("DATABASE_URL", "postgres://sluice:hidden-password@localhost/sluice")
+    page = text(admin_client.get("/"))
+    server = json.loads(re.findall(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)[2])["mcpServers"]["sluice"]
+    assert [Path(server["command"]), Path(server["args"][0])] == [Path(sys.executable), settings.BASE_DIR / "manage.py"]
+    assert server["env"]["DATA_DIR"] == "/srv/sluice data"
+    assert server["env"]["DATABASE_URL"] == "YOUR_DATABASE_URL"
+    assert "hidden-password" not in page
+    assert "/path/to" not in page
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("is_public", [True, False])
+def test_home_shows_the_path_to_staff_only(client, settings, api_key, is_public):
+    settings.PUBLIC_PAGES = is_public
+    page = text(client.get("/", headers={} if is_public else {"authorization": f"Bearer {api_key}"}))
+    assert "/path/to/sluice/manage.py" in page
+    for path in (sys.executable, str(settings.BASE_DIR), str(settings.DATA_DIR)):
+        assert path not in page
+
+
+@pytest.mark.django_db
+def test_home_asks_the_database_no_more_than_health(admin_client, django_assert_max_num_queries):
+    current()  # the configuration is in memory, as after any call
+    with django_assert_max_num_queries(10) as asked:
+        admin_client.get("/health")
+    with django_assert_max_num_queries(len(asked)):
+        admin_client.get("/")
+
+
+@pytest.mark.django_db
+def test_home_says_that_an_alert_is_open(admin_client):
+    assert "alert is open" not in text(admin_client.get("/"))
+    Alert.objects.create(
+        kind=Alert.AlertKind.OVERSIZED_SHARE,
+        message="6 of 100 answers would have been too large.",
+        share=0.06,
+        peak_share=0.06,
+        threshold_share=0.05,
+        window_minutes=15,
+        calls=100,
+        oversized_calls=6,
+    )
+    page = text(admin_client.get("/"))
+    assert "An alert is open." in page
+    assert "6 of 100" not in page
+    assert admin_client.get("/health").json()["openAlerts"] == 1
+
+
+# -- Content-Security-Policy ------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/",
+        "/api/docs/",
+        "/nothing-here",
+        "/admin/",
+        "/admin/context_protection/tokenbudget/",
+        "/admin/context_protection/tokenbudget/add/",
+        "/admin/context_protection/tokenbudget/{budget}/change/",
+        "/admin/context_protection/tokenbudget/{budget}/history/",
+        "/admin/access/apikey/add/",
+    ],
+)
+def test_no_page_needs_more_than_the_strict_policy(admin_client, address):
+    budget = TokenBudget.objects.create(operation="list_bookings", hard_cap=9000)
+    response = admin_client.get(address.format(budget=budget.pk), headers=BROWSER)
+    page = response.content.decode()
+    assert "<html" in page
+    assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:", page)
+    for script in re.findall(r"<script\b[^>]*>", page):
+        assert "src=" in script or 'type="application/json"' in script, script
+    assert not re.search(r'(?:src|href)="(?:https?:)?//', page)
+    assert directives(response.headers["Content-Security-Policy"]) == directives(POLICY)
+
+
+# -- Admin ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_the_admin_leads_ops_to_token_budgets_first(admin_client):
+    page = text(admin_client.get("/admin/"))
+    tasks = re.findall(r'<li><a href="([^"]+)"><strong>', page)
+    assert tasks[0] == "/admin/context_protection/tokenbudget/"
+    for address in tasks:
+        assert admin_client.get(address).status_code == 200
+
+
+@pytest.mark.django_db
+def test_the_admin_offers_only_what_its_user_may_see(client, django_user_model):
+    client.force_login(django_user_model.objects.create_user("clerk", is_staff=True))
+    page = text(client.get("/admin/"))
+    assert "Set token budgets" not in page
+    assert "API keys" not in page
+
+
+@pytest.mark.django_db
+def test_a_saved_budget_can_be_opened_again(admin_client):
+    budget = TokenBudget.objects.create(operation="list_bookings", token_budget_threshold=1500)
+    page = text(admin_client.get(f"/admin/context_protection/tokenbudget/{budget.pk}/change/"))
+    assert 'value="1500"' in page
+    assert "set here" in page
+
+
+# -- Errors -----------------------------------------------------------------------------------------
+
+
+def test_browsers_get_a_page_when_nothing_is_there(client):
+    response = client.get("/nothing-here", headers=BROWSER)
+    assert response.status_code == 404
+    assert response.headers["Content-Type"].startswith("text/html")
+    assert "There is nothing at this address" in text(response)
+    assert 'href="/api/docs/"' in text(response)
+    assert len(response.content) < 2000
+
+
+@pytest.mark.parametrize(
+    ("address", "accept"),
+    [
+        ("/nothing-here", "*/*"),
+        ("/nothing-here", "application/json"),
+        ("/nothing-here", "application/json, text/html;q=0.5"),
+        ("/api/nothing-here", BROWSER["accept"]),
+        ("/api/v1/nothing/here", BROWSER["accept"]),
+        ("/mcp/nothing-here", BROWSER["accept"]),
+    ],
+)
+def test_programs_get_json_when_nothing_is_there(client, address, accept):
+    response = client.get(address, headers={"accept": accept})
+    assert response.status_code == 404
+    assert response.json()["error"]["reason"] == "unknown_address"
+
+
+def test_a_failure_is_told_to_browsers_without_the_database():
+    response = server_error(RequestFactory().get("/", headers=BROWSER))
+    assert response.status_code == 500
+    assert response.headers["Content-Type"].startswith("text/html")
+    assert "Something failed on our side" in text(response)
+    assert len(response.content) < 2000
+
+
+def test_a_failure_is_told_to_programs_as_json():
+    response = server_error(RequestFactory().get("/api/v1/bookings", headers=BROWSER))
+    assert response.status_code == 500
+    assert json.loads(response.content)["error"]["reason"] == "internal_error"
+
+
+@pytest.fixture
+def clerk(client, django_user_model):
+    client.force_login(django_user_model.objects.create_user("clerk", is_staff=True))
+    return client
+
+
+@pytest.mark.django_db
+def test_browsers_get_a_page_where_the_user_lacks_the_permission(clerk):
+    response = clerk.get("/admin/access/apikey/", headers=BROWSER)
+    assert response.status_code == 403
+    shown = text(response)
+    assert "You may not open this page" in shown
+    assert "<strong>clerk</strong>. This user lacks the permission for <code>/admin/access/apikey/</code>" in shown
+    for address in ("/", "/admin/", "/api/docs/"):
+        assert f'href="{address}"' in shown
+
+
+@pytest.mark.django_db
+def test_programs_get_json_where_the_user_lacks_the_permission(clerk):
+    response = clerk.get("/admin/access/apikey/", headers={"accept": "application/json"})
+    assert response.status_code == 403
+    assert response.json()["error"]["reason"] == "not_permitted"
+
+
+@pytest.mark.parametrize(("accept", "expected"), [(BROWSER["accept"], "<h1>"), ("*/*", '"csrf_failed"')])
+def test_a_form_without_its_token_is_told_in_the_form_that_is_asked_for(accept, expected):
+    response = Client(enforce_csrf_checks=True).post("/admin/login/", headers={"accept": accept})
+    assert response.status_code == 403
+    assert expected in text(response)
