@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from io import StringIO
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
@@ -34,9 +35,11 @@ from context_protection.stores.snapshots import snapshots
 from gateway.access.transports import Transport
 from gateway.catalog.caller import Caller
 from gateway.connectors.hostaway.models import Booking
-from gateway.dispatch import hints
+from gateway.dispatch import audit, hints
 from gateway.dispatch.call import Call
 from gateway.dispatch.dispatch import serve_blocking
+from telemetry import recorder
+from tests.telemetry.examples import PLAIN
 
 ME = Caller(id="key:0", name="bench")
 PAGE = 50
@@ -97,6 +100,23 @@ def rulers(runs: int) -> None:
         print(f"  Claude's tokens of 100 KB, {words:9} {cpu:7.2f} ms CPU")
 
 
+def side_effects(runs: int) -> None:
+    """What a call does beside its answer, on the thread that answers."""
+    envelope = serve_blocking(Call("list_bookings", {}, ME, Transport.REST, hints.mcp))
+    for words, work in (
+        ("a call recorded", lambda: recorder.record(PLAIN)),
+        ("an answer considered for the audit", lambda: audit.consider("0" * 32, "list_bookings", envelope)),
+    ):
+        taken = []
+        for _ in range(runs):
+            began = time.thread_time()
+            for _ in range(100):
+                work()
+            taken.append((time.thread_time() - began) / 100)
+            recorder.flush()
+        print(f"  {words:36} {statistics.median(taken) * 1e6:7.2f} µs CPU")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser("make bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--bookings", type=int, default=5000, help="how many bookings to page through (default 5000)")
@@ -124,6 +144,8 @@ def main() -> None:
     overhead.compare(options.runs)
     print("Rulers:")
     rulers(options.runs)
+    print("Beside the answer:")
+    side_effects(options.runs)
     print(f"MCP over WebSocket, the server in a process of its own (a million additions: {yardstick():.0f} ms):")
     sockets.measure(options.runs, options.sockets, options.cycles)
     print("An imported API over Streamable HTTP, 16 clients:")

@@ -80,8 +80,9 @@ async def _serve_upstream() -> None:
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            while await reader.readuntil(b"\r\n\r\n"):
-                writer.write(answer)
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                if not head.startswith(b"GET /hang"):
+                    writer.write(answer)
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
 
@@ -113,7 +114,7 @@ def _document(url: str) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {"title": "Bookings", "version": "1"},
         "servers": [{"url": url}],
-        "paths": {"/bookings": {"get": found}},
+        "paths": {"/bookings": {"get": found}, "/hang": {"get": {**found, "operationId": "hang"}}},
     }
 
 
@@ -122,7 +123,8 @@ def _document(url: str) -> dict[str, Any]:
 
 @dataclass
 class Server:
-    """A server and its measurements. `fresh`: each call has a new argument, so that no cached response fits."""
+    """A server and its measurements. `fresh`: each call has a new argument, so that no cached response fits.
+    `hanging`: so many calls wait for an upstream that never answers, in each block."""
 
     name: str
     address: str
@@ -130,6 +132,7 @@ class Server:
     pid: int
     fresh: bool
     headers: dict[str, str] = field(default_factory=dict)
+    hanging: int = 0
     seconds: list[float] = field(default_factory=list)  # of each call
     rates: list[float] = field(default_factory=list)  # calls per second, of each block
     cpu: list[float] = field(default_factory=list)  # milliseconds per call, of each block
@@ -182,9 +185,9 @@ def _free_port() -> int:
 _numbers = itertools.count(1)
 
 
-def _request(server: Server) -> bytes:
-    arguments = {"guest": f"guest {next(_numbers)}"} if server.fresh else {}
-    params = {"name": server.tool, "arguments": arguments}
+def _request(server: Server, tool: str, *, fresh: bool) -> bytes:
+    arguments = {"guest": f"guest {next(_numbers)}"} if fresh else {}
+    params = {"name": tool, "arguments": arguments}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
     headers = {
         "Host": urlsplit(server.address).netloc,
@@ -200,7 +203,7 @@ def _request(server: Server) -> bytes:
 
 async def _call(server: Server, streams: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> bytes:
     reader, writer = streams
-    writer.write(_request(server))
+    writer.write(_request(server, server.tool, fresh=server.fresh))
     head = (await reader.readuntil(b"\r\n\r\n")).lower()
     assert head.startswith(b"http/1.1 200"), head
     if b"content-length:" in head:
@@ -225,11 +228,14 @@ async def _block(server: Server, calls: int) -> None:
             server.seconds.append(time.perf_counter() - begun)
         server.text = _text(body)
 
+    waiting = [await asyncio.open_connection(parts.hostname, parts.port) for _ in range(server.hanging)]
+    for _, writer in waiting:
+        writer.write(_request(server, "bench_hang", fresh=True))
     before, begun = cpu_seconds(server.pid), time.perf_counter()
     await asyncio.gather(*(client(streams) for streams in opened))
     server.rates.append(CLIENTS * calls / (time.perf_counter() - begun))
     server.cpu.append((cpu_seconds(server.pid) - before) / (CLIENTS * calls) * 1000)
-    for _, writer in opened:
+    for _, writer in (*opened, *waiting):
         writer.close()
 
 
@@ -279,6 +285,7 @@ def measure(calls: int, fastmcp: str | None) -> None:
             Server("Sluice, kept 60 s", cached[0], "bench_list_bookings", cached[1], False, cached[2]),
             Server("Sluice, kept 0 s", uncached[0], "bench_list_bookings", uncached[1], False, uncached[2]),
             Server("Sluice, another argument each", cached[0], "bench_list_bookings", cached[1], True, cached[2]),
+            Server("the same, beside 8 that hang", cached[0], "bench_list_bookings", cached[1], True, cached[2], 8),
         ]
         if fastmcp:
             address, pid = stack.enter_context(_fastmcp(fastmcp, document))

@@ -98,13 +98,13 @@ def test_without_postgres_calls_hear_so_soon_and_those_that_need_none_are_answer
     stores.postgres.stop() if how == "stopped" else stores.postgres.freeze()
     try:
         unavailable(answered_in(SOON, lambda: stores.tool("list_bookings", limit=7)))
-        unavailable(answered_in(1.0, lambda: stores.tool("list_bookings", limit=5, cursor=first["nextCursor"])))
-        result = answered_in(1.0, lambda: stores.over_mcp("list_bookings", limit=8))
+        unavailable(answered_in(SOON, lambda: stores.tool("list_bookings", limit=5, cursor=first["nextCursor"])))
+        result = answered_in(SOON, lambda: stores.over_mcp("list_bookings", limit=8))
         assert result["isError"]
         assert json.loads(result["content"][0]["text"])["error"]["data"]["retry_after"] >= 1
-        assert answered_in(1.0, lambda: stores.tool("search_tools", query="bookings")).is_success
-        assert answered_in(1.0, lambda: stores.client.get("/healthz")).is_success
-        probe = answered_in(1.0, lambda: stores.client.get("/readyz"))
+        assert answered_in(SOON, lambda: stores.tool("search_tools", query="bookings")).is_success
+        assert answered_in(SOON, lambda: stores.client.get("/healthz")).is_success
+        probe = answered_in(SOON, lambda: stores.client.get("/readyz"))
         assert (probe.status_code, probe.json()["database"], probe.json()["redis"]) == (503, False, True)
         page = answered_in(SOON, lambda: stores.client.get("/admin/", headers={"accept": "text/html"}))
         assert page.status_code in (302, 503)
@@ -255,5 +255,5 @@ def test_with_redis_nobody_needs_the_locked_table(stores: Running):
     before = stores.tool("list_bookings", limit=4).raise_for_status().json()["nextCursor"]
     with locked(stores.postgres.url):
         assert all("nextCursor" in answer.json() for _, answer in asked_at_once(stores, 8))
-        answered_in(1.0, lambda: stores.tool("list_bookings", limit=4, cursor=before)).raise_for_status()
-        answered_in(1.0, lambda: stores.tool("list_bookings", limit=19)).raise_for_status()
+        answered_in(SOON, lambda: stores.tool("list_bookings", limit=4, cursor=before)).raise_for_status()
+        answered_in(SOON, lambda: stores.tool("list_bookings", limit=19)).raise_for_status()

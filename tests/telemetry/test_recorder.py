@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 
 import pytest
 from django.core.exceptions import SynchronousOnlyOperation
@@ -95,14 +94,6 @@ def test_recording_raises_nothing_when_no_thread_can_be_started(monkeypatch, sta
     assert busy.state().last_error == "RuntimeError"
     assert busy.flush(SOON)
     assert busy.state().stored == 1
-
-
-def test_recording_takes_microseconds():
-    calls = [a_call()] * 5000
-    started_at = time.perf_counter()
-    for call in calls:
-        recorder.record(call)
-    assert (time.perf_counter() - started_at) / len(calls) < 50e-6
 
 
 @pytest.mark.django_db

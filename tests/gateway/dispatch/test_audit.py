@@ -4,7 +4,6 @@ import itertools
 import json
 import logging
 import threading
-import time
 from uuid import uuid4
 
 import pytest
@@ -91,13 +90,11 @@ def test_counted_samples_make_room_for_others():
     assert (auditor.state().stored, auditor.state().dropped) == (6, 0)
 
 
-def test_considering_takes_microseconds_and_raises_nothing_whatever_the_id_is():
-    auditor = on_this_thread(0.01)
-    answer = envelope()
-    started = time.perf_counter()
-    for n in range(5_000):
-        auditor.consider(f"\ud83d-{n}", "list_bookings", answer)
-    assert (time.perf_counter() - started) / 5_000 < 50e-6
+def test_considering_raises_nothing_whatever_the_id_is():
+    auditor = on_this_thread(1.0)
+    for n in range(100):
+        auditor.consider(f"\ud83d-{n}", "list_bookings", envelope())
+    assert auditor.state().waiting == 100
 
 
 # -- The full count ---------------------------------------------------------------------------------

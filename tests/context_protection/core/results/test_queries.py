@@ -614,12 +614,13 @@ def test_any_sql_gives_rows_or_an_error_of_ours(rows: RowsDatabase, sql: str):
 # -- QueryLimits -----------------------------------------------------------------------------------------
 
 QUICK = QueryLimits(seconds=0.5)
+GRACE = 10  # seconds, for a busy machine; the queries would go on for minutes
 
 
 def timed_out(database: RowsDatabase, sql: str) -> None:
     began = time.monotonic()
     assert refused(database, sql).reason == "sql_timeout"
-    assert time.monotonic() - began < QUICK.seconds + 1.5
+    assert time.monotonic() - began < QUICK.seconds + GRACE
 
 
 @pytest.mark.parametrize(
