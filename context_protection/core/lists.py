@@ -31,11 +31,11 @@ from context_protection.core.page_forms import (
 from context_protection.core.payloads import (
     AnswerRequest,
     Envelope,
-    Manner,
     Opening,
     Outcome,
     Page,
     Record,
+    RowOptions,
     Rows,
     with_loss_note,
 )
@@ -102,7 +102,7 @@ def size_of_next(request: AnswerRequest, snapshot: Snapshot, policy: Policy, *, 
 
 
 def fills_pages(rows: Rows) -> bool:
-    return rows.shape.fills_pages and rows.manner.condensable
+    return rows.shape.fills_pages and rows.options.condensable
 
 
 def page_span(pages: str, *, with_cursor: bool = False) -> tuple[int, int]:
@@ -128,14 +128,14 @@ def page_span(pages: str, *, with_cursor: bool = False) -> tuple[int, int]:
 def _unpaged(rows: Rows, opening: Opening, request: AnswerRequest, policy: Policy) -> Envelope | None:
     """All rows as upstream sent them, without `meta`: what callers got before paging existed. None if the caller pages
     or chose a format, or if the rows exceed the hard cap; the list then comes in pages."""
-    if request.limit is not None or request.pages or request.format or not rows.manner.condensable:
+    if request.limit is not None or request.pages or request.format or not rows.options.condensable:
         return None
     page = rows.page(opening.plan, None, None, UNPAGED_ROWS)
     if page.more:
         return None
     choice = FormRequest(page, policy.hard_cap, request.fields or field_selection.RAW, ITEMS, is_condensed=False)
     form = page_form(choice, rows.shape, request, policy)
-    body = render_plain({rows.manner.key: form.rows}, policy)
+    body = render_plain({rows.options.key: form.rows}, policy)
     if len(form.rows) < len(page.chars) or not body.fits(policy):
         return None
     return Envelope(
@@ -165,7 +165,7 @@ class _PagePlace:
     size: int
     budget: int  # tokens that the page may take, by the threshold's ruler
     opening: Opening
-    manner: Manner
+    options: RowOptions
     snapshot: Snapshot | None
     form: Mapping[str, Any]  # fields, format and limit of this call, or else of the first page; condensed: of the list
     before: int = 0  # the rows of the list that precede the page
@@ -184,7 +184,7 @@ def _first_place(rows: Rows, opening: Opening, size: int, request: AnswerRequest
         position = _position_after(rows, opening, before, request.pages)
     page = rows.page(opening.plan, None, position, count)
     form = {**_requested_form(request), "condensed": _is_condensed(rows, opening, request, policy)}
-    return _PagePlace(page, size, budget, opening, rows.manner, None, form, before)
+    return _PagePlace(page, size, budget, opening, rows.options, None, form, before)
 
 
 def _is_condensed(rows: Rows, opening: Opening, request: AnswerRequest, policy: Policy) -> bool:
@@ -229,7 +229,7 @@ def _next_place(
     position, before = list_position(request)
     page = rows.page(snapshot.plan["source"], lambda numbers: snapshots.blocks(snapshot, numbers), position, size)
     budget, opening = policy.token_budget_threshold, Opening(snapshot.plan["total"], note=page.note)
-    return _PagePlace(page, size, budget, opening, rows.manner, snapshot, form, before)
+    return _PagePlace(page, size, budget, opening, rows.options, snapshot, form, before)
 
 
 def list_position(request: AnswerRequest) -> tuple[Any, int]:
@@ -288,8 +288,8 @@ class _Pager:
         row = dict(self.condensed_first)
         key = row.get(self.request.record_key[1]) if self.request.record_operation else None
         prefers_record = self.request.record_is_row or not self.request.result_operation
-        if key is not None and prefers_record and self.place.manner.condensable:  # groups are not records
-            row["detailsAvailable"] = self.request.open_row(key)
+        if key is not None and prefers_record and self.place.options.condensable:  # groups are not records
+            row["detailsAvailable"] = self.request.row_hint(key)
         elif self.request.result_operation and self.snapshot.is_stored:
             arguments = {
                 "handle": self.snapshot.id,
@@ -302,7 +302,7 @@ class _Pager:
     @cached_property
     def condensed_first(self) -> Mapping[str, Any]:
         """The first row with the fields of its preview. What ops chose does not apply to groups."""
-        policy = self.policy if self.place.manner.condensable else replace(self.policy, summary_fields="")
+        policy = self.policy if self.place.options.condensable else replace(self.policy, summary_fields="")
         return self.page.condensed(policy)[0]
 
     def first_row_named(self, form: PageForm) -> PageForm:
@@ -319,13 +319,13 @@ class _Pager:
         meta = {**paging, **form.meta, **self.place.opening.note, **noted, **self.beside}
         if form.summarized and self.place.snapshot is None:
             meta["originalTokens"] = self.original_tokens(count)
-            if self.request.once and not self.snapshot.is_stored:
+            if self.request.is_called_once and not self.snapshot.is_stored:
                 meta.pop("detailsAvailable", None)
-            elif self.request.once and "detailsAvailable" in meta:
-                meta["detailsAvailable"] = self.request.more(self.snapshot.id, fields=field_selection.ALL)
+            elif self.request.is_called_once and "detailsAvailable" in meta:
+                meta["detailsAvailable"] = self.request.more_hint(self.snapshot.id, fields=field_selection.ALL)
         elif not paging:
             del meta["kind"]  # a complete list for a caller who does not page: only the rows and the budget figures
-        has_more = more or form.summarized or self.place.manner.always_handle
+        has_more = more or form.summarized or self.place.options.always_handle
         gives_handle = self.request.result_operation and self.place.snapshot is None and has_more
         if gives_handle and self.snapshot.is_stored:
             meta["resultHandle"] = self.snapshot.id
@@ -337,7 +337,7 @@ class _Pager:
         if more and self.snapshot.is_stored:
             position = (self.page.positions[count - 1], self.place.before + count)
             document["nextCursor"] = self.snapshots.cursor(self.snapshot, position)
-        document.update(form.layout(rows, self.place.manner.key))
+        document.update(form.layout(rows, self.place.options.key))
         return render(document, self.policy)
 
     @cached_property
@@ -394,7 +394,7 @@ class _Pager:
             estimated_tokens=body.estimated_tokens,
             claude_tokens=body.claude_tokens,
             original_tokens=self.original_tokens(count),
-            baseline_tokens=0 if self.place.manner.follow_up else None,
+            baseline_tokens=0 if self.place.options.follow_up else None,
             items=count,
             paginated=paginated,
             summarized=summarized,

@@ -13,9 +13,9 @@ from context_protection.core.splitting.chunks import Chunk
 from context_protection.core.splitting.forms import TextForm
 from context_protection.core.splitting.lines import LineRange
 from context_protection.core.splitting.plans import (
-    Cutting,
+    ChunkSizes,
     Excerpt,
-    Making,
+    IndexingProgress,
     StoredPlan,
     chunk_start,
     indexing,
@@ -29,7 +29,7 @@ from context_protection.core.text_envelopes import (
     first_of_several,
     new_snapshot,
 )
-from context_protection.core.text_traits import TextTraits, reader, traits_of, whole_cutting
+from context_protection.core.text_traits import TextTraits, chunk_sizes_of, reader, traits_of
 
 LONG_TEXT_CHARS = 1_000_000  # longer texts are planned in the background
 OWN_PLAN_CHARS = 100_000  # a range up to this long gets its own plan even if the whole text has one
@@ -41,20 +41,20 @@ class StoredScope:
 
     version: str
     traits: TextTraits
-    cutting: Cutting
+    chunk_sizes: ChunkSizes
     excerpt: Excerpt
     chunks: int = 0
     lines = 0  # a stored plan numbers lines within the whole text
 
     def plan(self) -> dict[str, Any]:
         notes = dict(self.traits.notes)
-        return {"kept": [self.version, notes, astuple(self.cutting), astuple(self.excerpt), self.chunks]}
+        return {"kept": [self.version, notes, astuple(self.chunk_sizes), astuple(self.excerpt), self.chunks]}
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> "StoredScope":
         version, notes, (form, *sizes), excerpt, before = snapshot.plan["kept"]
-        cutting = Cutting(TextForm(form), *sizes)
-        return cls(version, TextTraits(cutting.form, notes), cutting, Excerpt(*excerpt), before)
+        chunk_sizes = ChunkSizes(TextForm(form), *sizes)
+        return cls(version, TextTraits(chunk_sizes.form, notes), chunk_sizes, Excerpt(*excerpt), before)
 
     def chunk(self, plan: StoredPlan, index: int, text: Text) -> Chunk:
         return self.excerpt.chunk(plan, index, reader(text, self.version))
@@ -63,21 +63,21 @@ class StoredScope:
 def first_answer(
     text: Text, requested: LineRange | None, request: AnswerRequest, policy: Policy, snapshots: Snapshots
 ) -> Envelope:
-    traits, cutting = traits_of(text, policy), whole_cutting(text, policy)
+    traits, chunk_sizes = traits_of(text, policy), chunk_sizes_of(text, policy)
     if requested is None:
-        plan, cutting = available_plan(text, cutting)
+        plan, chunk_sizes = available_plan(text, chunk_sizes)
         excerpt = Excerpt(0, text.chars, 1, text.lines, 0, plan.chunks)
         return _first_stored_chunk(
-            text, plan, StoredScope(text.version, traits, cutting, excerpt), request, policy, snapshots
+            text, plan, StoredScope(text.version, traits, chunk_sizes, excerpt), request, policy, snapshots
         )
-    return _range_of_a_long_text(text, requested, traits, cutting, request, policy, snapshots)
+    return _range_of_a_long_text(text, requested, traits, chunk_sizes, request, policy, snapshots)
 
 
 def _range_of_a_long_text(
     text: Text,
     requested: LineRange,
     traits: TextTraits,
-    cutting: Cutting,
+    chunk_sizes: ChunkSizes,
     request: AnswerRequest,
     policy: Policy,
     snapshots: Snapshots,
@@ -86,8 +86,8 @@ def _range_of_a_long_text(
     plan is not ready. Raises Indexing if the plan is not ready and the range is long."""
     last = min(requested.last or text.lines, text.lines)
     start, end = text.line_start(text.version, requested.first), text.line_start(text.version, last + 1)
-    plan = text.plan(text.version, cutting)
-    if isinstance(plan, Making):
+    plan = text.plan(text.version, chunk_sizes)
+    if isinstance(plan, IndexingProgress):
         if end - start > LONG_TEXT_CHARS:
             raise indexing(plan, _lines_per_call(text), parameter="endLine", value=last)
         return _with_own_plan(text, start, start, end, requested.first, request, policy, snapshots)
@@ -95,7 +95,7 @@ def _range_of_a_long_text(
         return _with_own_plan(text, chunk_start(plan, start), start, end, requested.first, request, policy, snapshots)
     excerpt = Excerpt.of(plan, start, end, requested.first, last)
     return _first_stored_chunk(
-        text, plan, StoredScope(text.version, traits, cutting, excerpt), request, policy, snapshots
+        text, plan, StoredScope(text.version, traits, chunk_sizes, excerpt), request, policy, snapshots
     )
 
 
@@ -117,8 +117,8 @@ def _with_own_plan(
     """Answers with a plan of its own for the range `start` to `end`. The plan begins earlier, at `lead`, because chunk
     boundaries depend on the text before `start`. `first`: the line of `start`."""
     before = reader(text, text.version)(lead, start).count("\n")
-    cutting = traits_of(text, policy).cutting(policy, bounded=False)
-    key = PlanKey(ref(text), text.version, cutting, lead, end, before + 1)
+    chunk_sizes = traits_of(text, policy).chunk_sizes(policy, bounded=False)
+    key = PlanKey(ref(text), text.version, chunk_sizes, lead, end, before + 1)
     return first_of_span(key, first - 1 - before, text, request, policy, snapshots)
 
 
@@ -137,7 +137,7 @@ def next_chunk(
     text: Text, request: AnswerRequest, snapshot: Snapshot, policy: Policy, snapshots: Snapshots
 ) -> Envelope:
     scope, index = StoredScope.of(snapshot), request.position
-    plan = _stored_plan(text, scope.version, scope.cutting)
+    plan = _stored_plan(text, scope.version, scope.chunk_sizes)
     chunk = scope.chunk(plan, index, text)
     body = body_of(chunk, scope, cursor(snapshot, chunk, snapshots), policy)
     if body.fits(policy):
@@ -155,26 +155,26 @@ def _with_smaller_chunks(
     snapshots: Snapshots,
 ) -> Envelope:
     """Continues with a stored plan of smaller chunks, because the hard cap has been lowered since the first chunk."""
-    cutting = scope.traits.cutting(policy, bounded=policy.chunking)
-    smaller = _stored_plan(text, scope.version, cutting)
+    chunk_sizes = scope.traits.chunk_sizes(policy, bounded=policy.chunking)
+    smaller = _stored_plan(text, scope.version, chunk_sizes)
     start = scope.excerpt.start_of(plan, chunk.index)
     rest = Excerpt.of(smaller, start, scope.excerpt.end, chunk.start_line, scope.excerpt.end_line)
-    continued = StoredScope(scope.version, scope.traits, cutting, rest, scope.chunks + chunk.index)
+    continued = StoredScope(scope.version, scope.traits, chunk_sizes, rest, scope.chunks + chunk.index)
     return _first_stored_chunk(text, smaller, continued, request, policy, snapshots)
 
 
-def available_plan(text: Text, cutting: Cutting) -> tuple[StoredPlan, Cutting]:
+def available_plan(text: Text, chunk_sizes: ChunkSizes) -> tuple[StoredPlan, ChunkSizes]:
     """The plan of the whole text, and how it is cut: as before, while a plan for new chunk sizes is being made. Raises
     Indexing if there is no plan yet."""
-    plan = text.plan(text.version, cutting)
-    if isinstance(plan, Making) and plan.former is not None:
+    plan = text.plan(text.version, chunk_sizes)
+    if isinstance(plan, IndexingProgress) and plan.former is not None:
         return _stored_plan(text, text.version, plan.former), plan.former
-    return _stored_plan(text, text.version, cutting), cutting
+    return _stored_plan(text, text.version, chunk_sizes), chunk_sizes
 
 
-def _stored_plan(text: Text, version: str, cutting: Cutting) -> StoredPlan:
+def _stored_plan(text: Text, version: str, chunk_sizes: ChunkSizes) -> StoredPlan:
     """Raises Indexing while the plan is being made."""
-    plan = text.plan(version, cutting)
-    if isinstance(plan, Making):
+    plan = text.plan(version, chunk_sizes)
+    if isinstance(plan, IndexingProgress):
         raise indexing(plan, _lines_per_call(text))
     return plan

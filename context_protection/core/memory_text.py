@@ -14,7 +14,7 @@ from context_protection.core.cursors import Snapshot, Snapshots
 from context_protection.core.payloads import Piece
 from context_protection.core.splitting.chunks import ChunkPlan
 from context_protection.core.splitting.planner import plan_windows
-from context_protection.core.splitting.plans import Cutting
+from context_protection.core.splitting.plans import ChunkSizes
 
 BLOCK = 1 << 18  # characters of a text in one block of a snapshot
 PIECE = 1 << 20  # maximum characters of a piece; a longer line is split
@@ -85,8 +85,8 @@ class MemoryText:
             yield Piece(line, start, self.content[start:end])
             line, start = line + self.content.count("\n", start, end), end
 
-    def plan(self, version: str, cutting: Cutting) -> "MemoryPlan":
-        return _planned(self, cutting)
+    def plan(self, version: str, chunk_sizes: ChunkSizes) -> "MemoryPlan":
+        return _planned(self, chunk_sizes)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MemoryText) and self.version == other.version
@@ -128,8 +128,8 @@ class SnapshotText:
     def pieces(self, version: str, first_line: int = 1) -> Iterator[Piece]:
         return self._whole.pieces(version, first_line)
 
-    def plan(self, version: str, cutting: Cutting) -> "MemoryPlan":
-        return _planned(self, cutting)
+    def plan(self, version: str, chunk_sizes: ChunkSizes) -> "MemoryPlan":
+        return _planned(self, chunk_sizes)
 
     def _blocks(self, numbers: range) -> list[bytes]:
         return self._walks.blocks(self._walk, [self._first + number for number in numbers])
@@ -163,16 +163,16 @@ class MemoryPlan:
         return self._firsts[number], self.blocks[number]
 
 
-_plans: OrderedDict[tuple[str, Cutting], MemoryPlan] = OrderedDict()
+_plans: OrderedDict[tuple[str, ChunkSizes], MemoryPlan] = OrderedDict()
 
 
-def _planned(text: MemoryText | SnapshotText, cutting: Cutting) -> MemoryPlan:
+def _planned(text: MemoryText | SnapshotText, chunk_sizes: ChunkSizes) -> MemoryPlan:
     """The chunk plan, cached per process. The cache does not contain the text itself."""
-    key = text.version, cutting
+    key = text.version, chunk_sizes
     plan = _plans.get(key)
     if plan is None:
         pieces = (piece.text for piece in text.pieces(text.version))
-        plan = MemoryPlan(tuple(plan_windows(pieces, cutting.form, cutting.limits, text.lines)))
+        plan = MemoryPlan(tuple(plan_windows(pieces, chunk_sizes.form, chunk_sizes.limits, text.lines)))
     with _lock:
         _plans[key] = plan
         _plans.move_to_end(key)

@@ -80,7 +80,7 @@ def page_form(form_request: FormRequest, shape: Shape, request: AnswerRequest, p
 
 def may_condense(rows: Rows, request: AnswerRequest, policy: Policy) -> bool:
     """Whether this list may come with condensed rows, by default."""
-    return policy.summarization and not request.cannot_be_detailed and rows.manner.condensable
+    return policy.summarization and not request.cannot_be_detailed and rows.options.condensable
 
 
 def _layout(rows: Sequence[Mapping[str, Any]], chosen: str) -> Layout:
@@ -144,8 +144,8 @@ def _condensed(form_request: FormRequest, request: AnswerRequest, policy: Policy
 
 def _description(rows: Sequence[Mapping[str, Any]], page: Page, request: AnswerRequest) -> dict[str, Any]:
     """What `meta` says of condensed rows: their fields, and the call that returns whole ones."""
-    details = request.again(fields=field_selection.ALL)
+    details = request.hint(fields=field_selection.ALL)
     names = list(dict.fromkeys(name for row in rows for name in row))
     if request.record_operation and request.record_key[1] in names:
-        details["each"] = request.open_row(f"{{{request.record_key[1]}}}")
+        details["each"] = request.row_hint(f"{{{request.record_key[1]}}}")
     return {"projectedFields": names, "totalFields": page.field_count, "detailsAvailable": details}

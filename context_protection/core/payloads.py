@@ -8,7 +8,7 @@ from context_protection.core.cursors import Snapshot, SnapshotOrigin
 from context_protection.core.errors import CallError
 from context_protection.core.policy import Policy
 from context_protection.core.shapes import ANY, Shape
-from context_protection.core.splitting.plans import Cutting, Making, StoredPlan
+from context_protection.core.splitting.plans import ChunkSizes, IndexingProgress, StoredPlan
 from context_protection.core.withheld import NOTHING_WITHHELD, Counts
 
 
@@ -57,7 +57,7 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class RowOptions:
     """Rendering options of rows: their key, and whether they may be condensed to the fields of their shape.
     `follow_up`: an earlier answer has already counted the baseline of these rows. `always_handle`: even a complete
     answer names its stored result."""
@@ -68,8 +68,8 @@ class Manner:
     always_handle: bool = False
 
 
-AS_ITEMS = Manner()
-AS_COMPUTED = Manner(condensable=False)  # every column was requested
+AS_ITEMS = RowOptions()
+AS_COMPUTED = RowOptions(condensable=False)  # every column was requested
 
 
 @runtime_checkable
@@ -80,7 +80,7 @@ class Rows(Protocol):
     def shape(self) -> Shape: ...
 
     @property
-    def manner(self) -> Manner: ...
+    def options(self) -> RowOptions: ...
 
     def open(self) -> Opening:
         """Takes a new snapshot."""
@@ -106,7 +106,7 @@ class BlockReader(Protocol):
 class Record:
     value: dict[str, Any]
     shape: Shape = ANY
-    follow_up: bool = False  # see Manner
+    follow_up: bool = False  # see RowOptions
     note: Mapping[str, Any] = field(default_factory=dict)  # goes to the first answer's `meta`
 
 
@@ -160,9 +160,9 @@ class Text(Protocol):
     def pieces(self, version: str, first_line: int = 1) -> Iterator[Piece]:
         """All pieces from that line on, with few in memory at a time. No pieces if the version is gone."""
 
-    def plan(self, version: str, cutting: Cutting) -> StoredPlan | Making:
+    def plan(self, version: str, chunk_sizes: ChunkSizes) -> StoredPlan | IndexingProgress:
         """The stored chunk plan of that version, shared by all processes. If there is none yet, it is made in the
-        background, and `Making` reports the progress. Raises TextGone."""
+        background, and an `IndexingProgress` is returned. Raises TextGone."""
 
 
 Payload = Rows | Record | Text
@@ -196,32 +196,32 @@ class AnswerRequest:
     record_arguments: Mapping[str, Any] = field(default_factory=dict)  # its arguments besides the row's key
     record_key: tuple[str, str] = ("id", "id")  # its argument for the row's key, and the row's field with that key
     record_is_row: bool = True  # it returns the whole row
-    once: bool = False  # True for an action, which must not be repeated to get more of its answer
+    is_called_once: bool = False  # True for an action, which must not be repeated to get more of its answer
 
     @property
     def origin(self) -> SnapshotOrigin:
         return SnapshotOrigin(self.operation, self.caller, self.arguments)
 
-    def again(self, **changes: Any) -> dict[str, Any]:
+    def hint(self, **changes: Any) -> dict[str, Any]:
         """The hint for this call with `changes` to its arguments."""
         return self.hints(self.operation, {**self.arguments, **changes})
 
-    def open_row(self, key: Any) -> dict[str, Any]:
+    def row_hint(self, key: Any) -> dict[str, Any]:
         """The hint for the operation that returns the row with this key."""
         assert self.record_operation is not None
         return self.hints(self.record_operation, {self.record_key[0]: key, **self.record_arguments})
 
-    def more(self, handle: str, **changes: Any) -> dict[str, Any]:
+    def more_hint(self, handle: str, **changes: Any) -> dict[str, Any]:
         """The hint for more of this answer: the same call again or, for an action, its stored result."""
-        if self.once and self.result_operation:
+        if self.is_called_once and self.result_operation:
             return self.hints(self.result_operation, {"handle": handle, **changes})
-        return self.again(**changes)
+        return self.hint(**changes)
 
     @property
     def cannot_be_detailed(self) -> bool:
         """Whether a preview could not name a call for its details: the action must not be repeated, and the transport
         does not read stored results."""
-        return self.once and not self.result_operation
+        return self.is_called_once and not self.result_operation
 
 
 REMAINDER_NOT_STORED = (

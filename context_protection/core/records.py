@@ -161,9 +161,9 @@ class _FirstAnswer:
 
     def more(self) -> dict[str, Any]:
         """The hint for the whole record. Empty if only the snapshot could provide it and could not be stored."""
-        if self.request.once and not self.whole_snapshot.is_stored:
+        if self.request.is_called_once and not self.whole_snapshot.is_stored:
             return {}
-        return self.request.more(self.whole_snapshot.id, fields=field_selection.ALL)
+        return self.request.more_hint(self.whole_snapshot.id, fields=field_selection.ALL)
 
     def sections(self) -> dict[str, dict[str, Any]]:
         return {

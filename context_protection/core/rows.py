@@ -10,7 +10,7 @@ import orjson
 from context_protection.core import summaries
 from context_protection.core.budget import dumps, length
 from context_protection.core.cached_property import cached_property
-from context_protection.core.payloads import AS_ITEMS, BlockReader, Manner, Opening
+from context_protection.core.payloads import AS_ITEMS, BlockReader, Opening, RowOptions
 from context_protection.core.policy import Policy
 from context_protection.core.query import aggregates
 from context_protection.core.query.aggregation import Aggregation, Groups
@@ -47,11 +47,11 @@ class MemoryRows:
         self,
         rows: Sequence[dict[str, Any]] | Callable[[], Loaded],
         shape: Shape = ANY,
-        manner: Manner = AS_ITEMS,
+        options: RowOptions = AS_ITEMS,
         reveal: frozenset[str] = frozenset(),
     ) -> None:
         self._load = rows if callable(rows) else lambda: Loaded(rows)
-        self.shape, self.manner, self.reveal = shape, manner, reveal
+        self.shape, self.options, self.reveal = shape, options, reveal
         self.rows: Sequence[dict[str, Any]] = ()
 
     def open(self) -> Opening:
@@ -86,7 +86,7 @@ class MemoryRows:
             loaded = self._load()
             return replace(loaded, rows=[row for row in loaded.rows if is_chosen(row)])
 
-        return MemoryRows(load, self.shape, self.manner, self.reveal)
+        return MemoryRows(load, self.shape, self.options, self.reveal)
 
     @property
     def unfiltered(self) -> "MemoryRows":
@@ -100,7 +100,7 @@ class MemoryRows:
 
     def changed(self, change: Callable[[Loaded], Loaded], reveal: frozenset[str]) -> "MemoryRows":
         """A list of the rows that `change` returns. `change` is called once, at first use."""
-        return MemoryRows(cache(lambda: change(self._load())), self.shape, self.manner, reveal)
+        return MemoryRows(cache(lambda: change(self._load())), self.shape, self.options, reveal)
 
     def grouped(self, aggregation: Aggregation) -> Groups:
         return aggregates.aggregate(self._load().rows, aggregation)

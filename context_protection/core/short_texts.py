@@ -14,7 +14,7 @@ from context_protection.core.splitting.chunks import Chunk, ChunkPlan
 from context_protection.core.splitting.forms import TextForm
 from context_protection.core.splitting.lines import LineRange
 from context_protection.core.splitting.plans import (
-    Cutting,
+    ChunkSizes,
 )
 from context_protection.core.text_envelopes import (
     beside_of,
@@ -26,7 +26,7 @@ from context_protection.core.text_envelopes import (
     new_snapshot,
     note_of,
 )
-from context_protection.core.text_traits import TextTraits, dereferenced, reader, traits_of, whole_cutting
+from context_protection.core.text_traits import TextTraits, chunk_sizes_of, dereferenced, reader, traits_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class PlanKey:
 
     text: "ref[Text]" = field(compare=False)
     version: str
-    cutting: Cutting
+    chunk_sizes: ChunkSizes
     start: int
     end: int
     first: int
@@ -48,15 +48,15 @@ def whole_plan(text: Text, policy: Policy) -> ChunkPlan:
 
 
 def _whole(text: Text, policy: Policy) -> PlanKey:
-    return PlanKey(ref(text), text.version, whole_cutting(text, policy), 0, text.chars, 1)
+    return PlanKey(ref(text), text.version, chunk_sizes_of(text, policy), 0, text.chars, 1)
 
 
 @lru_cache(maxsize=256)
 def _planned(key: PlanKey) -> ChunkPlan:
     """The chunk plan. Planning reads all characters of the key; later only single chunks are read."""
     content = reader(dereferenced(key.text), key.version)(key.start, key.end)
-    cutting = key.cutting
-    return planner.plan(content, cutting.form, cutting.limits, first_line=key.first, last_line=key.last)
+    chunk_sizes = key.chunk_sizes
+    return planner.plan(content, chunk_sizes.form, chunk_sizes.limits, first_line=key.first, last_line=key.last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ def first_answer(
     if requested is None:
         key = _whole(text, policy)
     else:  # a requested range is cut by the hard cap only
-        cutting = traits_of(text, policy).cutting(policy, bounded=False)
-        key = PlanKey(ref(text), text.version, cutting, 0, text.chars, requested.first, requested.last)
+        chunk_sizes = traits_of(text, policy).chunk_sizes(policy, bounded=False)
+        key = PlanKey(ref(text), text.version, chunk_sizes, 0, text.chars, requested.first, requested.last)
     return first_of_span(key, 0, text, request, policy, snapshots)
 
 
@@ -144,7 +144,7 @@ def _replanned(
     """Cuts the rest of the text into smaller chunks, because the hard cap was lowered since the first chunk."""
     start, end = plan.span(index)[0], plan.cuts[-1]
     rest = reader(text, scope.version)(scope.offset + start, scope.offset + end)
-    smaller = planner.plan(rest, scope.traits.form, scope.traits.cutting(policy).limits)
+    smaller = planner.plan(rest, scope.traits.form, scope.traits.chunk_sizes(policy).limits)
     lines = scope.lines + plan.first_lines[index] - 1
     smaller = replace(smaller, total_lines=scope.lines + plan.total_lines - lines)
     scope = InlineScope(scope.version, scope.traits, scope.offset + start, lines, scope.chunks + index)

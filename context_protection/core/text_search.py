@@ -15,7 +15,7 @@ from context_protection.core.results.search import Found
 from context_protection.core.rows import Loaded, MemoryRows
 from context_protection.core.short_texts import whole_plan
 from context_protection.core.splitting.plans import Indexing, number_at
-from context_protection.core.text_traits import whole_cutting
+from context_protection.core.text_traits import chunk_sizes_of
 
 SHOWN = 5  # matching lines of an answer, unless the caller sets a limit
 MOST_LINES = 100  # matching lines of one search; the next one begins at `nextFrom`
@@ -32,10 +32,10 @@ def lines(payload: Record | Text, request: AnswerRequest, policy: Policy) -> tup
     text = payload
     unsearched = replace(request, search=None)
     if request.snapshot is not None:  # it stores the matches
-        return MemoryRows((), manner=AS_COMPUTED), unsearched
+        return MemoryRows((), options=AS_COMPUTED), unsearched
     looking = _TextSearch(text, SearchWords.of(request.search or ""), *texts.requested_lines(text, request))
     page = replace(unsearched, limit=request.limit or min(SHOWN, policy.max_page_size))
-    return MemoryRows(lambda: looking.loaded(request, policy), manner=AS_COMPUTED), page
+    return MemoryRows(lambda: looking.loaded(request, policy), options=AS_COMPUTED), page
 
 
 def _not_searchable(value: str | None) -> InvalidArgument:
@@ -116,7 +116,7 @@ def _chunk_numbers(text: Text, policy: Policy) -> Callable[[int], int] | None:
     if text.chars <= LONG_TEXT_CHARS:
         return whole_plan(text, policy).at_line
     try:
-        plan, _ = available_plan(text, whole_cutting(text, policy))
+        plan, _ = available_plan(text, chunk_sizes_of(text, policy))
     except Indexing:
         return None
     return lambda line: number_at(plan, text.line_start(text.version, line))

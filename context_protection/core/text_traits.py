@@ -12,7 +12,7 @@ from context_protection.core.policy import Policy
 from context_protection.core.splitting import forms
 from context_protection.core.splitting.forms import TextForm
 from context_protection.core.splitting.plans import (
-    Cutting,
+    ChunkSizes,
     TextGone,
 )
 
@@ -31,8 +31,8 @@ class TextTraits:
         """The notes for a chunk. The first chunk has no header note, because it contains the header."""
         return {name: note for name, note in self.notes.items() if name != "header" or start_line > 1}
 
-    def cutting(self, policy: Policy, *, bounded: bool = True) -> Cutting:
-        return Cutting.of(self.form, policy, bounded=bounded, beside=dumps(self.notes) if self.notes else b"")
+    def chunk_sizes(self, policy: Policy, *, bounded: bool = True) -> ChunkSizes:
+        return ChunkSizes.of(self.form, policy, bounded=bounded, beside=dumps(self.notes) if self.notes else b"")
 
 
 def traits_of(text: Text, policy: Policy) -> TextTraits:
@@ -63,11 +63,11 @@ def _detected_traits(key: _DetectionKey) -> TextTraits:
     return TextTraits(form, notes)
 
 
-def whole_cutting(text: Text, policy: Policy) -> Cutting:
+def chunk_sizes_of(text: Text, policy: Policy) -> ChunkSizes:
     """How the whole text is cut: by the policy's chunk sizes, or only by the hard cap if it is short or chunking is
     off."""
     short = tokens.formula_of_length(text.chars) <= policy.chunk_tokens
-    return traits_of(text, policy).cutting(policy, bounded=policy.chunking and not short)
+    return traits_of(text, policy).chunk_sizes(policy, bounded=policy.chunking and not short)
 
 
 def reader(text: Text, version: str) -> Callable[[int, int], str]:

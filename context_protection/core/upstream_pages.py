@@ -18,7 +18,7 @@ from context_protection.core.cached_property import cached_property
 from context_protection.core.cursors import Snapshot, Snapshots
 from context_protection.core.errors import CallError, EmptyPages, InvalidArgument
 from context_protection.core.handles import HANDLE
-from context_protection.core.payloads import AS_ITEMS, AnswerRequest, BlockReader, Manner, Opening, with_note
+from context_protection.core.payloads import AS_ITEMS, AnswerRequest, BlockReader, Opening, RowOptions, with_note
 from context_protection.core.policy import Policy
 from context_protection.core.query.aggregation import Aggregation, Groups
 from context_protection.core.query.columns import QueryColumn, QueryColumns
@@ -85,13 +85,13 @@ class PagedRows:
         self,
         source: PageSource,
         shape: Shape = ANY,
-        manner: Manner = AS_ITEMS,
+        options: RowOptions = AS_ITEMS,
         reveal: frozenset[str] = frozenset(),
     ) -> None:
-        self.source, self.shape, self.manner, self.reveal = source, shape, manner, reveal
+        self.source, self.shape, self.options, self.reveal = source, shape, options, reveal
         self._pages: list[SourcePage] = []
         self._first = 0  # the number of the first page in `_pages`
-        self._whole = MemoryRows((), shape, manner)  # all rows, if `open` found that every page was read
+        self._whole = MemoryRows((), shape, options)  # all rows, if `open` found that every page was read
         self._failure: CallError | None = None  # why the page after those in `_pages` could not be read
 
     # -- Reading, on the event loop -----------------------------------------------------------------
@@ -245,7 +245,7 @@ class PagedRows:
         """All rows. Every page must have been read."""
         rows = [row for page in self._pages for row in page.rows]
         loaded = Loaded(rows, self._note(), self._pages[0].beside)
-        return MemoryRows(lambda: loaded, self.shape, self.manner, self.reveal)
+        return MemoryRows(lambda: loaded, self.shape, self.options, self.reveal)
 
     # -- Queries ------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from django.db.models import BooleanField, Count, F, Func, Max, Model, QuerySet,
 
 from context_protection.core import summaries
 from context_protection.core.cached_property import cached_property
-from context_protection.core.payloads import AS_ITEMS, BlockReader, Manner, Opening, Page
+from context_protection.core.payloads import AS_ITEMS, BlockReader, Opening, Page, RowOptions
 from context_protection.core.policy import Policy
 from context_protection.core.query.aggregation import Aggregation, Groups
 from context_protection.core.query.columns import NOTHING_DECLARED, QueryColumn, QueryColumns
@@ -39,7 +39,7 @@ class QuerySetRows(ABC):
     large list in descending order of it is paged by key. None: no list is paged by key."""
 
     created: str | None = None
-    manner: Manner = AS_ITEMS
+    options: RowOptions = AS_ITEMS
     _notes: Sequence[str] = ()
 
     def __init__(self, queryset: QuerySet[Any], *, shape: Shape, order: Sequence[str]) -> None:
@@ -203,12 +203,12 @@ class ColumnRows(QuerySetRows):
             rows = self.queryset.order_by(*self.order).values_list(*whole.columns)
             return Loaded([whole.read(*values) for values in rows], self.note())
 
-        return MemoryRows(load, self.shape, self.manner, self.queryable.reveal)
+        return MemoryRows(load, self.shape, self.options, self.queryable.reveal)
 
     @property
     def _stored_rows(self) -> MemoryRows:
         """Reads a snapshot that stores the rows themselves."""
-        return MemoryRows((), self.shape, self.manner)
+        return MemoryRows((), self.shape, self.options)
 
     def _read(self, rows: QuerySet[Any], *extra: str) -> Iterable[tuple[Any, ...]]:
         return rows.values_list(*self.columns.read, *extra)

@@ -110,11 +110,11 @@ def _answer_from_snapshot(prepared: PreparedCall) -> Envelope | None:
     operation, request = prepared.operation, prepared.request
     if needs_no_fetch(request.snapshot):
         return _finish(prepared, None)
-    if operation.is_async or request.once:
+    if operation.is_async or request.is_called_once:
         stored = stored_payload(request.snapshot, operation.shape, snapshots)
         if stored is not None:
             return _finish(prepared, stored)
-    if request.once and request.snapshot is not None:
+    if request.is_called_once and request.snapshot is not None:
         raise invalid_cursor("cursor_expired", prepared.cursor, "What the cursor points into is gone.")
     return None
 

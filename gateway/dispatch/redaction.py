@@ -28,7 +28,7 @@ def redacted(payload: Payload, reveal: Reveal) -> Payload:
         case PagedRows(source=RedactedPages()):
             return payload
         case PagedRows():
-            return PagedRows(RedactedPages(payload.source, reveal), payload.shape, payload.manner, reveal)
+            return PagedRows(RedactedPages(payload.source, reveal), payload.shape, payload.options, reveal)
         case MemoryText():
             text, kinds = redact_text(payload.content)
             return replace(payload, content=text) if kinds else payload

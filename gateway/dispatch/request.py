@@ -71,7 +71,7 @@ def _request(
         record_arguments=_record_arguments(operation, record_operation, arguments) if record_operation else {},
         record_key=operation.record_key,
         record_is_row=operation.record_is_row,
-        once=operation.is_called_once,
+        is_called_once=operation.is_called_once,
     )
 
 

@@ -20,7 +20,7 @@ from context_protection.core.rows import MemoryRows
 from context_protection.core.shapes import ANY, Shape
 from context_protection.core.splitting.chunks import ChunkPlan
 from context_protection.core.splitting.planner import WINDOW, plan_windows
-from context_protection.core.splitting.plans import Cutting, Making
+from context_protection.core.splitting.plans import ChunkSizes, IndexingProgress
 
 FORM = {"limit", "fields", "format"}
 
@@ -81,7 +81,7 @@ class MemoryPlan:
 
 @dataclass
 class MemoryText:
-    """`window`: characters of a window of its kept plans; `making`: how far they are, instead of there."""
+    """`window`: characters of a window of its kept plans; `unfinished`: how far they are, instead of there."""
 
     content: str
     name: str = "a.txt"
@@ -89,8 +89,8 @@ class MemoryText:
     encoding: str = "utf-8"
     facts: Mapping[str, Any] | None = None
     window: int = WINDOW
-    making: Making | None = None
-    plans: dict[Cutting, MemoryPlan] = field(default_factory=dict)
+    unfinished: IndexingProgress | None = None
+    plans: dict[ChunkSizes, MemoryPlan] = field(default_factory=dict)
 
     @property
     def version(self) -> str:
@@ -117,13 +117,13 @@ class MemoryText:
         start = self.line_start(version, first_line)
         yield Piece(first_line, start, self.content[start:])
 
-    def plan(self, version: str, cutting: Cutting) -> MemoryPlan | Making:
-        if self.making is not None:
-            return self.making
-        if cutting not in self.plans:
-            windows = plan_windows([self.content], cutting.form, cutting.limits, self.lines, window=self.window)
-            self.plans[cutting] = MemoryPlan(list(windows))
-        return self.plans[cutting]
+    def plan(self, version: str, chunk_sizes: ChunkSizes) -> MemoryPlan | IndexingProgress:
+        if self.unfinished is not None:
+            return self.unfinished
+        if chunk_sizes not in self.plans:
+            windows = plan_windows([self.content], chunk_sizes.form, chunk_sizes.limits, self.lines, window=self.window)
+            self.plans[chunk_sizes] = MemoryPlan(list(windows))
+        return self.plans[chunk_sizes]
 
 
 @dataclass

@@ -6,7 +6,7 @@ Models cannot count, add or filter long lists reliably; the source of the list c
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, cast, runtime_checkable
 
-from context_protection.core.payloads import Manner, Rows
+from context_protection.core.payloads import RowOptions, Rows
 from context_protection.core.query import aggregation, conditions, currencies, empty
 from context_protection.core.query.aggregation import Aggregation, GroupKey, GroupMetric, Groups, Reduction
 from context_protection.core.query.columns import QueryColumn, QueryColumns
@@ -15,7 +15,7 @@ from context_protection.core.query.empty import GivenFilter
 from context_protection.core.query.words import SearchWords
 from context_protection.core.rows import Loaded, MemoryRows
 
-AS_GROUPS = Manner(key="groups", condensable=False)
+AS_GROUPS = RowOptions(key="groups", condensable=False)
 
 
 @runtime_checkable
@@ -100,7 +100,7 @@ def about_no_rows(rows: Rows, arguments: Mapping[str, Any], search: str | None =
 def resume(rows: Rows, arguments: Mapping[str, Any]) -> Rows:
     """The rows for a later page of a snapshot. The snapshot stores the query's result, so the query is not run again.
     It could fail now: rows have been added, or no row has a queried field any more."""
-    return MemoryRows((), manner=AS_GROUPS) if "aggregate" in arguments and isinstance(rows, Queryable) else rows
+    return MemoryRows((), options=AS_GROUPS) if "aggregate" in arguments and isinstance(rows, Queryable) else rows
 
 
 def _groups(rows: Queryable, requested: Aggregation, about: Sequence[str]) -> MemoryRows:
@@ -112,4 +112,4 @@ def _groups(rows: Queryable, requested: Aggregation, about: Sequence[str]) -> Me
         notes = [*note.get("notes", ()), *about, *groups.notes]
         return Loaded(groups.rows, {**note, **({"notes": notes} if notes else {})})
 
-    return MemoryRows(load, manner=AS_GROUPS)
+    return MemoryRows(load, options=AS_GROUPS)

@@ -17,7 +17,7 @@ UNBOUNDED = 2**31
 
 
 @dataclass(frozen=True, slots=True)
-class Cutting:
+class ChunkSizes:
     """Everything that a plan depends on besides the text, so that a stored plan can be found by it. `lines` applies to
     line content, `tokens` to other texts; `cap` (Claude's tokens) and `chars` (characters of JSON) to every chunk."""
 
@@ -28,8 +28,8 @@ class Cutting:
     chars: int
 
     @classmethod
-    def of(cls, form: TextForm, policy: Policy, *, bounded: bool = True, beside: bytes = b"") -> "Cutting":
-        """The cutting by the policy's sizes; if not `bounded`, only the hard cap applies. `beside`: JSON that each
+    def of(cls, form: TextForm, policy: Policy, *, bounded: bool = True, beside: bytes = b"") -> "ChunkSizes":
+        """The sizes that the policy sets; if not `bounded`, only the hard cap applies. `beside`: JSON that each
         response carries with its chunk."""
         by_lines = form in LINE_CONTENT
         return cls(
@@ -40,7 +40,7 @@ class Cutting:
             chars=most_chars(policy) - AROUND * 4 - length(beside),
         )
 
-    def fits_within(self, other: "Cutting") -> bool:
+    def fits_within(self, other: "ChunkSizes") -> bool:
         """Whether each of its chunks is small enough for the hard cap of `other`."""
         return self.form is other.form and self.cap <= other.cap and self.chars <= other.chars
 
@@ -98,13 +98,13 @@ class StoredPlan(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Making:
+class IndexingProgress:
     """A plan that is being made in the background. `done`: the finished share, 0 to 1. `seconds`: those left.
-    `former`: how a finished plan of the same text is cut, whose chunks are within the limits of size as well."""
+    `former`: the sizes of a finished plan of the same text, whose chunks are within the hard cap as well."""
 
     done: float
     seconds: int
-    former: Cutting | None = None
+    former: ChunkSizes | None = None
 
 
 class Indexing(CallError):
@@ -114,14 +114,14 @@ class Indexing(CallError):
     status: ClassVar[int] = 503
 
 
-def indexing(making: Making, lines_at_once: int, **parameter: Any) -> Indexing:
+def indexing(progress: IndexingProgress, lines_at_once: int, **parameter: Any) -> Indexing:
     """The error while a plan is being made. `parameter`: the parameter and its value that need the plan."""
     return Indexing(
-        f"The text is being divided into chunks: {making.done:.0%} is done, about {making.seconds} seconds are left.",
+        f"The text is being divided into chunks: {progress.done:.0%} done, about {progress.seconds} seconds left.",
         reason="indexing",
-        expected=f"the same call in {making.seconds} seconds, or about {lines_at_once:,} lines at once",
+        expected=f"the same call in {progress.seconds} seconds, or about {lines_at_once:,} lines at once",
         suggestion="Read lines now with startLine and endLine, or call again later.",
-        retry_after=making.seconds,
+        retry_after=progress.seconds,
         **parameter,
     )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from context_protection.core.payloads import Piece
-from context_protection.core.splitting.plans import Cutting, Making
+from context_protection.core.splitting.plans import ChunkSizes, IndexingProgress
 from gateway.connectors.hostaway import pieces, stored_plans
 from gateway.connectors.hostaway.models import Document, DocumentContent
 from gateway.connectors.hostaway.stored_plans import StoredTextPlan
@@ -53,8 +53,8 @@ class DocumentText:
     def pieces(self, version: str, first_line: int = 1) -> Iterator[Piece]:
         return pieces.in_whole_lines(version, first_line)
 
-    def plan(self, version: str, cutting: Cutting) -> StoredTextPlan | Making:
-        return stored_plans.find(version, cutting)
+    def plan(self, version: str, chunk_sizes: ChunkSizes) -> StoredTextPlan | IndexingProgress:
+        return stored_plans.find(version, chunk_sizes)
 
 
 def _facts(document: Document) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from context_protection.configuration.revisions import contents_changed
 from context_protection.core import tokens
 from context_protection.core.long_texts import LONG_TEXT_CHARS
 from context_protection.core.redaction import redact, redact_text
-from context_protection.core.text_traits import whole_cutting
+from context_protection.core.text_traits import chunk_sizes_of
 from gateway.connectors.hostaway import originals, pieces, stored_plans, values
 from gateway.connectors.hostaway.document_texts import DocumentText
 from gateway.connectors.hostaway.encodings import Figures, File, decoded_again, look_at
@@ -111,8 +111,8 @@ def prepare_document(
         _store_text(file, figures, lambda chars: progress("stored", chars / max(figures.chars, 1)))
         text = DocumentText(name, media_type, figures.digest, figures.chars, max(1, figures.lines), figures.encoding)
         if figures.chars > LONG_TEXT_CHARS:
-            cutting = whole_cutting(text, policy_for(READ))
-            stored_plans.make(text.version, cutting, lambda chars: progress("divided", chars / figures.chars))
+            chunk_sizes = chunk_sizes_of(text, policy_for(READ))
+            stored_plans.make(text.version, chunk_sizes, lambda chars: progress("divided", chars / figures.chars))
     return PreparedDocument(name, title, media_type, file)
 
 
@@ -162,7 +162,7 @@ def order_plans() -> None:
     policy = policy_for(READ)
     for document in Document.objects.filter(content__chars__gt=LONG_TEXT_CHARS).select_related("content"):
         text = DocumentText.of(document)
-        stored_plans.order(text.version, whole_cutting(text, policy))
+        stored_plans.order(text.version, chunk_sizes_of(text, policy))
 
 
 def clear() -> None:

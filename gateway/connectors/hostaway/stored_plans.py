@@ -16,7 +16,7 @@ from context_protection.configuration.revisions import contents_changed
 from context_protection.core.splitting.chunks import ChunkPlan
 from context_protection.core.splitting.forms import TextForm
 from context_protection.core.splitting.planner import plan_windows
-from context_protection.core.splitting.plans import Cutting, Making, TextGone
+from context_protection.core.splitting.plans import ChunkSizes, IndexingProgress, TextGone
 from gateway.connectors.hostaway import pieces
 from gateway.connectors.hostaway.models import DocumentContent, TextPlan, TextPlanBlock
 
@@ -50,53 +50,53 @@ class StoredTextPlan:
         return found[0], ChunkPlan.from_bytes(bytes(found[1]))
 
 
-def find(digest: str, cutting: Cutting) -> StoredTextPlan | Making:
+def find(digest: str, chunk_sizes: ChunkSizes) -> StoredTextPlan | IndexingProgress:
     """The plan; if it is not finished, queues it and returns its progress. Raises TextGone."""
-    row = TextPlan.objects.filter(content_id=digest, cutting=_key(cutting)).first()
+    row = TextPlan.objects.filter(content_id=digest, cutting=_key(chunk_sizes)).first()
     if row is not None and row.chunks is not None:
         return StoredTextPlan(row.pk, row.chunks)
     chars = DocumentContent.objects.values_list("chars", flat=True).filter(digest=digest).first()
     if chars is None:
         raise TextGone
     if row is None:
-        row = order(digest, cutting)
-    return replace(_progress(row, chars), former=_former(digest, cutting))
+        row = order(digest, chunk_sizes)
+    return replace(_progress(row, chars), former=_former(digest, chunk_sizes))
 
 
-def _former(digest: str, cutting: Cutting) -> Cutting | None:
-    """How the newest finished plan that respects the hard cap of `cutting` is cut."""
+def _former(digest: str, chunk_sizes: ChunkSizes) -> ChunkSizes | None:
+    """The sizes of the newest finished plan whose chunks respect the hard cap of `chunk_sizes`."""
     finished = TextPlan.objects.filter(content_id=digest).exclude(chunks=None).order_by("-pk")
-    cuttings = map(_cutting, finished.values_list("cutting", flat=True))
-    return next((each for each in cuttings if each.fits_within(cutting)), None)
+    sizes_of_plans = map(_chunk_sizes, finished.values_list("cutting", flat=True))
+    return next((each for each in sizes_of_plans if each.fits_within(chunk_sizes)), None)
 
 
-def order(digest: str, cutting: Cutting) -> TextPlan:
+def order(digest: str, chunk_sizes: ChunkSizes) -> TextPlan:
     """The plan's row, created if missing, which queues the plan."""
-    return TextPlan.objects.get_or_create(content_id=digest, cutting=_key(cutting))[0]
+    return TextPlan.objects.get_or_create(content_id=digest, cutting=_key(chunk_sizes))[0]
 
 
-def _progress(row: TextPlan, chars: int) -> Making:
+def _progress(row: TextPlan, chars: int) -> IndexingProgress:
     if row.begun_at is None or row.alive_at is None or row.alive_at <= row.begun_at:
-        return Making(0.0, SWEEP_SECONDS + round(chars / PACE))
+        return IndexingProgress(0.0, SWEEP_SECONDS + round(chars / PACE))
     pace = row.done_chars / (row.alive_at - row.begun_at).total_seconds()
-    return Making(row.done_chars / chars, max(1, round((chars - row.done_chars) / pace)))
+    return IndexingProgress(row.done_chars / chars, max(1, round((chars - row.done_chars) / pace)))
 
 
-def _key(cutting: Cutting) -> str:
-    return ":".join(map(str, astuple(cutting)))
+def _key(chunk_sizes: ChunkSizes) -> str:
+    return ":".join(map(str, astuple(chunk_sizes)))
 
 
-def _cutting(key: str) -> Cutting:
+def _chunk_sizes(key: str) -> ChunkSizes:
     form, *sizes = key.split(":")
-    return Cutting(TextForm(form), *map(int, sizes))
+    return ChunkSizes(TextForm(form), *map(int, sizes))
 
 
-# -- Making -----------------------------------------------------------------------------------------
+# -- IndexingProgress -----------------------------------------------------------------------------------------
 
 
-def make(digest: str, cutting: Cutting, progress: Callable[[int], None] = lambda chars: None) -> None:
+def make(digest: str, chunk_sizes: ChunkSizes, progress: Callable[[int], None] = lambda chars: None) -> None:
     """Makes the plan unless it exists or is being made. `progress` is called with the number of characters done."""
-    row = order(digest, cutting)
+    row = order(digest, chunk_sizes)
     if row.chunks is None and _claim(row):
         for chars in _made(row):
             progress(chars)
@@ -132,9 +132,9 @@ def _claim(row: TextPlan) -> bool:
 
 def _made(row: TextPlan) -> Iterator[int]:
     """Makes the plan; yields the number of characters done, and ends early if another maker has taken over."""
-    cutting, count = _cutting(row.cutting), 0
+    chunk_sizes, count = _chunk_sizes(row.cutting), 0
     lines = DocumentContent.objects.values_list("lines", flat=True).get(digest=row.content_id)
-    for block in plan_windows(pieces.parts(row.content_id), cutting.form, cutting.limits, lines):
+    for block in plan_windows(pieces.parts(row.content_id), chunk_sizes.form, chunk_sizes.limits, lines):
         if not _store(row, block, count):
             return
         count += block.chunks

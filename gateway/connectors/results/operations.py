@@ -8,7 +8,7 @@ from typing import Any
 
 from context_protection.core.cursors import NEW_HANDLE
 from context_protection.core.errors import InvalidArgument
-from context_protection.core.payloads import Manner, Payload, Record
+from context_protection.core.payloads import Payload, Record, RowOptions
 from context_protection.core.policy import Kind
 from context_protection.core.results import patterns, result_tables, search, selection
 from context_protection.core.results.queries import Databases, RowsDatabase
@@ -20,9 +20,9 @@ from gateway.connectors.results import tables
 from gateway.connectors.results.results import Stored, StoredRows, StoredText, StoredValue, opened
 
 Arguments = Mapping[str, Any]
-AS_STORED = Manner(follow_up=True)
-AS_FOUND = Manner(condensable=False, follow_up=True)
-AS_SELECTED = Manner(condensable=False, follow_up=True, always_handle=True)
+AS_STORED = RowOptions(follow_up=True)
+AS_FOUND = RowOptions(condensable=False, follow_up=True)
+AS_SELECTED = RowOptions(condensable=False, follow_up=True, always_handle=True)
 MORE_ROWS = "The statement has more rows than these: add LIMIT, WHERE or GROUP BY."
 
 databases = Databases()
@@ -64,7 +64,7 @@ def _search(arguments: Arguments, caller: Caller) -> Payload:
         found = _found(opened(arguments["handle"], caller), wanted, arguments.get("from")).document()
         return Loaded(found.pop("hits"), found, total=found.get("totalCount"))
 
-    return MemoryRows(load, manner=AS_FOUND)
+    return MemoryRows(load, options=AS_FOUND)
 
 
 def _found(stored: Stored, wanted: patterns.Pattern, start: str | None) -> search.Found:
@@ -91,7 +91,7 @@ def _query(arguments: Arguments, caller: Caller) -> Payload:
         note = {"notes": notes} if notes else {}
         return Loaded(selected.rows, note, plan=result_tables.plan_of(selected.columns))
 
-    return MemoryRows(load, manner=AS_SELECTED)
+    return MemoryRows(load, options=AS_SELECTED)
 
 
 def _not_for(stored: Stored, parameter: str, value: Any, instead: str) -> InvalidArgument:

@@ -65,7 +65,7 @@ def visible(caller: Caller) -> list[Operation]:
 
 
 def _search(arguments: Arguments, caller: Caller) -> Payload:
-    return MemoryRows(lambda: _found(arguments.get("query", ""), caller), manner=AS_COMPUTED)
+    return MemoryRows(lambda: _found(arguments.get("query", ""), caller), options=AS_COMPUTED)
 
 
 def _found(query: str, caller: Caller) -> Loaded:

@@ -8,13 +8,13 @@ import pytest
 from context_protection.core import memory_text, text_traits
 from context_protection.core.memory_text import MemoryText
 from context_protection.core.policy import DEFAULTS
-from context_protection.core.splitting.plans import Cutting
+from context_protection.core.splitting.plans import ChunkSizes
 
 LONG = "".join(f"Line {number} of a text that is rather long.\n" for number in range(60_000))
 
 
-def cutting_of(text: MemoryText) -> Cutting:
-    return text_traits.whole_cutting(text, DEFAULTS)
+def cutting_of(text: MemoryText) -> ChunkSizes:
+    return text_traits.chunk_sizes_of(text, DEFAULTS)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from context_protection.core import tokens
 from context_protection.core.errors import InvalidArgument, InvalidCursor
 from context_protection.core.policy import Policy
-from context_protection.core.splitting.plans import Indexing, Making
+from context_protection.core.splitting.plans import Indexing, IndexingProgress
 from tests import crawler
 from tests.properties.desk import Desk, MemoryText, real_tokens
 
@@ -222,7 +222,7 @@ def planned_text() -> MemoryText:
 
 @pytest.fixture
 def long_text(planned_text: MemoryText) -> MemoryText:
-    planned_text.making = None  # another test may have left it half done
+    planned_text.unfinished = None  # another test may have left it half done
     return planned_text
 
 
@@ -282,13 +282,13 @@ def test_a_long_text_is_searched_also_while_it_is_being_divided(long: Desk):
     chunks = crawler.pages(long, "read", {})
     place = next(each["metadata"] for each in chunks if each["chunkIndex"] == row["chunkIndex"])
     assert place["startLine"] <= 41_001 <= place["endLine"]
-    long.text.making = Making(0.43, 17)  # type: ignore[union-attr]
+    long.text.unfinished = IndexingProgress(0.43, 17)  # type: ignore[union-attr]
     rows = long("read", {"search": word, "startLine": 40_990, "endLine": 41_010})["items"]
     assert rows == [{name: each[name] for name in ("line", "match")} for each in found["items"]]
 
 
 def test_while_a_long_text_is_being_divided_its_reader_is_told_how_long_and_what_to_do(long: Desk):
-    long.text.making = Making(0.43, 17)  # type: ignore[union-attr]
+    long.text.unfinished = IndexingProgress(0.43, 17)  # type: ignore[union-attr]
     with pytest.raises(Indexing) as refused:
         long("read", {})
     assert (refused.value.reason, refused.value.status, refused.value.retry_after) == ("indexing", 503, 17)
@@ -297,7 +297,7 @@ def test_while_a_long_text_is_being_divided_its_reader_is_told_how_long_and_what
 
 
 def test_lines_can_be_read_meanwhile_and_too_many_of_them_are_refused_with_a_number_that_works(long: Desk):
-    long.text.making = Making(0.0, 60)  # type: ignore[union-attr]
+    long.text.unfinished = IndexingProgress(0.0, 60)  # type: ignore[union-attr]
     chunks = list(crawler.pages(long, "read", {"startLine": 100, "endLine": 9000}))
     assert "".join(chunk["content"] for chunk in chunks) == "".join(LINES[99:9000])
     assert chunks[0]["metadata"]["totalLines"] == 60_000

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from context_protection.configuration.policies import policy_for
 from context_protection.configuration.revisions import revisions
-from context_protection.core.splitting.plans import Making
-from context_protection.core.text_traits import whole_cutting
+from context_protection.core.splitting.plans import IndexingProgress
+from context_protection.core.text_traits import chunk_sizes_of
 from context_protection.models import TokenBudget
 from gateway.connectors.hostaway import store, stored_plans
 from gateway.connectors.hostaway.document_texts import DocumentText
@@ -77,9 +77,9 @@ def smaller_chunks() -> Iterator[None]:
     revisions.bump()
 
 
-def found(document: Document) -> stored_plans.StoredTextPlan | Making:
+def found(document: Document) -> stored_plans.StoredTextPlan | IndexingProgress:
     text = DocumentText.of(document)
-    return text.plan(text.version, whole_cutting(text, policy_for("read_document")))
+    return text.plan(text.version, chunk_sizes_of(text, policy_for("read_document")))
 
 
 def test_a_long_document_is_divided_when_it_is_loaded_and_read_by_its_chunks(long_document: Document, doors: Doors):
@@ -176,9 +176,9 @@ def test_how_long_it_takes_is_told_by_how_fast_it_goes(long_document: Document):
     TextPlan.objects.update(
         chunks=None, begun_at=now - timedelta(seconds=10), alive_at=now, done_chars=chars // 4, maker="another"
     )
-    making = found(long_document)
-    assert isinstance(making, Making)
-    assert (round(making.done, 2), making.seconds) == (0.25, 30)
+    unfinished = found(long_document)
+    assert isinstance(unfinished, IndexingProgress)
+    assert (round(unfinished.done, 2), unfinished.seconds) == (0.25, 30)
 
 
 def test_a_document_that_has_grown_is_a_new_version_and_walks_over_the_old_one_go_on(
@@ -210,8 +210,8 @@ def test_plans_of_limits_long_out_of_force_are_removed(long_document: Document):
     assert sorted(TextPlan.objects.values_list("pk", flat=True)) == newest[1:]
 
 
-def _other_cutting(lines: int) -> stored_plans.Cutting:
-    return stored_plans.Cutting(stored_plans.TextForm.LOG, lines + 1, 2, 3, 4)
+def _other_cutting(lines: int) -> stored_plans.ChunkSizes:
+    return stored_plans.ChunkSizes(stored_plans.TextForm.LOG, lines + 1, 2, 3, 4)
 
 
 def test_a_binary_is_answered_with_its_facts_at_every_door(doors: Doors):
