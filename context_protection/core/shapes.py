@@ -184,7 +184,7 @@ def _strip(value: Any, patterns: tuple[str, ...], path: str, removed: list[str])
         remaining = {}
         for name, below in value.items():
             where = f"{path}{name}"
-            if below not in NOTHING and _matches(name, patterns):
+            if _matches(name, patterns) and below not in NOTHING:
                 removed.append(where)
             else:
                 remaining[name] = (

@@ -45,7 +45,12 @@ def withheld_in(value: Any) -> Counts:
                 found.update(Withheld(path, kind, _how(at, path)) for kind in _MASK.findall(at))
         elif isinstance(at, dict):
             below = f"{path}." if path else ""
-            waiting += [(f"{below}{key}", each) for key, each in reversed(at.items()) if _may_hold(each)]
+            # Without a call of _may_hold: a search passes every field of a stored list through this condition.
+            waiting += [
+                (f"{below}{key}", each)
+                for key, each in reversed(at.items())
+                if (MARK in each if isinstance(each, str) else isinstance(each, (dict, list)))
+            ]
         elif isinstance(at, list):
             below = f"{path}.*" if path else "*"
             waiting += [(below, each) for each in reversed(at) if _may_hold(each)]

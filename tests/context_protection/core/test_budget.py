@@ -117,3 +117,13 @@ def test_strangers_of_pythons_are_written_as_their_text():
     from decimal import Decimal
 
     assert budget.dumps({1: date(2026, 11, 20), "d": Decimal("1.50")}) == b'{"1":"2026-11-20","d":"1.50"}'
+
+
+@pytest.mark.parametrize("text", ["x", "x" * 12_000, JAPANESE * 300])
+def test_a_plain_body_is_measured_as_it_is_sent(text: str):
+    body = budget.render_plain({"items": [text]}, Policy())
+    written = body.data.decode()
+    assert json.loads(written) == {"items": [text]}
+    assert body.chars == len(written)
+    assert body.estimated_tokens == tokens.formula(written)
+    assert body.claude_tokens == budget.claude_tokens(body.data, Policy().hard_cap)
