@@ -10,11 +10,15 @@ import tempfile
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import httpx2
 import yaml
+from hypothesis.errors import NonInteractiveExampleWarning
+from hypothesis.strategies import characters, from_regex
 
 from context_protection.core import tokens
 from tests.e2e.serving import Serving, serving
@@ -23,6 +27,13 @@ from tests.foreign.upstream import Foreign, upstream_of
 
 HARD_CAP = 12_000
 MOST_CALLS = 300  # for one tool
+EXAMPLES = {
+    "date": "2026-11-03",
+    "date-time": "2026-11-03T10:00:00Z",
+    "uuid": "00000007-7777-4777-8777-000000000007",
+    "email": "q7@example.com",
+    "uri": "https://example.com/q7",
+}
 SHOW_ALL = "from gateway.access.models import ApiKey; ApiKey.objects.update(tool_listing='all')"
 
 
@@ -58,7 +69,7 @@ def crawl(client: httpx2.Client, tool: Mapping[str, Any]) -> Crawl:
         if "error" in answer and not response.is_success:
             crawled.errors.append(f"{name} {json.dumps(given)}: {answer['error'].get('message')}")
         waiting.extend(_pointers(answer, name, given))
-        meta = answer.get("meta") if isinstance(answer.get("meta"), dict) else {}
+        meta = _meta(answer)
         crawled.notes.update(meta.get("notes") or ())
         crawled.withheld.update(meta.get("withheld") or ())
     if waiting:
@@ -66,18 +77,44 @@ def crawl(client: httpx2.Client, tool: Mapping[str, Any]) -> Crawl:
     return crawled
 
 
+def _meta(answer: Any) -> Mapping[str, Any]:
+    """Sluice's own `meta`: in an answer that has a `meta` of upstream's, it is `_meta`."""
+    found = answer.get("_meta", answer.get("meta")) if isinstance(answer, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
 def _required(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name in schema.get("required", ()):
-        each = schema["properties"][name]
-        kind = each.get("type")
-        yield (
-            name,
-            each["enum"][0] if each.get("enum") else {"integer": 7, "number": 7, "boolean": True}.get(str(kind), "q7"),
-        )
+        yield name, _example(schema["properties"][name])
+
+
+def _example(schema: Mapping[str, Any]) -> Any:
+    """A value that the schema allows."""
+    kind, pattern = schema.get("type"), schema.get("pattern")
+    if schema.get("enum"):
+        return schema["enum"][0]
+    if kind == "array":
+        return [_example(schema.get("items") or {})]
+    if kind == "object":
+        return dict(_required({"properties": {}, **schema}))
+    if schema.get("format") in EXAMPLES:
+        return EXAMPLES[schema["format"]]
+    if kind == "string" and pattern:
+        return _matching(pattern, schema.get("maxLength"))
+    return {"integer": 7, "number": 7, "boolean": True}.get(str(kind), "q7")
+
+
+@cache
+def _matching(pattern: str, longest: int | None) -> str:
+    letters = characters(codec="ascii", exclude_characters="/\\?#%")
+    texts = from_regex(pattern, fullmatch=True, alphabet=letters).filter(lambda text: len(text) <= (longest or 100))
+    with catch_warnings():
+        simplefilter("ignore", NonInteractiveExampleWarning)
+        return texts.example()
 
 
 def _pointers(answer: Any, name: str, given: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The calls that an answer names: its next page, and the details of it and of its rows."""
+    """The calls that an answer names: its next page, the details of it and of its rows, and what is beside them."""
     if isinstance(answer, list):
         for each in answer:
             yield from _pointers(each, name, given)
@@ -87,7 +124,11 @@ def _pointers(answer: Any, name: str, given: Mapping[str, Any]) -> Iterator[tupl
     if isinstance(cursor, str):
         yield name, {**given, "cursor": cursor}
     for key, each in answer.items():
-        if key in ("detailsAvailable", "whole") and isinstance(each, dict) and ("endpoint" in each or "tool" in each):
+        if (
+            key in ("detailsAvailable", "whole", "beside")
+            and isinstance(each, dict)
+            and ("endpoint" in each or "tool" in each)
+        ):
             target = str(each.get("tool") or each["endpoint"]).rpartition("/")[2]
             base = dict(each.get("arguments") or each.get("parameters") or {})
             yield target, {**base, **({} if "fields" in base or "handle" in base else {"fields": "all"})}
@@ -114,11 +155,8 @@ def lost_values(crawled: Crawl, foreign: Foreign, sent: set[bytes]) -> dict[byte
     """The values that were sent and could not be read, with their paths. Those that answers name as withheld are not
     lost."""
     places = foreign.places_of(sent - crawled.read)
-    return {
-        value: path
-        for value, path in places.items()
-        if not any(path == name or path.endswith(f".{name}") or f".{name}." in f".{path}" for name in crawled.withheld)
-    }
+    withheld = [f".{name.replace('.*', '')}." for name in crawled.withheld]
+    return {value: path for value, path in places.items() if not any(name in f".{path}." for name in withheld)}
 
 
 def report(crawled: Crawl, foreign: Foreign, sent: set[bytes]) -> bool:
@@ -178,7 +216,8 @@ def main() -> int:
     parser.add_argument("document", type=Path)
     parser.add_argument("--most", type=int, default=60, help="operations that are tried, spread over the document")
     options = parser.parse_args()
-    document = yaml.safe_load(options.document.read_text())
+    text = options.document.read_text()
+    document = json.loads(text) if options.document.suffix == ".json" else yaml.safe_load(text)
     return 1 if crawl_document(document, options.document, options.most) else 0
 
 

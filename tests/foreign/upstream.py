@@ -31,18 +31,21 @@ CURSORS = (
 )
 LAST_IDS = ("starting_after", "after", "after_id", "last_id")
 SIZES = ("limit", "per_page", "page_size", "pageSize", "perPage", "size", "count", "maxResults", "max_results", "$top")
+MADE_UPSTREAM = re.compile(r"cursor|opaque|link", re.IGNORECASE)
 NEXT_NAMES = re.compile(r"^(next.*|.*next|.*_?cursor|continuation.*|marker)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Listing:
-    """Where the rows are in the body (`()`: the body), their schema, and the names of the paging parameters."""
+    """Where the rows are in the body (`()`: the body), their schema, and the names of the paging parameters. `opaque`:
+    callers cannot make a position themselves."""
 
     place: tuple[str, ...]
     rows: dict[str, Any]
     style: str
     name: str
     size: str
+    opaque: bool = False
 
 
 @dataclass
@@ -62,7 +65,7 @@ class Foreign:
         }
         self._patterns = sorted(
             (
-                (re.compile("^" + re.sub(r"\\{[^/]+?\\}", "[^/]+", re.escape(path)) + "/?$"), path)
+                (re.compile("^" + re.sub(r"\\{[^/]+?\\}", "[^/]+", re.escape(path.partition("#")[0])) + "/?$"), path)
                 for path in self.operations
             ),
             key=lambda each: each[1].count("{"),
@@ -144,14 +147,15 @@ class Foreign:
         for style, known in (("page", PAGES), ("offset", OFFSETS), ("cursor", CURSORS), ("last id", LAST_IDS)):
             name = next((each for each in known if each in names), None)
             if name is not None:
-                return Listing(place, self.inventor.schema(rows.get("items")), style, name, size)
+                is_opaque = bool(MADE_UPSTREAM.search(str(names[name].get("description"))))
+                return Listing(place, self.inventor.schema(rows.get("items")), style, name, size, is_opaque)
         return Listing(place, self.inventor.schema(rows.get("items")), "none", "", size)
 
-    def _parameters(self, template: str) -> set[str]:
+    def _parameters(self, template: str) -> dict[str, Any]:
         shared = self.document["paths"][template].get("parameters") or []
         found = [*shared, *(self.operations[template].get("parameters") or [])]
         found = [self.inventor.resolved(each["$ref"]) if "$ref" in each else each for each in found]
-        return {each.get("name", "") for each in found if each.get("in") == "query"}
+        return {each.get("name", ""): each for each in found if each.get("in") == "query"}
 
     def _place(self, schema: Mapping[str, Any]) -> tuple[str, ...] | None:
         if schema.get("type") == "array":
@@ -177,6 +181,8 @@ class Foreign:
         page, end = rows[start : start + size], start + size
         headers = {}
         following = {"page": str(end // size + 1), "offset": str(end), "cursor": f"c{end}"}.get(listing.style, "")
+        if listing.opaque and page and listing.place == () and isinstance(page[-1], dict):
+            following = following or str(page[-1].get("id") or "")
         is_last = end >= len(rows) or listing.style == "none"
         if not is_last and listing.place == () and following:
             address = f"{self.url}{path}?{urlencode({**query, listing.name: following})}"
@@ -211,6 +217,8 @@ class Foreign:
                     made[name] = ROWS
                 elif NEXT_NAMES.match(name) and not isinstance(each, dict | list):
                     made[name] = following
+                elif NEXT_NAMES.match(name) and isinstance(each, dict):
+                    made[name] = dict.fromkeys(each, following)
                 else:
                     made[name] = fill(each)
             return made

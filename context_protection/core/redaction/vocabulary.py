@@ -334,13 +334,13 @@ LINKS: Terms = {
 ABOUT = word_set(
     """
     fee price cost charge amount total count counter counts length size limit usage budget quota type types kind
-    format url uri href link endpoint path expiry expires expire expiration expired ttl lifetime at date time
+    format url uri href link endpoint path expiry expires expire expiration expired ttl lifetime lifespan at date time
     timestamp sent changed updated created issued rotated required enabled disabled status state policy policies
     rule rules strength id ids ref vendor provider brand model manufacturer template valid validity validated
     position location place placement photo photos image images picture icon color colour height width area
     available availability supported field fields label placeholder regex pattern schema column columns header
-    attempts attempt retries scope scopes question questions faq reset forgot protected algorithm hint min max per
-    used ratio speed battery level identity name names user username input callback handler file dir env service
+    attempts attempt retries strategy scope scopes question questions faq reset forgot protected algorithm hint min max
+    per used ratio speed battery level identity name names user username input callback handler file dir env service
     manager store storage generator validator prompt hasher encoder priority space spaces owner hash_algorithm
     error errors message subject
     """

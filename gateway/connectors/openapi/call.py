@@ -86,7 +86,7 @@ class Calling:
         """Treats the operation as a list, paged as this response shows. That is stored, and a list that upstream pages
         is fetched again page by page. If the caller has set upstream's own paging arguments, neither is done: hints and
         cursors of this response refer to these arguments, so they stay in force."""
-        if detection.paging_arguments(self.spec, listed).isdisjoint(arguments):
+        if not any(self._is_set(name, arguments) for name in detection.paging_arguments(self.spec, listed)):
             await observed_fields.noted_list(self.row, listed)
         else:
             listed = replace(listed, paging=None)
@@ -95,6 +95,10 @@ class Calling:
         if listed.paging is not None:
             return await calling.fetch(arguments, caller)
         return await calling._answered(response, await calling.read(response))
+
+    def _is_set(self, name: str, arguments: Arguments) -> bool:
+        """Whether the caller has set the argument: a call's arguments contain the defaults of the others."""
+        return name in arguments and arguments[name] != self.spec.parameters[name].get("default")
 
     @property
     def cache_seconds(self) -> float:

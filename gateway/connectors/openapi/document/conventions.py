@@ -52,7 +52,7 @@ BESIDE_ROWS = frozenset(
         "first last more has meta metadata links link self number status code ok success message object url uri kind "
         "api version etag request id errors error warnings response headers end start token index empty sort pageable "
         "href schemas context type timestamp time query took timed out complete incomplete truncated elements results "
-        "items response info expand"
+        "items response info expand marker bookmark continuation iterator"
     )
 )
 # The words of BESIDE_ROWS that occur only in lists.

@@ -71,7 +71,7 @@ class Answer:
     def rows(self, path: str, *, is_paged: bool = False) -> str | None:
         """The path of the response's rows; None if it is not a list. `path`: that of the operation. `is_paged`: the
         operation has a parameter for a page's position, which only lists have."""
-        if "array" in kinds(self.whole) and "object" not in kinds(self.whole):
+        if self._is_array(self.whole):
             return ""
         own = self.properties()
         if (found := self._rows_among(own, path, is_paged=is_paged)) is not None:
@@ -81,6 +81,15 @@ class Answer:
             if (found := self._rows_among(below, path, is_paged=is_paged)) is not None:
                 return f"{name}.{found}"
         return self._rows_of_inner_page(own, path)
+
+    def _is_array(self, schema: Mapping[str, Any]) -> bool:
+        """Whether the schema, or each of its variants but null, is an array and cannot be an object."""
+        own = kinds(schema)
+        possible = [own] if own else [found for each in self._variants(schema) if (found := kinds(each)) != ["null"]]
+        return bool(possible) and all("array" in found and "object" not in found for found in possible)
+
+    def _variants(self, schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        return list(map(self._whole, variants(schema)))
 
     def _rows_among(self, properties: Mapping[str, Any], path: str, *, is_paged: bool = False) -> str | None:
         """The array of rows, recognised by its name, or else because it is the only candidate."""
@@ -133,7 +142,8 @@ class Answer:
         schema = self.schema
         for step in filter(None, rows.split(".")):
             schema = self.properties_of(schema).get(step)
-        return self._whole(schema).get("items")
+        whole = self._whole(schema)
+        return next((each["items"] for each in (whole, *self._variants(whole)) if "items" in each), None)
 
     def kind(self, rows: str | None, *, is_safe: bool) -> Kind:
         if not is_safe:

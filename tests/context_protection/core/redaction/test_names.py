@@ -35,6 +35,7 @@ HARMLESS = """
     parkingSpaces passengers tokenCount tokens max_tokens token_count total_tokens nextPageToken doorCodeFee
     passwordChangedAt statusCode errorCode vendorCode spinCode pinned compass passport opinion safety shipping
     lockVersion wifiSpeed keyboard doorCount gateNumber authorizationStatus tokenType passwordPolicy hasPassword
+    refreshTokenLifespan access_token_strategy
     discountCode promoCode productCode propertyCode property_code houseCode house_code houseCodes apartmentCode
     buildingCode building_codes roomCode unitCode flatCode listingPropertyCode complexCode codigoEdificio
     codice_appartamento Gebäudecode ownerCode tenantCode vendorCode employeeCode agentCode channelCode categoryCode

@@ -28,9 +28,10 @@ def api(db: None, settings: Any) -> Iterator[Shop]:
     retain(())
 
 
-def imported(api: Shop, schema: dict[str, Any], *names: str) -> str:
-    """The tool of GET /things, with these parameters of its query."""
+def imported(api: Shop, schema: dict[str, Any], *names: str, **schemas: dict[str, Any]) -> str:
+    """The tool of GET /things, with these parameters of its query, by name and by name with schema."""
     given = [query(name, WHOLE if name in ("limit", "page", "offset") else None) for name in names]
+    given += [query(name, schema) for name, schema in schemas.items()]
     node = {"operationId": "listThings", "parameters": given, "responses": answering(schema)}
     data = json.dumps(document({"/things": {"get": node}}, servers=[{"url": api.url}])).encode()
     plan = import_plan.plan(data, name="shop", source="shop.json")
@@ -95,6 +96,17 @@ def test_an_address_that_only_the_answer_shows_is_followed(doors: Doors, api: Sh
     at = by_token("at", lambda rows, token: with_next(rows, f"{api.url}/things?at={token}" if token else None))
     api.odd["/things"] = at
     assert numbers(crawler.walk(doors.mcp, imported(api, IN_DATA), {})) == numbers(THINGS)
+
+
+def test_a_default_of_the_page_size_is_no_choice_of_the_caller(doors: Doors, api: Shop):
+    def serve(asked: Mapping[str, str]) -> Served:
+        start, size = int(asked.get("page_token", 0)), int(asked.get("page_size", SIZE))
+        following = {"Link": f'<{api.url}/things?page_token={start + size}&page_size={size}>; rel="next"'}
+        return THINGS[start : start + size], following if start + size < len(THINGS) else {}
+
+    api.odd["/things"] = serve
+    name = imported(api, ARRAY, "page_token", page_size={"type": "integer", "default": SIZE, "maximum": SIZE})
+    assert numbers(crawler.walk(doors.mcp, name, {})) == numbers(THINGS)
 
 
 @pytest.mark.parametrize("ending", ['rel="next"; results="false"', 'rel="prev"'])

@@ -105,6 +105,19 @@ def test_the_only_object_that_is_a_page_has_the_rows():
     )
 
 
+@pytest.mark.parametrize("name", ["next_marker", "prevMarker", "nextIterator", "bookmark"])
+def test_a_position_beside_the_rows_does_not_make_a_record_of_them(name: str):
+    assert rows_at("/taxonomies/{namespace}", entries=ROWS, limit={"type": "integer"}, **{name: TEXT}) == "entries"
+
+
+@pytest.mark.parametrize(
+    ("variants", "rows"), [([ROWS, TAGS], ""), ([ROWS, {"type": "null"}], ""), ([ROWS, ROW], None)]
+)
+def test_variants_that_are_all_arrays_are_a_list(variants: list[Node], rows: str | None):
+    read = operation({"responses": answering({"anyOf": variants})}, "/tools")
+    assert read.rows == rows
+
+
 def test_conventional_names_may_begin_with_a_capital():
     assert rows_at("/scim/Users", schemas=TAGS, totalResults={"type": "integer"}, Resources=ROWS, itemsPerPage={}) == (
         "Resources"
