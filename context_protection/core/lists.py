@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Any
 
-from context_protection.core import field_selection, records, summaries, tokens
+from context_protection.core import field_selection, records, side_data, summaries, tokens
 from context_protection.core.budget import Body, dumps, render, render_plain
 from context_protection.core.cached_property import cached_property
 from context_protection.core.cursors import NewSnapshot, Snapshot, Snapshots
@@ -253,6 +253,7 @@ class _Pager:
     ) -> None:
         self.place, self.request, self.policy, self.snapshots = place, request, policy, snapshots
         self.page = place.page
+        self._besides: dict[int, dict[str, Any]] = {}  # by the number of later pages of upstream's in the answer
         self.form = page_form(place.form_request, shape, request, policy)
 
     def envelope(self) -> Envelope:
@@ -316,7 +317,7 @@ class _Pager:
         paging = self.paging_meta(count, more)
         notes = [*form.meta.get("notes", ()), *self.place.opening.note.get("notes", ())]
         noted = {"notes": notes} if notes else {}
-        meta = {**paging, **form.meta, **self.place.opening.note, **noted, **self.beside}
+        meta = {**paging, **form.meta, **self.place.opening.note, **noted, **self.beside(count)}
         if form.summarized and self.place.snapshot is None:
             meta["originalTokens"] = self.original_tokens(count)
             if self.request.is_called_once and not self.snapshot.is_stored:
@@ -340,12 +341,15 @@ class _Pager:
         document.update(form.layout(rows, self.place.options.key))
         return render(document, self.policy)
 
-    @cached_property
-    def beside(self) -> dict[str, Any]:
-        """Upstream's data beside the rows: inline if it is short, else the call that returns it."""
-        beside = self.place.opening.beside
-        if not beside:
-            return {}
+    def beside(self, count: int) -> dict[str, Any]:
+        """Upstream's data beside the first `count` rows: inline if it is short, else the call that returns it."""
+        later = [each for place, each in self.page.beside.items() if place < count]
+        beside = side_data.joined([self.place.opening.beside, *later])
+        if beside and len(later) not in self._besides:
+            self._besides[len(later)] = self._named_beside(beside)
+        return self._besides.get(len(later), {})
+
+    def _named_beside(self, beside: Mapping[str, Any]) -> dict[str, Any]:
         if len(dumps(beside)) <= SHORT_BESIDE or not self.request.result_operation:
             return {"beside": beside}
         record = Record(dict(beside), follow_up=True)

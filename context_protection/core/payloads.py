@@ -35,6 +35,10 @@ class Page(Protocol):
     def note(self) -> Mapping[str, Any]:
         """For the `meta` of an answer with this page, if it is not the first."""
 
+    @property
+    def beside(self) -> Mapping[int, Mapping[str, Any]]:
+        """What pages of upstream's after the first have beside their rows, by the place of their first row here."""
+
     def condensed(self, policy: Policy) -> Sequence[Mapping[str, Any]]:
         """The rows with the fields of their preview."""
 

@@ -128,6 +128,7 @@ class MemoryPage:
     positions: Sequence[Any]
     more: bool
     note: Mapping[str, Any] = field(default_factory=dict)
+    beside: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
 
     @cached_property
     def chars(self) -> Sequence[int]:

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 import orjson
 
-from context_protection.core import lists, summaries
+from context_protection.core import lists, side_data, summaries
 from context_protection.core.budget import CHARS_A_TOKEN, dumps, length
 from context_protection.core.cached_property import cached_property
 from context_protection.core.cursors import Snapshot, Snapshots
@@ -39,7 +39,8 @@ class SourcePage:
     """Rows as upstream sent them. `next` (JSON): the token of the next page; None on the last one. `ending`: why it is
     the last one although upstream says that more rows follow. `certain`: the next page, if any, is known to have rows.
     `total`: the number of all rows, if upstream gives it. `as_of`: when the page was read, Unix seconds. `fresh_until`:
-    the time.monotonic() until which the page is fresh. `note`: for the first answer's `meta`. `beside`: see Opening."""
+    the time.monotonic() until which the page is fresh. `note`: for the first answer's `meta`. `beside`: what upstream
+    sent beside the rows; of a later page, without what is about paging."""
 
     rows: Sequence[dict[str, Any]]
     next: Any = None
@@ -52,12 +53,12 @@ class SourcePage:
     ending: str = ""
 
     def pack(self) -> bytes:
-        return dumps([self.rows, self.next, self.total, self.certain, self.ending])
+        return dumps([self.rows, self.next, self.total, self.certain, self.ending, self.beside])
 
     @classmethod
     def unpack(cls, data: bytes) -> "SourcePage":
-        rows, following, total, certain, ending = orjson.loads(data)
-        return cls(rows, following, total, certain, ending=ending)
+        rows, following, total, certain, ending, beside = orjson.loads(data)
+        return cls(rows, following, total, certain, ending=ending, beside=beside)
 
 
 class PageSource(Protocol):
@@ -238,13 +239,24 @@ class PagedRows:
         positions = [(at, before + 1) for at, before in chosen]
         more = start + size < len(places) or self._pages[-1].next is not None
         rows = [self._pages[at - self._first].rows[before] for at, before in chosen]
-        return MemoryPage(rows, self.shape, positions, more, {} if more else with_note({}, self._pages[-1].ending))
+        note = {} if more else with_note({}, self._pages[-1].ending)
+        beside = {
+            place: added
+            for place, (at, index) in enumerate(chosen)
+            if index == 0 and (added := self._added_beside(at - self._first))
+        }
+        return MemoryPage(rows, self.shape, positions, more, note, beside)
+
+    def _added_beside(self, index: int) -> Mapping[str, Any]:
+        """What a later page has beside its rows, and the page before it has not. Of the first page, nothing."""
+        return side_data.added(self._pages[index].beside, self._pages[index - 1].beside) if index else {}
 
     @cached_property
     def _complete(self) -> MemoryRows:
         """All rows. Every page must have been read."""
         rows = [row for page in self._pages for row in page.rows]
-        loaded = Loaded(rows, self._note(), self._pages[0].beside)
+        later = [self._added_beside(index) for index in range(1, len(self._pages))]
+        loaded = Loaded(rows, self._note(), side_data.joined([self._pages[0].beside, *later]))
         return MemoryRows(lambda: loaded, self.shape, self.options, self.reveal)
 
     # -- Queries ------------------------------------------------------------------------------------

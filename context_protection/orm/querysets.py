@@ -259,6 +259,10 @@ class ColumnPage:
         return {}
 
     @property
+    def beside(self) -> Mapping[int, Mapping[str, Any]]:
+        return {}
+
+    @property
     def field_count(self) -> int:
         return max((row[2] for row in self.rows), default=0)
 

@@ -27,6 +27,7 @@ class Counted:
         self.tells_total, self.certain = tells_total, certain
         self.pages: list[int] = []
         self.beside: dict[str, Any] = {}
+        self.beside_page: dict[int, dict[str, Any]] = {}  # by the page's first row
 
     async def page(self, token: Any, size: int) -> SourcePage:
         await asyncio.sleep(0)
@@ -36,7 +37,8 @@ class Counted:
         follows = len(rows) == PAGE if not self.certain else end < len(self.rows)
         total = len(self.rows) if self.tells_total else None
         note = {"source": "upstream"}
-        return SourcePage(rows, end if follows else None, total, self.certain, note=note, beside=self.beside)
+        beside = {**self.beside, **self.beside_page.get(start, {})}
+        return SourcePage(rows, end if follows else None, total, self.certain, note=note, beside=beside)
 
 
 @pytest.fixture
@@ -331,3 +333,57 @@ def test_format_handle_of_too_many_rows_says_how_to_ask_less(doors: Doors, offer
     offered(upstream)
     error = doors.post("list_rows", {"format": "handle"})["error"]
     assert (error["reason"], error["data"]["parameter"]) == ("too_many_rows", "format")
+
+
+OWNERS = {start: {"included": [{"id": f"owner of {start}"}]} for start in range(0, 100, PAGE)}
+
+
+def owners(pages: list[dict[str, Any]]) -> list[list[int]]:
+    """The pages of upstream's whose owners each answer has."""
+    found = []
+    for each in pages:
+        beside = each["meta"].get("beside", {})
+        parts = [beside, *beside.get("laterPages", ())]
+        named = [owner["id"] for part in parts for owner in part.get("included", ())]
+        found.append([int(name.removeprefix("owner of ")) for name in named])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        (20, [[0], [20], [40], [60], [80]]),
+        (30, [[0, 20], [40], [60, 80], []]),
+        (7, [[0], [], [20], [], [], [40], [], [], [60], [], [], [80], [], [], []]),
+    ],
+)
+def test_what_a_page_has_beside_its_rows_comes_with_its_first_row(
+    doors: Doors, offered: Any, limit: int, expected: list[list[int]]
+):
+    upstream = Counted(100)
+    upstream.beside, upstream.beside_page = {"source": "the registry"}, OWNERS
+    offered(upstream)
+    pages = walked(doors, limit=limit)
+    assert owners(pages) == expected
+    assert [each["meta"].get("beside", {}).get("source") for each in pages] == ["the registry"] + [None] * (
+        len(pages) - 1
+    )
+    assert ids(pages) == list(range(100))
+
+
+def test_a_list_that_is_read_whole_has_what_all_its_pages_have_beside_their_rows(doors: Doors, offered: Any):
+    upstream = Counted(100)
+    upstream.beside_page = OWNERS
+    offered(upstream)
+    assert owners([doors.post("list_rows", {"where": {"id": {"lt": 3}}})]) == [[0, 20, 40, 60, 80]]
+
+
+def test_much_beside_a_later_page_comes_by_its_call(doors: Doors, offered: Any):
+    upstream = Counted(100)
+    upstream.beside_page = {40: {"included": [{"id": number, "name": f"Owner {number}"} for number in range(300)]}}
+    offered(upstream)
+    pages = walked(doors, limit=20)
+    assert [index for index, each in enumerate(pages) if "beside" in each["meta"]] == [2]
+    hint = pages[2]["meta"]["beside"]
+    name = hint["endpoint"].rpartition("/")[2]
+    assert crawler.record(doors.post, name, hint["parameters"]) == upstream.beside_page[40]

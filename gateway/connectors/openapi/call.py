@@ -17,7 +17,7 @@ from gateway.connectors.openapi import observed_fields
 from gateway.connectors.openapi.document.description import DocumentedOperation
 from gateway.connectors.openapi.document.paging import Paging
 from gateway.connectors.openapi.request import requests
-from gateway.connectors.openapi.response import answers, detection, evidence, page_steps
+from gateway.connectors.openapi.response import answers, detection, evidence, page_steps, side_data
 from gateway.connectors.openapi.response.answers import Answered
 from gateway.connectors.openapi.response.detection import Listed
 from gateway.connectors.openapi.response.page_steps import Done, Step
@@ -173,9 +173,13 @@ class UpstreamPages:
             as_of=response.as_of,
             fresh_until=response.fresh_until,
             note=response.note(cached=self.calling.cache_seconds > 0),
-            beside=answered.rest if answered.rows is not None else answered.record or {"value": answered.text},
+            beside=_beside(answered) if token is None else side_data.of_later_page(_beside(answered)),
             ending=_ending(response, answered, step, following),
         )
+
+
+def _beside(answered: Answered) -> Mapping[str, Any]:
+    return answered.rest if answered.rows is not None else answered.record or {"value": answered.text}
 
 
 def _ending(response: Response, answered: Answered, step: Step, following: Step | Done) -> str:

@@ -16,8 +16,8 @@ from gateway.connectors.openapi.document.responses import MAX_PROPERTIES, Answer
 from gateway.connectors.openapi.document.schemas import Leaning
 from gateway.connectors.openapi.document.wording import words
 from gateway.connectors.openapi.response.dotted_paths import at
+from gateway.connectors.openapi.response.side_data import PROBLEMS
 
-_PROBLEMS = frozenset({"error", "errors", "warning", "warnings", "messages"})
 LEVELS = 4  # levels of a response that are examined
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
@@ -92,7 +92,7 @@ def _is_envelope(value: Mapping[str, Any], name: str) -> bool:
     """Whether `value` is the envelope of the list `name`. Around an array with an unconventional name, one of the other
     fields must be one that only lists have: an array among mere status fields is part of a report."""
     beside = {each: set(words(each)) for each in value if each != name}
-    is_failure = value.get("success") is False or value.get("ok") is False or any(map(value.get, _PROBLEMS))
+    is_failure = value.get("success") is False or value.get("ok") is False or any(map(value.get, PROBLEMS))
     if is_failure or not all(each <= conventions.BESIDE_ROWS for each in beside.values()):
         return False
     is_conventional = name in conventions.ROWS or name in conventions.AROUND_ROWS

@@ -121,6 +121,24 @@ def test_a_link_header_that_no_document_has_is_followed_to_its_end(doors: Doors,
     assert len(api.calls) <= len(THINGS) / SIZE + 2
 
 
+def test_what_later_pages_have_beside_their_rows_comes_without_their_paging(doors: Doors, api: Shop):
+    def serve(asked: Mapping[str, str]) -> Served:
+        start = int(asked.get("cursor", 0))
+        following = {"next_cursor": str(start + SIZE)} if start + SIZE < len(THINGS) else {}
+        included = [{"type": "owner", "id": start, "name": f"Owner {start}"}]
+        links = {"self": f"/things?cursor={start}"}
+        meta = {"count": SIZE, "requestId": f"r{start}", "currency": "EUR", **following}
+        return {"data": THINGS[start : start + SIZE], "included": included, "links": links, "meta": meta}, {}
+
+    api.odd["/things"] = serve
+    pages = crawler.pages(doors.post, imported(api, IN_DATA, "cursor"), {"limit": SIZE})
+    beside = [each["meta"].get("beside") for each in pages]
+    assert beside[1:] == [
+        {"included": [{"type": "owner", "id": start, "name": f"Owner {start}"}]}
+        for start in range(SIZE, len(THINGS), SIZE)
+    ]
+
+
 BOTH = {"type": "object", "properties": {"data": ARRAY, "has_more": {"type": "boolean"}}}
 ALL_THREE = {**BOTH, "properties": {**BOTH["properties"], "first_id": WHOLE, "last_id": WHOLE}}
 
