@@ -250,6 +250,17 @@ def test_where_chooses_rows_and_aggregate_adds_them_up(doors: Doors, ask: str):
     assert group == {"count": rows.count(), "max_totalPrice": float(max(rows.values_list("total_price", flat=True)))}
 
 
+@pytest.mark.parametrize("name", ["total", "Total"])
+def test_where_and_aggregate_know_the_aliases_of_fields(doors: Doors, name: str):
+    answer = doors.rest(LIST, {"where": {name: {"gte": 1000}, "currency": "EUR"}, "limit": 200})
+    rows = Booking.objects.filter(currency="EUR", total_price__gte=1000)
+    assert set(ids(answer)) == set(rows.values_list("id", flat=True))
+    most = {"groupBy": ["currency"], "metrics": [{"op": "max", "field": name}]}
+    (group,) = doors.rest(LIST, {"where": {"currency": "EUR"}, "aggregate": most})["groups"]
+    assert group["currency"] == "EUR"
+    assert group["max_total"] == float(max(rows.values_list("total_price", flat=True)))
+
+
 def test_a_walk_of_where_keeps_to_it_also_from_its_hint(doors: Doors):
     first = doors.rest(LIST, {"where": {"status": "confirmed"}})
     rows = [*first["items"], *doors.rest(LIST, {"cursor": first["nextCursor"]})["items"]]

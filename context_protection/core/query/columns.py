@@ -102,7 +102,7 @@ class QueryColumns:
         if is_name and is_withheld(name, self.reveal):
             raise _withheld(name, parameter)
         column = self._found(name) if is_name else None
-        if column is None and is_name and (same := meant(name, self._queryable)):
+        if column is None and is_name and (same := meant(name, [*self._queryable, *self._renamed])):
             name, column = same, self._found(same)
         if column is None or is_withheld(column.source, self.reveal):
             raise self._unknown(name, parameter)
@@ -114,9 +114,16 @@ class QueryColumns:
         paths = {each.source: each for each in self.declared if not each.convert}
         return paths | {each.name: each for each in self.declared}
 
+    @cached_property
+    def _renamed(self) -> dict[str, str]:
+        """The sources of the aliases that rename a field, and do not convert it."""
+        return {each.name: each.path for each in self.shape.aliases if not each.convert}
+
     def _found(self, name: str) -> QueryColumn | None:
         if name in self._by_name:
             return self._by_name[name]
+        if (declared := self._by_name.get(self._renamed.get(name, ""))) is not None:
+            return declared
         if name in self.shape.canonical:
             shown_as = self.shape.canonical[name]
             return QueryColumn(name, path=shown_as.path, convert=shown_as.convert)
