@@ -27,6 +27,8 @@ _DIGIT_OR_QUOTE = re.compile(r"""[0-9０-９"'„“”«»‘’‚‛]""")
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 _DIVIDER = re.compile("[ :=>\n\t\u00a0]")
 _SHORTEST = 5  # characters of a text that may hold a secret
+ONE_WORD = frozenset({"token", "API key"})  # kinds of secrets without spaces, but for a scheme such as Bearer
+_WORD = re.compile(r"[^\W\d_]{1,20}[.,:;!?'’-]?")
 SHORT_TEXT = 64  # characters; texts up to this length are cached if they are harmless
 MAX_HARMLESS = 8192  # cached texts
 LONGEST_VALUE = 200  # characters; a longer text under a secret's title is searched, not redacted whole
@@ -124,9 +126,7 @@ class _SecretSearch:
                 below = node[name]
                 if name in done or below is None or isinstance(below, bool) or below in ("", [], {}):
                     continue
-                if kind is not None and not (
-                    isinstance(below, str) and (len(below) > LONGEST_VALUE or name == "description")
-                ):
+                if kind is not None and not _is_prose(below, name, kind):
                     self._mask(below, (path, name), label, kind, "pair")
                     done.add(name)
                 elif isinstance(below, (str, int)) and self._labelled(str(below), (path, name), label, "pair"):
@@ -228,6 +228,19 @@ _harmless: set[str] = set()
 def _may_hold_secret(value: str) -> bool:
     """A cheap test whether a text may hold a secret: most texts of a record are ids, dates and words."""
     return _may_have_labelled_value(value) or value[:1] in ("{", "[")
+
+
+def _is_prose(value: Any, name: str, kind: str) -> bool:
+    """Whether the value of a pair is a text about its label, such as the `detail` of an error's `code`."""
+    if not isinstance(value, str):
+        return False
+    return len(value) > LONGEST_VALUE or name == "description" or (kind in ONE_WORD and _is_sentence(value))
+
+
+def _is_sentence(value: str) -> bool:
+    """Whether the text consists of at least three words, none of which could be a token."""
+    words = value.split()
+    return len(words) >= 3 and all(_WORD.fullmatch(word) for word in words)
 
 
 def _may_have_labelled_value(value: str) -> bool:

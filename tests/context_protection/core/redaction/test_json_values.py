@@ -28,6 +28,9 @@ CANARY = "canary-4711"
         {"fieldName": "Entry codes", "answer": CANARY},
         {"attribute": "PIN", "data": [CANARY]},
         {"name": "code_1", "value": CANARY},
+        {"code": "ACCESS_TOKEN", "detail": CANARY},
+        {"name": "Access token", "value": f"Bearer {CANARY}"},
+        {"name": "Wi-Fi password", "value": f"the words {CANARY} and nothing else"},
         {"customFields": {"Code 2": CANARY, "Garage": CANARY}},
         {"customFields": {"Parking gate": CANARY, "Back garden gate": CANARY, "Side door": CANARY}},
         {"pairs": [["Door code", CANARY], ["Beds", "2"]]},
@@ -45,6 +48,20 @@ def test_a_secret_is_masked_in_every_shape(value: Any):
     assert b"[withheld: " in orjson.dumps(redacted)
     assert findings
     assert value == before
+
+
+def test_the_text_of_an_error_about_a_token_is_shown():
+    error = {
+        "category": "AUTHENTICATION_ERROR",
+        "code": "ACCESS_TOKEN_REVOKED",
+        "detail": "The access token was revoked.",
+    }
+    assert redact({"errors": [error]}) == ({"errors": [error]}, [])
+    leaking = {
+        **error,
+        "detail": "The access token is eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N",
+    }
+    assert "eyJhbGci" not in str(redact(leaking)[0])
 
 
 def test_what_holds_no_secret_is_the_same_object():
