@@ -22,6 +22,7 @@ class Group(StrEnum):
     CALL = ""
     OPERATION = "Operation"
     ANSWER = "Answer"
+    UPSTREAM = "Upstream"
     TOKENS = "Tokens"
     PROTECTION = "Protection"
 

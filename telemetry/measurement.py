@@ -14,6 +14,15 @@ TOKENS_HELP = (
 )
 
 
+class Origin(TextChoices):
+    """Who has to act on a failed call."""
+
+    SLUICE = "sluice", "Sluice"  # a fault of the gateway
+    UPSTREAM = "upstream", "Upstream"  # the upstream failed or did not answer
+    CALLER = "caller", "Caller"  # a wrong key, argument or cursor
+    POLICY = "policy", "Policy"  # a limit that ops set
+
+
 class CallOutcome(TextChoices):
     """The kind of response that protection produced (FR-031)."""
 
@@ -47,12 +56,27 @@ class Measurement(NamedTuple):
         datetime, Figure("time", Group.CALL, "When the call came in.", field="created_at", is_indexed=True)
     ]
     caller: Annotated[str, Figure("caller", Group.CALL, "The name of the API key or client.", max_length=100)]
+    client: Annotated[str, Figure("client", Group.CALL, "The program that called, by its own word.", max_length=64)]
+    client_version: Annotated[str, Figure("client version", Group.CALL, max_length=32)]
     transport: Annotated[
         str,
         # The column is older than the name `transport`.
         Figure("transport", Group.CALL, "The way the call came in.", max_length=16, column="door"),
     ]
+    protocol: Annotated[str, Figure("protocol", Group.CALL, "The revision of MCP; empty over REST.", max_length=16)]
+    arm: Annotated[str, Figure("arm", Group.CALL, "The caller's arm of a running experiment.", max_length=16)]
+    revision: Annotated[
+        str,
+        Figure(
+            "revision", Group.CALL, "The revision of the configuration that the call was served under.", max_length=32
+        ),
+    ]
+    trace_id: Annotated[str, Figure("trace id", Group.CALL, max_length=32, is_indexed=True)]
     operation: Annotated[str, Figure("operation", Group.OPERATION, max_length=100)]
+    connector: Annotated[str, Figure("connector", Group.OPERATION, max_length=40)]
+    argument_names: Annotated[
+        str, Figure("arguments", Group.OPERATION, "The names of the arguments, separated by commas.", max_length=200)
+    ]
     endpoint: Annotated[str, Figure("endpoint", Group.OPERATION, max_length=200)]
     kind: Annotated[
         str, Figure("kind", Group.OPERATION, "The kind of result: list, record, text or action.", max_length=8)
@@ -68,8 +92,46 @@ class Measurement(NamedTuple):
             default=CallOutcome.PLAIN.value,
         ),
     ]
+    origin: Annotated[
+        str,
+        Figure(
+            "failure origin",
+            Group.ANSWER,
+            "Who has to act on a failed call. Empty: the call was answered.",
+            max_length=8,
+            choices=Origin.choices,
+        ),
+    ]
     error_reason: Annotated[str, Figure("error reason", Group.ANSWER, max_length=64)]
-    latency_ms: Annotated[float, Figure("latency", Group.ANSWER, unit=Unit.MILLISECONDS, is_listed=True)]
+    error_message: Annotated[
+        str, Figure("error message", Group.ANSWER, "As the client got it, secrets masked.", max_length=300)
+    ]
+    is_cached: Annotated[
+        bool, Figure("from the response cache", Group.ANSWER, "The response of an equal call was sent again.")
+    ]
+    latency_ms: Annotated[
+        float, Figure("latency", Group.ANSWER, unit=Unit.MILLISECONDS, is_listed=True, is_totalled=True)
+    ]
+    upstream: Annotated[str, Figure("upstream", Group.UPSTREAM, "Empty: no upstream was needed.", max_length=64)]
+    upstream_status: Annotated[
+        int,
+        Figure(
+            "upstream's status", Group.UPSTREAM, "The HTTP status of the last attempt. 0: no answer.", unit=Unit.COUNT
+        ),
+    ]
+    attempts: Annotated[
+        int, Figure("attempts", Group.UPSTREAM, "Requests sent to upstreams.", unit=Unit.COUNT, is_totalled=True)
+    ]
+    upstream_ms: Annotated[
+        float,
+        Figure(
+            "time in upstreams",
+            Group.UPSTREAM,
+            "The part of the latency that was spent waiting for upstreams.",
+            unit=Unit.MILLISECONDS,
+            is_totalled=True,
+        ),
+    ]
     response_bytes: Annotated[
         int,
         Figure(
@@ -83,6 +145,19 @@ class Measurement(NamedTuple):
         ),
     ]
     item_count: Annotated[int, Figure("items sent", Group.ANSWER, unit=Unit.COUNT)]
+    total_rows: Annotated[
+        int, Figure("rows found", Group.ANSWER, "All rows of the list, sent or not.", unit=Unit.COUNT)
+    ]
+    largest_row_tokens: Annotated[
+        int,
+        Figure(
+            "largest row", Group.ANSWER, "Tokens of the largest row of the page.", unit=Unit.COUNT, is_estimate=True
+        ),
+    ]
+    chain: Annotated[
+        str, Figure("chain", Group.ANSWER, "The snapshot whose pages the calls read one after another.", max_length=32)
+    ]
+    page: Annotated[int, Figure("page", Group.ANSWER, "The place in the chain, from 1. 0: no list.", unit=Unit.COUNT)]
     original_tokens: Annotated[
         int,
         Figure(

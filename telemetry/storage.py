@@ -15,14 +15,24 @@ from telemetry.decisions import log_decision
 from telemetry.figure import Figure
 from telemetry.measurement import FIGURES, CallOutcome, Measurement
 from telemetry.models import TelemetryRecord
+from telemetry.rollups import marks
+from telemetry.rollups.histogram import bucket_of
 
 LARGEST = 2**31 - 1  # the maximum of PostgreSQL's integer
 TABLE = TelemetryRecord._meta.db_table
-COLUMNS = (*(figure.column for figure in FIGURES.values()), "saved_tokens")
+COMPUTED = (
+    "saved_tokens",
+    "claude_original_tokens",
+    "claude_saved_tokens",
+    "latency_bucket",
+    "upstream_bucket",
+)
+COLUMNS = (*(figure.column for figure in FIGURES.values()), *COMPUTED)
 INSERT = (
     f"INSERT INTO {TABLE} ({', '.join(COLUMNS)}) "  # noqa: S608 (names of our own)
     f"VALUES ({', '.join(['%s'] * len(COLUMNS))})"
 )
+COPY = f"COPY {TABLE} ({', '.join(COLUMNS)}) FROM STDIN"
 OUTCOMES = frozenset(CallOutcome.values)
 
 logger = logging.getLogger(__name__)
@@ -78,8 +88,15 @@ def _insert(calls: Sequence[Measurement]) -> tuple[int, str]:
 
 def _write(calls: Sequence[Measurement]) -> None:
     """Uses plain SQL: the ORM takes twenty times as long to build a statement with so many values."""
+    rows = [_row(call) for call in calls]
     with connection.cursor() as cursor:
-        cursor.executemany(INSERT, [_row(call) for call in calls])
+        if connection.vendor == "postgresql":
+            with cursor.copy(COPY) as copy:
+                for row in rows:
+                    copy.write_row(row)
+        else:
+            cursor.executemany(INSERT, rows)
+    marks.mark(call.at for call in calls)
     withheld.count(calls)
 
 
@@ -143,14 +160,21 @@ SOUND: Mapping[type, Callable[[Any, Figure], Any]] = {
     datetime: _sound_moment,
 }
 
-_in_order = attrgetter(*FIGURES, "saved_tokens")
+_in_order = attrgetter(*FIGURES)
 
 
 def _row(call: Measurement) -> tuple[Any, ...]:
     """The values in the order of COLUMNS."""
     at: Any = connection.ops.adapt_datetimefield_value(call.at)
-    row: tuple[Any, ...] = _in_order(call._replace(at=at, kind="list" if call.is_list else call.kind))
-    return row
+    factor = call.claude_factor or 1
+    return (
+        *_in_order(call._replace(at=at, kind="list" if call.is_list else call.kind)),
+        call.saved_tokens,
+        min(round(call.original_tokens * factor), LARGEST),
+        max(-LARGEST, min(round(call.saved_tokens * factor), LARGEST)),
+        bucket_of(call.latency_ms),
+        bucket_of(call.upstream_ms),
+    )
 
 
 def release_connection() -> None:

@@ -1,0 +1,24 @@
+"""The tables of telemetry."""
+
+from telemetry.models.alerts import Alert
+from telemetry.models.arguments import CallArguments
+from telemetry.models.audits import TokenAudit
+from telemetry.models.calls import TelemetryRecord
+from telemetry.models.events import Event
+from telemetry.models.processes import ProcessReport
+from telemetry.models.rejected_keys import RejectedKey
+from telemetry.models.rollups import Rollup, StaleBucket
+from telemetry.models.withheld_fields import WithheldField
+
+__all__ = [
+    "Alert",
+    "CallArguments",
+    "Event",
+    "ProcessReport",
+    "RejectedKey",
+    "Rollup",
+    "StaleBucket",
+    "TelemetryRecord",
+    "TokenAudit",
+    "WithheldField",
+]

@@ -1,0 +1,26 @@
+"""The arguments of calls, masked before they are stored."""
+
+from django.db import models
+
+
+class CallArguments(models.Model):
+    """The arguments of one call. Names are always stored. Masked values are stored for failed calls, and for others
+    where ops have switched that on."""
+
+    request_id = models.CharField("request id", max_length=64, unique=True)
+    at = models.DateTimeField("time", db_index=True)
+    expires_at = models.DateTimeField("expires", db_index=True)
+    operation = models.CharField(max_length=100)
+    caller = models.CharField(max_length=100, db_index=True)
+    names = models.JSONField(default=list, help_text="The names of the arguments.")
+    values = models.JSONField(null=True, help_text="The masked values by name; empty if they are not stored.")
+    hidden = models.JSONField(default=list, help_text="Each masked value: its name, length in characters and rule.")
+    answer = models.TextField(blank=True, help_text="The error that the client got.")
+
+    class Meta:
+        verbose_name_plural = "call arguments"
+        ordering = ("-at",)
+        permissions = (("replay_call", "Can replay a recorded call"),)
+
+    def __str__(self) -> str:
+        return f"{self.operation} {self.request_id}"

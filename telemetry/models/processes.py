@@ -1,0 +1,29 @@
+"""What each process says about itself."""
+
+from django.db import models
+
+
+class ProcessReport(models.Model):
+    """One row a process, which it writes every few seconds. A row that is not written any more is a process that ended
+    or hangs."""
+
+    class Kind(models.TextChoices):
+        WEB = "web", "Web"
+        WORKER = "worker", "Worker"
+        BEAT = "beat", "Beat"
+
+    process = models.UUIDField(primary_key=True)
+    kind = models.CharField(max_length=8, choices=Kind.choices)
+    host = models.CharField(max_length=100)
+    pid = models.PositiveIntegerField("process id")
+    started_at = models.DateTimeField("started")
+    seen_at = models.DateTimeField("last report", db_index=True)
+    version = models.CharField(max_length=40)
+    revision = models.CharField(max_length=32, blank=True, help_text="The revision of the configuration it serves.")
+    report = models.JSONField(default=dict, help_text="Stores, upstreams, recorder: see telemetry/processes.py.")
+
+    class Meta:
+        ordering = ("kind", "host", "pid")
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.host}:{self.pid}"

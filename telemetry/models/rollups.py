@@ -1,0 +1,76 @@
+"""Sums of calls by minute, hour and day."""
+
+from typing import Any
+
+from django.db import models
+
+from telemetry.measurement import FIGURES
+from telemetry.rollups.measures import FRACTIONAL, MEASURES
+
+
+def _dimension(name: str) -> "models.Field[Any, Any]":
+    figure = FIGURES[name]
+    if figure.type is int:
+        return models.PositiveIntegerField(default=0)
+    return models.CharField(max_length=figure.max_length, blank=True, default="")
+
+
+class Level(models.IntegerChoices):
+    """The length of a bucket in seconds."""
+
+    MINUTE = 60, "Minute"
+    HOUR = 3600, "Hour"
+    DAY = 86400, "Day"
+
+
+class Rollup(models.Model):
+    """The sums of the calls of one bucket of time that agree in the dimensions of a scope. Dimensions outside the scope
+    are empty."""
+
+    # The dimensions of each scope. A query takes the first scope that has all that it filters, groups and splits by.
+    SCOPES = {
+        "all": ("outcome", "origin", "transport"),
+        "tool": ("operation", "connector", "upstream", "upstream_status", "outcome", "origin", "error_reason"),
+        "caller": ("caller", "client", "transport", "protocol", "outcome", "origin", "arm"),
+        "pair": ("operation", "upstream", "caller", "client", "outcome", "origin"),
+    }
+    LEVELS_OF_SCOPE = {
+        "all": tuple(Level),
+        "tool": tuple(Level),
+        "caller": tuple(Level),
+        "pair": (Level.DAY,),  # by hour it would have nearly as many rows as there are calls
+    }
+    DIMENSIONS = tuple(dict.fromkeys(name for names in SCOPES.values() for name in names))
+
+    level = models.PositiveIntegerField(choices=Level.choices)
+    scope = models.CharField(max_length=8)
+    start = models.DateTimeField()
+    vars().update({name: _dimension(name) for name in DIMENSIONS})
+    vars().update(
+        {
+            name: models.FloatField(default=0) if name in FRACTIONAL else models.BigIntegerField(default=0)
+            for name in MEASURES
+        }
+    )
+    latency = models.TextField(default="", help_text="A histogram, see telemetry/rollups/histogram.py.")
+    upstream_latency = models.TextField(default="", help_text="The same of the time in upstreams.")
+
+    class Meta:
+        indexes = (models.Index(fields=("level", "scope", "start"), name="telemetry_rollup_level_start"),)
+
+    def __str__(self) -> str:
+        return f"{self.scope} {self.start:%Y-%m-%d %H:%M} {self.level} s"
+
+
+class StaleBucket(models.Model):
+    """A bucket whose rollups lack calls. The writer marks the minute of each call in the transaction that stores it."""
+
+    level = models.PositiveIntegerField(choices=Level.choices)
+    start = models.DateTimeField()
+    marks = models.PositiveBigIntegerField(default=1)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("level", "start"), name="telemetry_one_mark_per_bucket"),)
+
+    def __str__(self) -> str:
+        return f"{self.start:%Y-%m-%d %H:%M} {self.level} s"
