@@ -215,6 +215,8 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "purge-expired-walks": {"task": "context_protection.tasks.purge_expired_walks", "schedule": 60.0},
+    "build-rollups": {"task": "telemetry.tasks.build_rollups", "schedule": 10.0},
+    "ensure-partitions": {"task": "telemetry.tasks.ensure_partitions", "schedule": 3600.0},
     "check-alerts": {"task": "telemetry.tasks.check_alerts", "schedule": 60.0},
     "purge-logins": {"task": "gateway.logins.tasks.purge", "schedule": 3600.0},
     "purge-old-calls": {"task": "telemetry.tasks.purge_old_calls", "schedule": 3600.0},
@@ -223,6 +225,8 @@ CELERY_BEAT_SCHEDULE = {
 # -- Telemetry --------------------------------------------------------------------------------------
 
 TELEMETRY_RETENTION_DAYS = env.int("TELEMETRY_RETENTION_DAYS", default=30)
+TELEMETRY_MINUTE_HOURS = env.int("TELEMETRY_MINUTE_HOURS", default=48)
+TELEMETRY_HOUR_DAYS = env.int("TELEMETRY_HOUR_DAYS", default=400)
 OVERSIZED_ALERT_SHARE = env.float("OVERSIZED_ALERT_SHARE", default=0.05)
 OVERSIZED_ALERT_WINDOW_MINUTES = env.int("OVERSIZED_ALERT_WINDOW_MINUTES", default=15)
 OVERSIZED_ALERT_MIN_CALLS = env.int("OVERSIZED_ALERT_MIN_CALLS", default=20)

@@ -69,7 +69,7 @@ def check(*, now: datetime | None = None) -> Verdict:
     """Evaluates the calls of the window that ends at `now`; opens, updates or clears the alert."""
     now = now or timezone.now()
     rule = rule_from_settings()
-    seen = queries.summary(since=now - rule.window, until=now)
+    seen = queries.totals(queries.Span.of(now - rule.window, now), has_latency=False)
     window = WindowCounts(seen.calls, seen.oversized_calls)
     return settle(
         Alert.AlertKind.OVERSIZED_SHARE,

@@ -1,19 +1,32 @@
 """The figures of a group of calls, shared by tiles, charts, tables, /health and exports."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
+
+from telemetry.measurement import CallOutcome
+from telemetry.rollups import histogram
+from telemetry.rollups.histogram import Histogram
+from telemetry.rollups.measures import MEASURES
 
 MIN_CALLS_FOR_PERCENTILES = 20
+NO_CALLS: Mapping[str, float] = dict.fromkeys(MEASURES, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Nearest-rank percentiles in ms; None below 20 calls, which are too few."""
+    """Percentiles in ms, within 2.2 %; None below 20 calls, which are too few."""
 
     p50: float | None = None
     p95: float | None = None
     p99: float | None = None
+
+    @classmethod
+    def of(cls, counts: Histogram) -> "Latency":
+        if sum(counts.values()) < MIN_CALLS_FOR_PERCENTILES:
+            return cls()
+        return cls(*(histogram.percentile(counts, percent) for percent in (50, 95, 99)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,50 +34,88 @@ class CallFigures:
     """The figures of a group of calls. Shares are 0 to 1, or None where the denominator is 0. Properties with tokens
     are in Claude's count; what only the formula has counted is converted by `claude_factor`."""
 
-    calls: int
-    plain: int
-    paginated: int
-    summarized: int
-    chunked: int
-    errors: int
-    oversized_calls: int
-    list_calls: int  # without errors
-    paginated_list_calls: int
-    counted_calls: int  # calls that also have Claude's own count
-    counted_estimate: int  # what the formula gives for the counted calls
-    totals: Mapping[str, float]  # the sum of each figure of Measurement with `is_totalled`
+    measures: Mapping[str, float] = field(default_factory=lambda: NO_CALLS)  # by the names of rollups.measures
+    outcomes: Mapping[str, int] = field(default_factory=dict)  # calls by CallOutcome
+    origins: Mapping[str, int] = field(default_factory=dict)  # failed calls by Origin
     latency: Latency = Latency()
+    upstream_latency: Latency = Latency()
+
+    @property
+    def calls(self) -> int:
+        return int(self.measures["calls"])
+
+    @property
+    def plain(self) -> int:
+        return self.outcomes.get(CallOutcome.PLAIN, 0)
+
+    @property
+    def paginated(self) -> int:
+        return self.outcomes.get(CallOutcome.PAGINATED, 0)
+
+    @property
+    def summarized(self) -> int:
+        return self.outcomes.get(CallOutcome.SUMMARIZED, 0)
+
+    @property
+    def chunked(self) -> int:
+        return self.outcomes.get(CallOutcome.CHUNKED, 0)
+
+    @property
+    def errors(self) -> int:
+        return self.outcomes.get(CallOutcome.ERROR, 0)
+
+    @property
+    def oversized_calls(self) -> int:
+        return int(self.measures["oversized_calls"])
+
+    @property
+    def cached_calls(self) -> int:
+        return int(self.measures["cached_calls"])
+
+    @property
+    def list_calls(self) -> int:
+        """Without errors."""
+        return int(self.measures["list_calls"])
+
+    @property
+    def paginated_list_calls(self) -> int:
+        return int(self.measures["paginated_list_calls"])
+
+    @property
+    def later_pages(self) -> int:
+        """Calls for another page of a list than its first."""
+        return int(self.measures["later_pages"])
+
+    @property
+    def counted_calls(self) -> int:
+        """Calls that also have Claude's own count."""
+        return int(self.measures["counted_calls"])
+
+    @property
+    def totals(self) -> Mapping[str, float]:
+        """The sum of each figure of Measurement with `is_totalled`, by its name."""
+        return {name[6:]: value for name, value in self.measures.items() if name.startswith("total_")}
+
+    def total(self, figure: str) -> float:
+        return self.measures[f"total_{figure}"]
+
+    def average(self, figure: str) -> float | None:
+        """The average per call of a figure in `totals`."""
+        return share(self.total(figure), self.calls)
 
     @property
     def tokens_sent(self) -> int:
-        uncounted = self.totals["estimated_tokens"] - self.counted_estimate
-        return int(self.totals["claude_tokens"] + uncounted * (self.claude_factor or 1))
+        uncounted = self.total("estimated_tokens") - self.measures["counted_estimate"]
+        return int(self.total("claude_tokens") + uncounted * (self.claude_factor or 1))
 
     @property
     def tokens_baseline(self) -> int:
-        return int(self.totals["baseline_tokens"] * (self.claude_factor or 1))
+        return int(self.total("baseline_tokens") * (self.claude_factor or 1))
 
     @property
     def claude_factor(self) -> float | None:
         """Claude's count of the counted calls for each token of the formula's."""
-        return _share(self.totals["claude_tokens"], self.counted_estimate)
-
-    @property
-    def bytes_sent(self) -> int:
-        return int(self.totals["response_bytes"])
-
-    @property
-    def error_share(self) -> float | None:
-        return _share(self.errors, self.calls)
-
-    @property
-    def oversized_share(self) -> float | None:
-        return _share(self.oversized_calls, self.calls)
-
-    @property
-    def pagination_adoption(self) -> float | None:
-        """Paginated list calls among all successful list calls (FR-032)."""
-        return _share(self.paginated_list_calls, self.list_calls)
+        return share(self.total("claude_tokens"), self.measures["counted_estimate"])
 
     @property
     def tokens_saved(self) -> int:
@@ -74,49 +125,78 @@ class CallFigures:
     @property
     def reduction(self) -> float | None:
         """Net savings as a share of the tokens that unprotected APIs would have sent."""
-        return _share(self.tokens_saved, self.tokens_baseline)
+        return share(self.tokens_saved, self.tokens_baseline)
+
+    @property
+    def average_tokens(self) -> float | None:
+        return share(self.tokens_sent, self.calls)
+
+    @property
+    def bytes_sent(self) -> int:
+        return int(self.total("response_bytes"))
 
     @property
     def average_response_bytes(self) -> float | None:
         return self.average("response_bytes")
 
     @property
-    def average_tokens(self) -> float | None:
-        return _share(self.tokens_sent, self.calls)
+    def upstream_ms(self) -> float | None:
+        """The mean time of a call that was spent in upstreams."""
+        return self.average("upstream_ms")
 
-    def average(self, figure: str) -> float | None:
-        """The average per call of a figure in `totals`."""
-        return _share(self.totals[figure], self.calls)
+    @property
+    def gateway_ms(self) -> float | None:
+        """The mean time of a call that was spent in Sluice."""
+        return share(max(0.0, self.total("latency_ms") - self.total("upstream_ms")), self.calls)
+
+    @property
+    def error_share(self) -> float | None:
+        return share(self.errors, self.calls)
+
+    @property
+    def oversized_share(self) -> float | None:
+        return share(self.oversized_calls, self.calls)
+
+    @property
+    def pagination_adoption(self) -> float | None:
+        """Paginated list calls among all successful list calls (FR-032)."""
+        return share(self.paginated_list_calls, self.list_calls)
 
 
 @dataclass(frozen=True, slots=True)
 class IntervalFigures:
+    """The figures of one bucket; `parts` has them for each value that the series is split by."""
+
     start: datetime
     figures: CallFigures
+    parts: Mapping[Any, CallFigures] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """CallFigures over time, without gaps: an interval without calls has zeros and no shares."""
+    """CallFigures over time, without gaps: a bucket without calls has zeros and no shares."""
 
     step: timedelta
     buckets: tuple[IntervalFigures, ...]
+    values: tuple[Any, ...] = ()  # those that the series is split by, the one with the most calls first
 
 
 @dataclass(frozen=True, slots=True)
-class OperationFigures:
-    operation: str
+class GroupFigures:
+    """The figures of the calls with these values of the dimensions that they are grouped by."""
+
+    values: tuple[Any, ...]
     figures: CallFigures
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The figures of FR-032. `ever` covers all calls within the retention period, and has no percentiles."""
+    """The figures of FR-032. `ever` covers all calls that are stored or summed up, and has no percentiles."""
 
     last_24_hours: CallFigures
     ever: CallFigures
     last_call_at: datetime | None
 
 
-def _share(part: float, whole: float) -> float | None:
+def share(part: float, whole: float) -> float | None:
     return part / whole if whole else None

@@ -10,8 +10,9 @@ from django.utils import timezone
 from telemetry import audits, queries, wording
 from telemetry.call_figures import MIN_CALLS_FOR_PERCENTILES, CallFigures, Series
 from telemetry.figure import Figure
-from telemetry.intervals import DAY, HOUR, MINUTE
 from telemetry.measurement import FIGURES, CallOutcome
+from telemetry.queries.reading import Calls
+from telemetry.queries.span import DAY, HOUR, MINUTE
 
 NO_CALLS = "No calls in this range yet — widen the filters, or make a call: it shows here within a second."
 TOO_FEW_CALLS = (
@@ -79,16 +80,22 @@ class Dashboard:
     zone: str
 
 
-def dashboard(*, calls: queries.Calls, since: datetime | None, until: datetime) -> Dashboard:
+def dashboard(*, calls: Calls, since: datetime | None, until: datetime) -> Dashboard:
     """The dashboard of `calls`, which are already limited to [since, until). `since` None: from the first call on."""
-    figures = queries.summary(calls=calls)
-    series = queries.series(calls=calls, since=since, until=until)
+    since = since or _first(calls) or until - HOUR
+    span = queries.Span.of(since, max(until, since + MINUTE))
+    figures = queries.totals(span, calls=calls)
+    series = queries.series(span, calls=calls)
     return Dashboard(
         tiles=_tiles(figures),
         charts=_charts(figures, series),
         interval=_length(series.step),
         zone=timezone.get_current_timezone_name(),
     )
+
+
+def _first(calls: Calls) -> datetime | None:
+    return calls.order_by("created_at").values_list("created_at", flat=True).first()
 
 
 def _tiles(seen: CallFigures) -> tuple[Tile, ...]:

@@ -14,6 +14,9 @@ TOKENS_HELP = (
 )
 
 
+OUTSIDE_FIGURES = ("replay", "playground")  # transports of calls that staff make to look at answers
+
+
 class Origin(TextChoices):
     """Who has to act on a failed call."""
 

@@ -1,4 +1,4 @@
-"""Deletes calls, audits, rejected keys and counts of redacted fields after the retention period."""
+"""Deletes calls, rollups, audits, rejected keys and counts of redacted fields after the retention period."""
 
 import logging
 from datetime import datetime, timedelta
@@ -8,7 +8,9 @@ from django.conf import settings
 from django.db.models import Manager
 from django.utils import timezone
 
-from telemetry.models import RejectedKey, TelemetryRecord, TokenAudit, WithheldField
+from telemetry import partitions
+from telemetry.models import RejectedKey, Rollup, TelemetryRecord, TokenAudit, WithheldField
+from telemetry.rollups.coverage import kept_for
 
 BATCH = 5_000  # rows per transaction: few, so that the writer of calls never waits long
 
@@ -16,8 +18,20 @@ logger = logging.getLogger(__name__)
 
 
 def purge_old_calls(*, now: datetime | None = None, batch: int = BATCH) -> int:
-    """Deletes calls older than TELEMETRY_RETENTION_DAYS, a batch per transaction; returns how many."""
-    return _purge(TelemetryRecord.objects, "created_at", now or timezone.now(), batch)
+    """Deletes calls older than TELEMETRY_RETENTION_DAYS, a batch per transaction; returns how many. On Postgres, whole
+    days are dropped first, which are not counted."""
+    now = now or timezone.now()
+    partitions.drop_before(now - timedelta(days=settings.TELEMETRY_RETENTION_DAYS))
+    return _purge(TelemetryRecord.objects, "created_at", now, batch)
+
+
+def purge_old_rollups(*, now: datetime | None = None) -> int:
+    """Deletes the rollups of minutes and hours after their retention periods; those of days are kept. Returns how
+    many."""
+    now = now or timezone.now()
+    return sum(
+        Rollup.objects.filter(level=level, start__lt=now - kept).delete()[0] for level, kept in kept_for().items()
+    )
 
 
 def purge_old_audits(*, now: datetime | None = None, batch: int = BATCH) -> int:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from itertools import groupby
 from typing import Any
 
 from django.conf import settings
@@ -15,9 +16,11 @@ from django.db import connection, transaction
 from django.db.models import Count
 from django.utils import timezone
 
+from telemetry.measurement import OUTSIDE_FIGURES
 from telemetry.models.calls import TelemetryRecord
 from telemetry.models.rollups import Level, Rollup, StaleBucket
 from telemetry.rollups import histogram
+from telemetry.rollups.interval import Interval
 from telemetry.rollups.marks import floor, mark
 from telemetry.rollups.measures import MEASURES
 
@@ -37,19 +40,18 @@ def build_stale(*, now: datetime | None = None) -> int:
 
 
 def _build_level(level: Level, now: datetime) -> int:
-    starts = StaleBucket.objects.filter(level=level, start__lte=now - timedelta(seconds=level))
-    built = 0
-    for start in starts.order_by("start").values_list("start", flat=True):
+    marked = StaleBucket.objects.filter(level=level, start__lte=now - timedelta(seconds=level)).order_by("start")
+    starts = list(marked.values_list("start", flat=True))
+    coarser = COARSER.get(level, level)
+    for coarse, together in groupby(starts, key=lambda start: floor(start, coarser)):
         with transaction.atomic():
-            deleted, _ = StaleBucket.objects.filter(level=level, start=start).delete()
-            if not deleted:
-                continue
-            if _has_all_calls(start, now):
-                _build(level, start)
+            mine = list(together)
+            StaleBucket.objects.filter(level=level, start__in=mine).delete()  # waits for calls that are being stored
+            if _has_all_calls(mine[0], now):
+                _build(level, mine)
             if level in COARSER:
-                mark([start], COARSER[level])
-        built += 1
-    return built
+                mark([coarse], coarser)
+    return len(starts)
 
 
 def _has_all_calls(start: datetime, now: datetime) -> bool:
@@ -57,28 +59,36 @@ def _has_all_calls(start: datetime, now: datetime) -> bool:
     return start >= floor(now - timedelta(days=settings.TELEMETRY_RETENTION_DAYS), Level.DAY) + timedelta(days=1)
 
 
-def _build(level: Level, start: datetime) -> None:
-    Rollup.objects.filter(level=level, start=start).delete()
+def _build(level: Level, starts: list[datetime]) -> None:
+    """Builds buckets that are near each other: a few queries for all of them."""
+    Rollup.objects.filter(level=level, start__in=starts).delete()
     for scope, dimensions in Rollup.SCOPES.items():
         if level in Rollup.LEVELS_OF_SCOPE[scope]:
-            Rollup.objects.bulk_create(_rows(level, scope, dimensions, start), batch_size=BATCH)
+            Rollup.objects.bulk_create(_rows(level, scope, dimensions, starts), batch_size=BATCH)
 
 
-def _rows(level: Level, scope: str, dimensions: tuple[str, ...], start: datetime) -> Iterator[Rollup]:
-    end = start + timedelta(seconds=level)
-    calls = TelemetryRecord.objects.filter(created_at__gte=start, created_at__lt=end).order_by()
+def _rows(level: Level, scope: str, dimensions: tuple[str, ...], starts: list[datetime]) -> Iterator[Rollup]:
+    first = starts[0]
+    until = starts[-1] + timedelta(seconds=level)
+    calls = TelemetryRecord.objects.filter(created_at__gte=first, created_at__lt=until).order_by()
+    calls = calls.exclude(transport__in=OUTSIDE_FIGURES)
+    calls = calls.annotate(bucket=Interval("created_at", start=int(first.timestamp()), seconds=level))
     histograms = {name: _histograms(calls, dimensions, column) for name, column in HISTOGRAMS.items()}
-    for row in calls.values(*dimensions).annotate(**MEASURES):
-        key = tuple(row[name] for name in dimensions)
-        texts = {name: histogram.dumps(found.get(key, {})) for name, found in histograms.items()}
-        yield Rollup(level=level, scope=scope, start=start, **row, **texts)
+    wanted = set(starts)
+    for row in calls.values("bucket", *dimensions).annotate(**MEASURES):
+        bucket = row.pop("bucket")
+        start = first + bucket * timedelta(seconds=level)
+        if start in wanted:
+            key = (bucket, *(row[name] for name in dimensions))
+            texts = {name: histogram.dumps(found.get(key, {})) for name, found in histograms.items()}
+            yield Rollup(level=level, scope=scope, start=start, **row, **texts)
 
 
 def _histograms(calls: Any, dimensions: tuple[str, ...], column: str) -> dict[tuple[Any, ...], dict[int, int]]:
     found: dict[tuple[Any, ...], dict[int, int]] = {}
     if column == "upstream_bucket":
         calls = calls.exclude(upstream="")
-    for *key, bucket, count in calls.values_list(*dimensions, column).annotate(n=Count("pk")):
+    for *key, bucket, count in calls.values_list("bucket", *dimensions, column).annotate(n=Count("pk")):
         found.setdefault(tuple(key), {})[bucket] = count
     return found
 

@@ -1,0 +1,31 @@
+"""All queries on calls. Every panel of the pages, /health and the REST API read their figures here, so that they agree.
+
+Span + Selection ──► totals, series, groups   sums, from rollups and from the calls that no rollup has yet
+                 └─► records, facets          single calls
+"""
+
+from telemetry.queries.facts import health, lacking, last_answer, last_failure
+from telemetry.queries.records import Facets, Position, RecordPage, facets, neighbours, records, select
+from telemetry.queries.selection import DIMENSIONS, Selection
+from telemetry.queries.span import Span
+from telemetry.queries.sums import groups, series, totals
+
+__all__ = [
+    "DIMENSIONS",
+    "Facets",
+    "Position",
+    "RecordPage",
+    "Selection",
+    "Span",
+    "facets",
+    "groups",
+    "health",
+    "lacking",
+    "last_answer",
+    "last_failure",
+    "neighbours",
+    "records",
+    "select",
+    "series",
+    "totals",
+]

@@ -1,0 +1,60 @@
+"""Single facts about calls: what /health and the admin show."""
+
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+from django.db.models import Count, Max, Min
+from django.utils import timezone
+
+from telemetry.call_figures import CallFigures, Health
+from telemetry.measurement import CallOutcome
+from telemetry.models.calls import TelemetryRecord
+from telemetry.models.rollups import Rollup
+from telemetry.queries.reading import Calls
+from telemetry.queries.span import Span
+from telemetry.queries.sums import totals
+
+LACKING = 12  # rows that `lacking` returns
+DAY = timedelta(hours=24)
+
+
+def health(*, now: datetime | None = None) -> Health:
+    """Adoption rate and average response size (FR-032)."""
+    now = now or timezone.now()
+    first = _first_call()
+    return Health(
+        last_24_hours=totals(Span.of(now - DAY, now)),
+        ever=totals(Span.of(min(first, now - DAY), now), has_latency=False) if first else CallFigures(),
+        last_call_at=TelemetryRecord.objects.order_by("-created_at").values_list("created_at", flat=True).first(),
+    )
+
+
+def _first_call() -> datetime | None:
+    """The start of the oldest day that has figures: rollups are kept longer than calls."""
+    summed = Rollup.objects.filter(level=86_400, scope="all").aggregate(first=Min("start"))["first"]
+    stored = TelemetryRecord.objects.order_by("created_at").values_list("created_at", flat=True).first()
+    known = [moment.astimezone(UTC) for moment in (summed, stored) if moment]
+    return min(known) if known else None
+
+
+def lacking(calls: Calls) -> list[Mapping[str, Any]]:
+    """Calls whose preview lacks fields that the upstream's record does not have: rows of `operation`, `missing_fields`
+    and `count` (of calls), the most frequent first."""
+    found = calls.exclude(missing_fields="").values("operation", "missing_fields").annotate(count=Count("pk"))
+    return [*found.order_by("-count", "operation", "missing_fields")[:LACKING]]
+
+
+def last_answer(operations: Collection[str], since: datetime) -> datetime | None:
+    """When a call of one of the operations was last answered."""
+    calls = TelemetryRecord.objects.filter(created_at__gte=since, operation__in=operations)
+    return cast("datetime | None", calls.exclude(outcome=CallOutcome.ERROR).aggregate(last=Max("created_at"))["last"])
+
+
+def last_failure(
+    operations: Collection[str], since: datetime, prefix: str, others: Collection[str]
+) -> tuple[datetime | None, str]:
+    """The last error of the operations whose reason begins with `prefix` and is none of `others`: time and reason."""
+    calls = TelemetryRecord.objects.filter(created_at__gte=since, operation__in=operations, outcome=CallOutcome.ERROR)
+    failed = calls.filter(error_reason__startswith=prefix).exclude(error_reason__in=others).order_by("-created_at")
+    return failed.values_list("created_at", "error_reason").first() or (None, "")

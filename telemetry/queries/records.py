@@ -1,0 +1,135 @@
+"""Single calls: the explorer's pages, its facets, and one call with its neighbours."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, Q
+from django.utils import timezone
+
+from telemetry.models.calls import TelemetryRecord
+from telemetry.queries.reading import Calls, Question
+from telemetry.queries.selection import DIMENSIONS, Selection
+from telemetry.queries.span import Span
+from telemetry.queries.sums import totals
+
+COUNTED = 10_000  # calls; a larger total is given as "10,000+"
+FACET_CALLS = 100_000  # the newest calls that facets are counted over
+FACETS = ("origin", "reason", "tool", "key", "client", "upstream", "transport", "outcome")
+FACET_VALUES = 8
+TEXT_COLUMNS = ("error_message__icontains", "error_reason__icontains", "operation__icontains")
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in the list of calls: before or after this call."""
+
+    at: datetime
+    pk: int
+
+    def __str__(self) -> str:
+        return f"{self.at.timestamp():.6f}-{self.pk}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Position":
+        """Raises ValueError."""
+        at, _, pk = text.rpartition("-")
+        return cls(datetime.fromtimestamp(float(at), tz=timezone.get_default_timezone()), int(pk))
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPage:
+    """A page of calls, the newest first. `newer` and `older` are positions to go on from; None at an end."""
+
+    records: tuple[TelemetryRecord, ...]
+    newer: Position | None
+    older: Position | None
+    total: int
+    is_total_exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """The most frequent values of each dimension with their numbers of calls. `is_sampled`: counted over the newest
+    FACET_CALLS only."""
+
+    values: Mapping[str, tuple[tuple[Any, int], ...]]
+    is_sampled: bool
+
+
+def select(span: Span, selection: Selection, text: str = "") -> Calls:
+    """The selected calls, unordered. `text`: a request or trace id, or part of an error's text or a tool's name. A
+    whole id is looked for beyond the span, too."""
+    calls = TelemetryRecord.objects.filter(selection.of_calls)
+    within = Q(created_at__gte=span.since, created_at__lt=span.until)
+    if not text:
+        return calls.filter(within).order_by()
+    is_id = Q(request_id=text) | Q(trace_id=text)
+    if len(text) >= 32 and calls.filter(is_id).exists():
+        return calls.filter(is_id).order_by()
+    matches = Q(request_id__startswith=text) | Q(trace_id__startswith=text)
+    for column in TEXT_COLUMNS:
+        matches |= Q(**{column: text})
+    return calls.filter(within, matches).order_by()
+
+
+def records(
+    span: Span,
+    selection: Selection,
+    *,
+    text: str = "",
+    before: Position | None = None,
+    after: Position | None = None,
+    size: int = 50,
+) -> RecordPage:
+    """A page of calls: those before a position (older), after it (newer), or the newest."""
+    calls = select(span, selection, text)
+    if after is not None:
+        later = Q(created_at__gt=after.at) | Q(created_at=after.at, pk__gt=after.pk)
+        rows = list(calls.filter(later, created_at__gte=after.at).order_by("created_at", "pk")[: size + 1])
+        has_newer, has_older = len(rows) > size, True
+        rows = rows[:size][::-1]
+    else:
+        if before is not None:
+            earlier = Q(created_at__lt=before.at) | Q(created_at=before.at, pk__lt=before.pk)
+            calls = calls.filter(earlier, created_at__lte=before.at)
+        rows = list(calls.order_by("-created_at", "-pk")[: size + 1])
+        has_newer, has_older = before is not None, len(rows) > size
+        rows = rows[:size]
+    total, is_exact = _total(span, selection, text)
+    newest, oldest = (_position(rows[0]), _position(rows[-1])) if rows else (None, None)
+    return RecordPage(tuple(rows), newest if has_newer else None, oldest if has_older else None, total, is_exact)
+
+
+def facets(span: Span, selection: Selection, text: str = "") -> Facets:
+    """For each dimension, the values among the calls that the other filters select."""
+    newest = select(span, selection, text).order_by("-created_at").values("pk")[: FACET_CALLS + 1]
+    is_sampled = len(newest[FACET_CALLS:]) > 0
+    calls = TelemetryRecord.objects.filter(pk__in=newest[:FACET_CALLS]) if is_sampled else select(span, selection, text)
+    found = {}
+    for dimension in FACETS:
+        counts = calls.order_by().values_list(DIMENSIONS[dimension]).annotate(n=Count("pk")).order_by("-n")
+        found[dimension] = tuple((value, n) for value, n in counts[: FACET_VALUES + 1] if value != "")[:FACET_VALUES]
+    return Facets(found, is_sampled)
+
+
+def neighbours(record: TelemetryRecord, within: timedelta = timedelta(hours=1)) -> tuple[Any, Any]:
+    """The same caller's call before and after this one, within an hour; None where there is none."""
+    call, pk = record.measurement, record.pk
+    at, calls = call.at, TelemetryRecord.objects.filter(caller=call.caller)
+    before = calls.filter(Q(created_at__lt=at) | Q(created_at=at, pk__lt=pk), created_at__gte=at - within)
+    after = calls.filter(Q(created_at__gt=at) | Q(created_at=at, pk__gt=pk), created_at__lte=at + within)
+    return before.order_by("-created_at", "-pk").first(), after.order_by("created_at", "pk").first()
+
+
+def _total(span: Span, selection: Selection, text: str) -> tuple[int, bool]:
+    """The number of calls, and whether it is exact. Rollups know it where they have the filters' dimensions."""
+    if not text and Question(span, selection).scope:
+        return totals(span, selection, has_latency=False).calls, True
+    counted = len(select(span, selection, text).values_list("pk")[: COUNTED + 1])
+    return min(counted, COUNTED), counted <= COUNTED
+
+
+def _position(record: Any) -> Position:
+    return Position(record.created_at, record.pk)

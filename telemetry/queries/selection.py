@@ -1,0 +1,122 @@
+"""Which calls a page is about: values by dimension, as its address names them."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from django.db.models import Q
+
+from telemetry.measurement import OUTSIDE_FIGURES
+
+# The dimensions by their names in addresses, and the columns of TelemetryRecord. Rollups have the same columns.
+DIMENSIONS: Mapping[str, str] = {
+    "tool": "operation",
+    "key": "caller",
+    "client": "client",
+    "connector": "connector",
+    "upstream": "upstream",
+    "status": "upstream_status",
+    "transport": "transport",
+    "protocol": "protocol",
+    "origin": "origin",
+    "outcome": "outcome",
+    "reason": "error_reason",
+    "policy": "revision",
+    "arm": "arm",
+    "cache": "is_cached",
+    "chain": "chain",
+}
+CACHE = {"yes": True, "no": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One value of a dimension. `text` may hold `*` for any letters."""
+
+    dimension: str
+    text: str
+    is_negated: bool = False
+
+    @property
+    def q(self) -> Q:
+        column = DIMENSIONS[self.dimension]
+        if self.dimension == "cache":
+            return Q(**{column: CACHE[self.text]})
+        if self.dimension == "status":
+            return Q(**{column: int(self.text)})
+        if "*" in self.text:
+            pattern = ".*".join(map(re.escape, self.text.split("*")))
+            return Q(**{f"{column}__iregex": f"^{pattern}$"})
+        return Q(**{column: self.text})
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Conditions. Values of one dimension are alternatives; those of several dimensions all hold. None: all calls."""
+
+    conditions: tuple[Condition, ...] = ()
+    min_ms: float | None = None  # calls that took at least so long
+    min_tokens: int | None = None  # calls that sent at least so many tokens, by Claude's count
+
+    @classmethod
+    def of(
+        cls,
+        values: Mapping[str, Iterable[str]] | None = None,
+        *,
+        min_ms: float | None = None,
+        min_tokens: int | None = None,
+    ) -> "Selection":
+        """From texts by dimension; a leading `!` negates. Raises ValueError for what is no dimension or value of it."""
+        found = [_condition(dimension, text) for dimension, texts in (values or {}).items() for text in texts]
+        return cls(tuple(found), min_ms, min_tokens)
+
+    def and_also(self, **values: str) -> "Selection":
+        """With one more exact value per dimension."""
+        more = tuple(Condition(dimension, text) for dimension, text in values.items())
+        return Selection((*self.conditions, *more), self.min_ms, self.min_tokens)
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns that the conditions need."""
+        return frozenset(DIMENSIONS[each.dimension] for each in self.conditions)
+
+    @property
+    def needs_calls(self) -> bool:
+        """Whether only the calls themselves have what the conditions ask for."""
+        outside = any(each.dimension == "transport" and each.text in OUTSIDE_FIGURES for each in self.conditions)
+        return outside or self.min_ms is not None or self.min_tokens is not None
+
+    @property
+    def of_calls(self) -> Q:
+        """The condition for calls. Those outside the figures are left out unless they are asked for."""
+        is_asked_for = any(each.dimension == "transport" and not each.is_negated for each in self.conditions)
+        return self.of_rollups if is_asked_for else self.of_rollups & ~Q(transport__in=OUTSIDE_FIGURES)
+
+    @property
+    def of_rollups(self) -> Q:
+        wanted = Q()
+        for dimension in dict.fromkeys(each.dimension for each in self.conditions):
+            mine = [each for each in self.conditions if each.dimension == dimension]
+            any_of = Q()
+            for each in mine:
+                if each.is_negated:
+                    wanted &= ~each.q
+                else:
+                    any_of |= each.q
+            wanted &= any_of
+        if self.min_ms is not None:
+            wanted &= Q(latency_ms__gte=self.min_ms)
+        if self.min_tokens is not None:
+            wanted &= Q(claude_tokens__gte=self.min_tokens)
+        return wanted
+
+
+def _condition(dimension: str, text: str) -> Condition:
+    if dimension not in DIMENSIONS:
+        raise ValueError(f"{dimension} is no filter. Expected one of: {', '.join(DIMENSIONS)}.")
+    is_negated, value = text.startswith("!"), text.removeprefix("!")
+    if dimension == "cache" and value not in CACHE:
+        raise ValueError(f"cache is {value!r}; expected yes or no.")
+    if dimension == "status" and not value.isdecimal():
+        raise ValueError(f"status is {value!r}; expected an HTTP status such as 503, or 0 for no answer.")
+    return Condition(dimension, value, is_negated)

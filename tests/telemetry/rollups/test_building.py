@@ -1,0 +1,78 @@
+"""Rollups equal a recount of the calls, whatever is stored late, and however often they are built."""
+
+from datetime import timedelta
+
+import pytest
+
+from telemetry.models import Rollup, StaleBucket
+from telemetry.models.rollups import Level
+from telemetry.rollups.building import build_stale
+from tests.telemetry.examples import NOON, a_call, calls_of_all_sorts, stored
+
+pytestmark = pytest.mark.django_db
+LATER = NOON + timedelta(days=2)
+
+
+def sums(level, scope="all"):
+    rows = Rollup.objects.filter(level=level, scope=scope)
+    return sum(row.calls for row in rows), sum(row.total_estimated_tokens for row in rows)
+
+
+@pytest.mark.parametrize("scope", list(Rollup.SCOPES))
+def test_every_level_adds_up_to_the_calls(scope):
+    calls = list(calls_of_all_sorts(100, span=timedelta(hours=30)))
+    stored(*calls)
+    assert build_stale(now=LATER) > 100
+    for level in Rollup.LEVELS_OF_SCOPE[scope]:
+        assert sums(level, scope) == (100, sum(call.estimated_tokens for call in calls))
+    assert not StaleBucket.objects.exists()
+
+
+def test_a_bucket_that_has_not_ended_is_not_built():
+    stored(a_call(at=NOON))
+    assert build_stale(now=NOON + timedelta(seconds=59)) == 0
+    assert build_stale(now=NOON + timedelta(seconds=60)) == 1
+    assert Rollup.objects.filter(level=Level.HOUR).count() == 0
+    assert list(StaleBucket.objects.values_list("level", flat=True)) == [Level.HOUR]
+
+
+def test_a_late_call_is_added_to_each_level():
+    stored(a_call(at=NOON, estimated_tokens=900))
+    build_stale(now=LATER)
+    stored(a_call(at=NOON + timedelta(seconds=1), estimated_tokens=100))
+    build_stale(now=LATER)
+    for level in Level:
+        assert sums(level) == (2, 1000)
+
+
+def test_building_twice_changes_nothing():
+    stored(*calls_of_all_sorts(50))
+    build_stale(now=LATER)
+    before = list(Rollup.objects.order_by("level", "scope", "start", "operation", "caller", "outcome").values())
+    assert build_stale(now=LATER) == 0
+    StaleBucket.objects.bulk_create(
+        StaleBucket(level=row["level"], start=row["start"])
+        for row in {(r["level"], r["start"]): r for r in before}.values()
+    )
+    build_stale(now=LATER)
+    again = list(Rollup.objects.order_by("level", "scope", "start", "operation", "caller", "outcome").values())
+    assert sorted(map(without_id, again)) == sorted(map(without_id, before))
+
+
+def without_id(row):
+    return repr({name: value for name, value in row.items() if name != "id"})
+
+
+def test_a_late_call_does_not_replace_the_sums_of_deleted_calls():
+    stored(a_call(at=NOON))
+    build_stale(now=LATER)
+    stored(a_call(at=NOON))
+    build_stale(now=NOON + timedelta(days=60))
+    assert sums(Level.DAY) == (1, 900)
+    assert not StaleBucket.objects.exists()
+
+
+def test_calls_that_staff_repeat_are_in_no_sum():
+    stored(a_call(transport="replay"), a_call())
+    build_stale(now=LATER)
+    assert sums(Level.DAY) == (1, 900)
