@@ -312,8 +312,15 @@ class _Pager:
         return replace(form, rows=[row], meta={"kind": "preview"}, layout=as_items, summarized=True)
 
     def body(self, form: PageForm, count: int) -> Body:
-        rows = form.rows[:count]
         more = count < len(self.page.positions) or self.page.more
+        document: dict[str, Any] = {"meta": self.meta(form, count, more)}
+        if more and self.snapshot.is_stored:
+            position = (self.page.positions[count - 1], self.place.before + count)
+            document["nextCursor"] = self.snapshots.cursor(self.snapshot, position)
+        document.update(form.layout(form.rows[:count], self.place.options.key))
+        return render(document, self.policy)
+
+    def meta(self, form: PageForm, count: int, more: bool) -> dict[str, Any]:
         paging = self.paging_meta(count, more)
         notes = [*form.meta.get("notes", ()), *self.place.opening.note.get("notes", ())]
         noted = {"notes": notes} if notes else {}
@@ -332,14 +339,7 @@ class _Pager:
             meta["resultHandle"] = self.snapshot.id
         if self.request.pages and count < len(self.page.positions):
             meta["notes"] = [*meta.get("notes", ()), _incomplete(count, len(self.page.positions))]
-        if more and not self.snapshot.is_stored:
-            meta = with_loss_note(meta)
-        document: dict[str, Any] = {"meta": meta}
-        if more and self.snapshot.is_stored:
-            position = (self.page.positions[count - 1], self.place.before + count)
-            document["nextCursor"] = self.snapshots.cursor(self.snapshot, position)
-        document.update(form.layout(rows, self.place.options.key))
-        return render(document, self.policy)
+        return with_loss_note(meta) if more and not self.snapshot.is_stored else meta
 
     def beside(self, count: int) -> dict[str, Any]:
         """Upstream's data beside the first `count` rows: inline if it is short, else the call that returns it."""
