@@ -110,7 +110,7 @@ class UpstreamAdmin(CredentialAdmin):
             row.save()
             former_names.rename(names)
             self.log_change(request, row, f"Renamed from {before} to {name}, with {len(names):,} tools.")
-        told = f"Renamed {before} to {name}, and {len(names):,} tools of its own with it, also in budgets and keys."
+        told = f"Renamed {before} to {name}, and {len(names):,} of its tools with it, also in budgets and keys."
         messages.success(request, f"{told} Their old names reach them for {former_names.DAYS} days.")
         return HttpResponseRedirect(reverse(f"admin:{self._address('change')}", args=[row.pk]))
 
