@@ -65,7 +65,7 @@ class Policy:
         unit="tokens",
         range=(100, 25_000),
         group=SettingGroup.BUDGET,
-        help="Answers above so many estimated tokens come as a preview or a smaller page.",
+        help="An answer with more estimated tokens comes as a preview or a smaller page.",
     )
     hard_cap: int = setting(
         12_000,
