@@ -26,7 +26,7 @@ _PLAIN_WINDOWS = ("WINDOW_ROW_NUMBER", "WINDOW_RANK", "WINDOW_NTILE", "WINDOW_PE
 _PLAIN_OPERATORS = ("OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL", "OPERATOR_NOT", "COMPARE_IN", "COMPARE_NOT_IN")
 _EQUAL = ("COMPARE_EQUAL", "COMPARE_NOT_DISTINCT_FROM")
 
-MAX_ROUNDS = 30  # in which names of subqueries are followed
+MAX_ROUNDS = 30  # levels of subqueries through which names are followed
 _NUMBERS = ("BIGINT", "HUGEINT", "DOUBLE")
 _NO_UNIT: "Unit" = ("", ())
 
