@@ -29,7 +29,7 @@ import orjson
 from django.core.management import call_command
 
 from benchmarks import imported, overhead, protection, redaction, sockets
-from benchmarks.measuring import in_turn, milliseconds, yardstick
+from benchmarks.measurement import in_turn, milliseconds, yardstick
 from context_protection.core import tokens
 from context_protection.stores.snapshots import snapshots
 from gateway.access.transports import Transport

@@ -12,7 +12,7 @@ from rest_framework.pagination import LimitOffsetPagination
 from rest_framework.renderers import JSONRenderer
 from rest_framework.serializers import BaseSerializer
 
-from benchmarks.measuring import in_turn
+from benchmarks.measurement import in_turn
 from context_protection.configuration.revisions import revisions
 from gateway.access.models import ApiKey
 from gateway.connectors.hostaway.models import Booking

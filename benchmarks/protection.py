@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import cycle, islice
 from typing import Any
 
-from benchmarks.measuring import milliseconds
+from benchmarks.measurement import milliseconds
 from context_protection.core.cursors import Sealer, Snapshots
 from context_protection.core.payloads import AnswerRequest, Payload, Record
 from context_protection.core.policy import Policy

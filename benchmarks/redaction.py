@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from benchmarks.measuring import milliseconds
+from benchmarks.measurement import milliseconds
 from context_protection.core.redaction import redact, redact_text
 
 PROSE = (

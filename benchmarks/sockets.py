@@ -18,7 +18,7 @@ import httpx2
 import websockets
 from websockets.asyncio.client import ClientConnection
 
-from benchmarks.measuring import cpu_seconds
+from benchmarks.measurement import cpu_seconds
 from tests.e2e.serving import ROOT, STOP_SECONDS, Serving, serving
 
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}

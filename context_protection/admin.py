@@ -18,11 +18,11 @@ from context_protection.models import TokenBudget
 INHERITED = "An empty field inherits its value, which is shown in grey and under “What applies now”."
 
 TOKEN_UNITS = {RulerName.FORMULA: "tokens, formula estimate", RulerName.CLAUDE: "tokens, as Claude counts"}
-COUNTED_BY = {"hard_cap": RulerName.CLAUDE, "chunk_tokens": RulerName.FORMULA}  # whatever the ruler is
+COUNTED_BY = {"hard_cap": RulerName.CLAUDE, "chunk_tokens": RulerName.FORMULA}  # under either ruler
 
 
 def unit_of(setting: Setting, ruler: str) -> str:
-    """The unit of a setting for people: of tokens it says whose count is meant. `ruler`: the one that applies."""
+    """The unit of a setting for people. For tokens it names the count: the formula's or Claude's."""
     return TOKEN_UNITS[COUNTED_BY.get(setting.name, RulerName(ruler))] if setting.unit == "tokens" else setting.unit
 
 
@@ -173,6 +173,6 @@ class TokenBudgetAdmin(HistoryAdmin):
 
 
 def _measured(setting: Setting, policy: Policy) -> str:
-    """A setting's value; tokens with whose count is meant."""
+    """A setting's value with its unit."""
     shown = setting.shown(getattr(policy, setting.name))
     return f"{shown} {unit_of(setting, policy.ruler)}" if setting.unit == "tokens" else shown

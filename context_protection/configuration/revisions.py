@@ -33,7 +33,7 @@ CACHE_SECONDS = 0.001  # shorter than the time from a change in another process 
 
 
 class Scope(IntEnum):
-    """What a revision counts: changes of the configuration, or of the contents.
+    """The changes that a revision counts: those of the configuration, or of the contents.
 
     The value is the primary key of the revision's database row."""
 

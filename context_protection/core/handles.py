@@ -12,12 +12,12 @@ from context_protection.core.budget import Body, render
 from context_protection.core.cursors import NewSnapshot, Snapshot, Snapshots
 from context_protection.core.errors import InvalidArgument, store_unavailable
 from context_protection.core.inference import proposals
+from context_protection.core.masks import is_withheld
 from context_protection.core.payloads import AnswerRequest, Envelope, Opening, Outcome, Payload, Record, Rows, Text
 from context_protection.core.policy import Policy
 from context_protection.core.query import query
 from context_protection.core.results import result_tables, text_lines
 from context_protection.core.results.tabulation import Column, Tabulated, tabulate
-from context_protection.core.withheld import is_withheld
 
 HANDLE = "handle"
 MAX_TOKENS = 220  # Claude tokens of an answer

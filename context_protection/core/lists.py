@@ -18,6 +18,7 @@ from context_protection.core.budget import Body, dumps, render, render_plain
 from context_protection.core.cached_property import cached_property
 from context_protection.core.cursors import NewSnapshot, Snapshot, Snapshots
 from context_protection.core.errors import InvalidArgument
+from context_protection.core.masks import withheld_in_rows
 from context_protection.core.page_forms import (
     ITEMS,
     TABLE,
@@ -42,7 +43,6 @@ from context_protection.core.payloads import (
 from context_protection.core.policy import DEFAULTS, Policy, RulerName
 from context_protection.core.query import query
 from context_protection.core.shapes import Shape
-from context_protection.core.withheld import withheld_in_rows
 
 MAX_PAGES = 10  # in one answer
 _SPAN = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", re.ASCII)
@@ -253,7 +253,7 @@ class _Pager:
     ) -> None:
         self.place, self.request, self.policy, self.snapshots = place, request, policy, snapshots
         self.page = place.page
-        self._besides: dict[int, dict[str, Any]] = {}  # by the number of later pages of upstream's in the answer
+        self._besides: dict[int, dict[str, Any]] = {}  # by the number of upstream's later pages in the answer
         self.form = page_form(place.form_request, shape, request, policy)
 
     def envelope(self) -> Envelope:
@@ -302,7 +302,7 @@ class _Pager:
 
     @cached_property
     def condensed_first(self) -> Mapping[str, Any]:
-        """The first row with the fields of its preview. What ops chose does not apply to groups."""
+        """The first row with the fields of its preview. Fields chosen by ops do not apply to groups."""
         policy = self.policy if self.place.options.condensable else replace(self.policy, summary_fields="")
         return self.page.condensed(policy)[0]
 
@@ -312,8 +312,15 @@ class _Pager:
         return replace(form, rows=[row], meta={"kind": "preview"}, layout=as_items, summarized=True)
 
     def body(self, form: PageForm, count: int) -> Body:
-        rows = form.rows[:count]
         more = count < len(self.page.positions) or self.page.more
+        document: dict[str, Any] = {"meta": self.meta(form, count, more)}
+        if more and self.snapshot.is_stored:
+            position = (self.page.positions[count - 1], self.place.before + count)
+            document["nextCursor"] = self.snapshots.cursor(self.snapshot, position)
+        document.update(form.layout(form.rows[:count], self.place.options.key))
+        return render(document, self.policy)
+
+    def meta(self, form: PageForm, count: int, more: bool) -> dict[str, Any]:
         paging = self.paging_meta(count, more)
         notes = [*form.meta.get("notes", ()), *self.place.opening.note.get("notes", ())]
         noted = {"notes": notes} if notes else {}
@@ -332,14 +339,7 @@ class _Pager:
             meta["resultHandle"] = self.snapshot.id
         if self.request.pages and count < len(self.page.positions):
             meta["notes"] = [*meta.get("notes", ()), _incomplete(count, len(self.page.positions))]
-        if more and not self.snapshot.is_stored:
-            meta = with_loss_note(meta)
-        document: dict[str, Any] = {"meta": meta}
-        if more and self.snapshot.is_stored:
-            position = (self.page.positions[count - 1], self.place.before + count)
-            document["nextCursor"] = self.snapshots.cursor(self.snapshot, position)
-        document.update(form.layout(rows, self.place.options.key))
-        return render(document, self.policy)
+        return with_loss_note(meta) if more and not self.snapshot.is_stored else meta
 
     def beside(self, count: int) -> dict[str, Any]:
         """Upstream's data beside the first `count` rows: inline if it is short, else the call that returns it."""
@@ -418,8 +418,8 @@ def _rows_within(rows: Sequence[Mapping[str, Any]], share: float) -> int:
 
 def _incomplete(count: int, requested: int) -> str:
     return (
-        f"Only {count} of the {requested} rows fit. nextCursor goes on after them; the next page number would skip "
-        "the others."
+        f"Only {count} of the {requested} rows fit. nextCursor continues after them; the next page number would "
+        "skip the others."
     )
 
 

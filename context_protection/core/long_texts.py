@@ -164,8 +164,8 @@ def _with_smaller_chunks(
 
 
 def available_plan(text: Text, chunk_sizes: ChunkSizes) -> tuple[StoredPlan, ChunkSizes]:
-    """The plan of the whole text, and how it is cut: as before, while a plan for new chunk sizes is being made. Raises
-    Indexing if there is no plan yet."""
+    """The plan of the whole text, and its chunk sizes. While a plan for new chunk sizes is being made, the previous
+    plan is used. Raises Indexing if there is none."""
     plan = text.plan(text.version, chunk_sizes)
     if isinstance(plan, IndexingProgress) and plan.former is not None:
         return _stored_plan(text, text.version, plan.former), plan.former

@@ -1,4 +1,4 @@
-"""Finds the name that is meant, whatever its case and its separators: total_price, TotalPrice and totalPrice."""
+"""Compares names without case and separators: total_price, TotalPrice and totalPrice are equal."""
 
 import re
 from collections.abc import Iterable

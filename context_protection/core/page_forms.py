@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from context_protection.core import canonical, field_selection, withheld
+from context_protection.core import canonical, field_selection, masks
 from context_protection.core.budget import dumps
 from context_protection.core.inference import proposals
+from context_protection.core.masks import withheld_in_rows
 from context_protection.core.payloads import AnswerRequest, Page, Rows
 from context_protection.core.policy import ListFormat, Policy
 from context_protection.core.shapes import Shape
 from context_protection.core.tables import table
-from context_protection.core.withheld import withheld_in_rows
 
 ITEMS, TABLE = "items", "table"
 FORMATS = (ITEMS, TABLE)  # of the rows; a caller may choose one
@@ -110,14 +110,14 @@ def _projected(form_request: FormRequest, names: Sequence[str], shape: Shape, po
     chosen = [field_selection.selected(record, names, shape) for record in records]
     rows = [each.value for each in chosen]
     found = withheld_in_rows(rows)
-    named = [*(omitted if everything else shape.requested_of(omitted, names)), *withheld.paths(found)]
-    advice = withheld.advice(names, found)
+    named = [*(omitted if everything else shape.requested_of(omitted, names)), *masks.paths(found)]
+    advice = masks.advice(names, found)
     return PageForm(
         rows=rows,
         meta={
             "kind": "full",
             **canonical.note(sum(each.empty for each in chosen)),
-            **withheld.note(named),
+            **masks.note(named),
             **({"notes": advice} if advice else {}),
         },
         budget=policy.hard_cap if everything else form_request.budget,
@@ -143,7 +143,7 @@ def _condensed(form_request: FormRequest, request: AnswerRequest, policy: Policy
 
 
 def _description(rows: Sequence[Mapping[str, Any]], page: Page, request: AnswerRequest) -> dict[str, Any]:
-    """What `meta` says of condensed rows: their fields, and the call that returns whole ones."""
+    """The entries of `meta` for condensed rows: their fields, and the call that returns whole rows."""
     details = request.hint(fields=field_selection.ALL)
     names = list(dict.fromkeys(name for row in rows for name in row))
     if request.record_operation and request.record_key[1] in names:

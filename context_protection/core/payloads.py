@@ -6,10 +6,10 @@ from typing import Any, Protocol, runtime_checkable
 
 from context_protection.core.cursors import Snapshot, SnapshotOrigin
 from context_protection.core.errors import CallError
+from context_protection.core.masks import NOTHING_WITHHELD, Counts
 from context_protection.core.policy import Policy
 from context_protection.core.shapes import ANY, Shape
 from context_protection.core.splitting.plans import ChunkSizes, IndexingProgress, StoredPlan
-from context_protection.core.withheld import NOTHING_WITHHELD, Counts
 
 
 class Page(Protocol):
@@ -37,7 +37,7 @@ class Page(Protocol):
 
     @property
     def beside(self) -> Mapping[int, Mapping[str, Any]]:
-        """What pages of upstream's after the first have beside their rows, by the place of their first row here."""
+        """Upstream's data beside the rows of its later pages, by the index of each page's first row in this page."""
 
     def condensed(self, policy: Policy) -> Sequence[Mapping[str, Any]]:
         """The rows with the fields of their preview."""

@@ -65,14 +65,14 @@ class Policy:
         unit="tokens",
         range=(100, 25_000),
         group=SettingGroup.BUDGET,
-        help="Answers above so many estimated tokens come as a preview or a smaller page.",
+        help="An answer with more estimated tokens comes as a preview or a smaller page.",
     )
     hard_cap: int = setting(
         12_000,
         unit="tokens",
         range=(1000, 25_000),
         group=SettingGroup.BUDGET,
-        help="No answer exceeds so many tokens as Claude counts them, whatever the call requests.",
+        help="The most tokens of any answer, as Claude counts them. No argument of a call can exceed it.",
     )
     chunk_size: int = setting(
         200,
@@ -92,7 +92,7 @@ class Policy:
         RulerName.FORMULA,
         choices={"formula": "the formula: characters / 4 + 20 %", "claude": "as Claude counts"},
         group=SettingGroup.BUDGET,
-        help="What the threshold is measured with. The hard cap is always measured as Claude counts.",
+        help="The token count that the threshold is compared with. The hard cap is always measured as Claude counts.",
     )
     pagination: bool = setting(True, group=SettingGroup.SWITCHES, help="Lists come in pages.")
     summarization: bool = setting(True, group=SettingGroup.SWITCHES, help="Large answers come as previews.")
@@ -104,7 +104,7 @@ class Policy:
     )
     list_format: ListFormat = setting(
         ListFormat.ITEMS,
-        choices={"items": "items", "table": "a table", "auto": "a table wherever that is smaller"},
+        choices={"items": "items", "table": "a table", "auto": "a table if that is smaller"},
         group=SettingGroup.PAGES,
         help="The form of lists, unless the call requests a format.",
     )
@@ -113,7 +113,7 @@ class Policy:
         unit="seconds",
         range=(1, 600),
         group=SettingGroup.TIME,
-        help="Seconds after which a call is given up, and what it waits for is stopped.",
+        help="A call that takes longer is stopped, with its query or upstream request.",
     )
     cache_seconds: int = setting(
         60,
@@ -127,7 +127,7 @@ class Policy:
         if_empty="declared by the type",
         layers=frozenset({Layer.ONE_OPERATION}),  # operations differ in their fields
         group=SettingGroup.PREVIEWS,
-        help="What previews and condensed rows hold, beside what identifies a record: names, dotted paths, "
+        help="The fields of previews and condensed rows, besides those that identify a record: names, dotted paths, "
         "items.*.name, separated by commas.",
     )
 

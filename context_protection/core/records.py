@@ -6,16 +6,16 @@ from typing import Any
 
 import orjson
 
-from context_protection.core import canonical, field_selection, parts, summaries, tokens, withheld
+from context_protection.core import canonical, field_selection, masks, parts, summaries, tokens
 from context_protection.core.budget import Body, dumps, length, render
 from context_protection.core.cached_property import cached_property
 from context_protection.core.cursors import NewSnapshot, Snapshot, Snapshots
 from context_protection.core.errors import OverBudget, invalid_cursor
 from context_protection.core.inference import proposals
+from context_protection.core.masks import NOTHING_WITHHELD, Counts, withheld_in
 from context_protection.core.payloads import AnswerRequest, Envelope, Outcome, Record, with_loss_note
 from context_protection.core.policy import Policy
 from context_protection.core.shapes import Shape
-from context_protection.core.withheld import NOTHING_WITHHELD, Counts, withheld_in
 
 MAX_SECTIONS = 40  # sections; a preview that is too large names no more than these
 SMALLEST_META = frozenset({"kind", "totalFields", "originalTokens", "resultHandle"})
@@ -60,7 +60,7 @@ class _FirstAnswer:
     def noted(self, found: Counts) -> dict[str, Any]:
         """The record's note for `meta`, with the redacted paths of `found` added to those that it already names."""
         note = self.record.note
-        return {**note, **withheld.note([*note.get("withheld", ()), *withheld.paths(found)])}
+        return {**note, **masks.note([*note.get("withheld", ()), *masks.paths(found)])}
 
     @cached_property
     def original(self) -> int:
@@ -94,7 +94,7 @@ class _FirstAnswer:
         chosen = field_selection.selected(upstream, names, shape)
         found = withheld_in(chosen.value)
         note = {**canonical.note(chosen.empty), **self.noted(found)}
-        if advice := withheld.advice(names, found):
+        if advice := masks.advice(names, found):
             note["notes"] = [*note.get("notes", ()), *advice]
         whole = _whole(chosen.value, {"kind": "full", **note}, self.policy)
         if whole.fits(self.policy):
@@ -142,8 +142,8 @@ class _FirstAnswer:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The preview's fields. Those that are kept whole are shortened, too, if they leave too little of the hard
-        cap."""
+        """The preview's fields. Fields that are declared to stay whole are shortened, too, if they would take more than
+        half of the hard cap."""
         kept = summaries.preview(self.record.value, self.shape, self.policy)
         if tokens.formula_of_length(length(dumps(kept))) <= self.policy.hard_cap // 2:
             return kept

@@ -1,5 +1,5 @@
-"""What upstream sends beside the rows of a paged list, such as the `included` objects of JSON:API. Each of upstream's
-pages may have its own."""
+"""Data that upstream sends beside the rows of a paged list, such as the `included` objects of JSON:API. Each upstream
+page may have its own."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ LATER = "laterPages"
 
 
 def added(page: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-    """What the page has beside its rows and the page before it has not."""
+    """The page's side data that the page before it does not have."""
     found: dict[str, Any] = {}
     for name, value in page.items():
         known = before.get(name)

@@ -7,12 +7,12 @@ from typing import Any, Protocol
 
 from context_protection.core.budget import Body, render
 from context_protection.core.cursors import NewSnapshot, Snapshot, SnapshotOrigin, Snapshots
+from context_protection.core.masks import withheld_in_text
 from context_protection.core.memory_text import MemoryText, SnapshotText
 from context_protection.core.payloads import AnswerRequest, Envelope, Outcome, Text, with_loss_note
 from context_protection.core.policy import Policy
 from context_protection.core.splitting.chunks import Chunk
 from context_protection.core.text_traits import TextTraits
-from context_protection.core.withheld import withheld_in_text
 
 
 class ChunkScope(Protocol):

@@ -40,7 +40,7 @@ class SourcePage:
     the last one although upstream says that more rows follow. `certain`: the next page, if any, is known to have rows.
     `total`: the number of all rows, if upstream gives it. `as_of`: when the page was read, Unix seconds. `fresh_until`:
     the time.monotonic() until which the page is fresh. `note`: for the first answer's `meta`. `beside`: what upstream
-    sent beside the rows; of a later page, without what is about paging."""
+    sent beside the rows; for a later page, without the fields about paging."""
 
     rows: Sequence[dict[str, Any]]
     next: Any = None
@@ -248,7 +248,7 @@ class PagedRows:
         return MemoryPage(rows, self.shape, positions, more, note, beside)
 
     def _added_beside(self, index: int) -> Mapping[str, Any]:
-        """What a later page has beside its rows, and the page before it has not. Of the first page, nothing."""
+        """A later page's side data that the page before it does not have. Empty for the first page."""
         return side_data.added(self._pages[index].beside, self._pages[index - 1].beside) if index else {}
 
     @cached_property

@@ -18,6 +18,7 @@ from django.db.models import BooleanField, Count, F, Func, Max, Model, QuerySet,
 
 from context_protection.core import summaries
 from context_protection.core.cached_property import cached_property
+from context_protection.core.masks import is_withheld
 from context_protection.core.payloads import AS_ITEMS, BlockReader, Opening, Page, RowOptions
 from context_protection.core.policy import Policy
 from context_protection.core.query.aggregation import Aggregation, Groups
@@ -27,7 +28,6 @@ from context_protection.core.query.empty import GivenFilter
 from context_protection.core.query.words import SearchWords
 from context_protection.core.rows import Loaded, MemoryRows
 from context_protection.core.shapes import Shape
-from context_protection.core.withheld import is_withheld
 from context_protection.orm import query
 from context_protection.orm.statements import statement
 

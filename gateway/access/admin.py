@@ -16,11 +16,11 @@ from gateway.access.keys import digest, new_key, prefix
 from gateway.access.models import ApiKey, ConnectorSwitch, ToolSet
 from gateway.access.promises import broken_by_hiding
 
-ABOUT_TOOLS = "What clients of this key are shown. A change is obeyed by the very next call."
+ABOUT_TOOLS = "The tools that clients of this key see. A change applies to the very next call."
 
 
 NO_SET_YET = "No tool set is there yet: every key sees all tools. Add a set, and choose it on the page of a key."
-ABOUT_SECRETS = "Door codes, passwords and the like are withheld from every key, but for what is named here."
+ABOUT_SECRETS = "Door codes, passwords and other secrets are withheld from every key, except for the fields named here."
 
 
 @admin.register(ApiKey)

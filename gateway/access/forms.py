@@ -22,7 +22,7 @@ MAX_REVEALED = 100
 LONGEST_NAME = 200  # characters
 _SEPARATOR = re.compile(r"[,\n\r]")
 ABOUT_REVEALED = (
-    "Names of secret fields, by commas: doorCode, wifiPassword. Whoever has this key sees their values in clear, and "
+    "Names of secret fields, by commas: doorCode, wifiPassword. Holders of this key see their values in clear, and "
     "can filter and search by them. Of a custom field, the name that people gave it: Gate code. Values within texts "
     "stay masked. Empty: nothing is revealed."
 )

@@ -26,7 +26,7 @@ class ApiKeyManager(models.Manager["ApiKey"]):
 class ToolSet(models.Model):
     """Tools under a name, for the keys that are to see these only."""
 
-    name = models.CharField(max_length=100, unique=True, help_text="What the tools are for.")
+    name = models.CharField(max_length=100, unique=True, help_text="A name that says what the tools are for.")
     tools = models.JSONField(blank=True, default=list)
 
     history = HistoricalRecords()
@@ -75,8 +75,8 @@ class ApiKey(models.Model):
         ALL = "all", "All tools"
         SEARCH = "search", "Search: search_tools, describe_tool, call_tool, and pinned tools"
 
-    name = models.CharField(max_length=100, unique=True, help_text="Whose key it is; shown in telemetry.")
-    prefix = models.CharField(max_length=20, editable=False, help_text="The first characters, to recognise it by.")
+    name = models.CharField(max_length=100, unique=True, help_text="The name of the key's user, shown in telemetry.")
+    prefix = models.CharField(max_length=20, editable=False, help_text="The first characters, to recognise the key.")
     digest = models.CharField(max_length=64, unique=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True, help_text="Empty: never.")
@@ -86,10 +86,10 @@ class ApiKey(models.Model):
         blank=True,
         default="",
         choices=ToolListing,
-        help_text="What a client of this key is shown over MCP.",
+        help_text="The tools that a client of this key gets over MCP.",
     )
     tool_sets = models.ManyToManyField(
-        ToolSet, blank=True, help_text="The key sees the tools of these sets only. None: all tools."
+        ToolSet, blank=True, help_text="The key sees only the tools of these sets. Empty: all tools."
     )
     pinned_tools = models.JSONField(blank=True, default=list)
     hidden_tools = models.JSONField(blank=True, default=list)

@@ -67,7 +67,7 @@ LIST_META = _meta(
     projectedFields=TEXTS,
     originalTokens=WHOLE,
     detailsAvailable=ANY_OBJECT,
-    beside={"description": "What upstream sent beside the rows, or the call that gives it."},
+    beside={"description": "Data that upstream sent beside the rows, or the call that returns it."},
 )
 SECTIONS = {
     "type": "object",
@@ -179,7 +179,7 @@ ERROR = _object(
             suggestion=TEXT,
             retry_after={"type": "integer", "minimum": 1, "description": "Seconds."},
             upstream=_object("", "What upstream says.", status={"type": "integer"}, message=TEXT),
-            capacity=_object("", "Of a rate limit, in requests.", remaining=WHOLE, limit=WHOLE),
+            capacity=_object("", "The rate limit, in requests.", remaining=WHOLE, limit=WHOLE),
         ),
     ),
 )

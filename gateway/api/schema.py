@@ -19,7 +19,7 @@ ANSWERS = {
     Kind.RECORD: "The object with `meta`, or above its budget a preview: `summary` and `meta.detailsAvailable`.",
     Kind.TEXT: "A chunk: `content`, `chunkIndex`, `totalChunks`, `nextCursor` while there is more, `metadata`, `meta`. "
     "With `search`, the matching lines.",
-    Kind.ACTION: "What the operation answers, and `meta`.",
+    Kind.ACTION: "The operation's answer, with `meta`.",
 }
 ALWAYS = (400, 401, 500, 502, 503, 504)  # statuses of errors that every address has
 

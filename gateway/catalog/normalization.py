@@ -6,7 +6,7 @@ Everything else stays as it is, and validation rejects it. Valid arguments are n
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from types import MappingProxyType
 from typing import Any
@@ -101,13 +101,17 @@ def _directed(given: Mapping[str, Any], properties: Mapping[str, Schema]) -> Map
     sign = _direction(given[named]) if named is not None else None
     if sign is None:
         return given
-    sorts = (name for name in unknown if _SYNONYMS.get(folded(name)) == ("order",))
-    by = next(sorts, None) if is_direction or order not in given else order
+    by = order if order in given and not is_direction else _sort_argument(unknown)
     field = given[by] if by else properties[order].get("default", "")
     if not isinstance(field, str) or (by and field.startswith("-") and not sign):
         return given
     rest = {name: value for name, value in given.items() if name not in (named, by)}
     return {**rest, order: sign + field.lstrip("+-")}
+
+
+def _sort_argument(unknown: Iterable[str]) -> str | None:
+    """The unknown argument that names the field to sort by."""
+    return next((name for name in unknown if _SYNONYMS.get(folded(name)) == ("order",)), None)
 
 
 def _direction(value: Any) -> str | None:

@@ -64,7 +64,7 @@ class Operation(ToolDefinition):
     record_shared: Mapping[str, str] = field(default_factory=dict)  # arguments passed on: its name → the name here
     record_is_row: bool = True  # whether record_operation returns the whole row
     pinned: bool = False  # in every tool list, also in search mode
-    in_every_set: bool = False  # seen by every key, whatever its tool sets, unless it is hidden
+    in_every_set: bool = False  # seen by every key, even with other tool sets, unless it is hidden
     listed: bool = True  # False: found only by search, not in the list of all tools
     former_names: tuple[str, ...] = ()  # names that it had; they still reach it
     tags: tuple[str, ...] = ()  # the upstream's tags and names for it

@@ -1,5 +1,5 @@
-"""The base of the admin of what Sluice calls: APIs and MCP servers. Their tools are called by their name, so a new name
-is asked for on a page that lists these tools; a button tests the connection."""
+"""The admin base for upstreams: APIs and MCP servers. The names of their tools begin with the upstream's name, so a
+rename is confirmed on a page that lists these tools. A button tests the connection."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class UpstreamAdmin(CredentialAdmin):
         raise NotImplementedError
 
     def name_problem(self, name: str) -> str | None:
-        """Why no row can have this name, beyond what its model says."""
+        """The reason why no row can have this name, in addition to the model's rules."""
         return None
 
     def tried(self, request: HttpRequest, row: Any) -> Reachability:
@@ -48,7 +48,7 @@ class UpstreamAdmin(CredentialAdmin):
     def save_model(
         self, request: HttpRequest, obj: WithCredential, form: ModelForm[WithCredential], change: bool
     ) -> None:
-        """A name that changes tools is not saved yet: `response_change` leads to the page that asks."""
+        """Does not save a name that changes tools: `response_change` redirects to the page that confirms it."""
         before = type(obj)._default_manager.get(pk=obj.pk) if change else None
         if before is not None and self.renamed_tools(before, obj.name):
             request.asked_name, obj.name = obj.name, before.name  # type: ignore[attr-defined]
@@ -110,7 +110,7 @@ class UpstreamAdmin(CredentialAdmin):
             row.save()
             former_names.rename(names)
             self.log_change(request, row, f"Renamed from {before} to {name}, with {len(names):,} tools.")
-        told = f"Renamed {before} to {name}, and {len(names):,} tools of its own with it, also in budgets and keys."
+        told = f"Renamed {before} to {name}, and {len(names):,} of its tools with it, also in budgets and keys."
         messages.success(request, f"{told} Their old names reach them for {former_names.DAYS} days.")
         return HttpResponseRedirect(reverse(f"admin:{self._address('change')}", args=[row.pk]))
 

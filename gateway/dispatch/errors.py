@@ -60,9 +60,9 @@ def too_slow(seconds: int) -> TooSlow:
 def _with_advice_for_actions(call: Call, error: CallError) -> CallError:
     """Replaces the advice for actions, which must not be called again just to get the rest of an answer."""
     if isinstance(error, InvalidCursor) and _is_action(call.operation):
-        return replace(error, suggestion="Without cursor it is done once more: call it so only where that is meant.")
+        return replace(error, suggestion="Calling it without cursor does it once more: do so only if that is intended.")
     if isinstance(error, InvalidHandle) and _is_action(error.made_by):
-        again = f"Calling {error.made_by} again does it once more: call it so only where that is meant."
+        again = f"Calling {error.made_by} again does it once more: do so only if that is intended."
         return replace(error, suggestion=again)
     return error
 

@@ -12,7 +12,7 @@ Hints = Callable[[Operation, Mapping[str, Any]], dict[str, Any]]
 SCHEME = "sluice"
 _REST = "/api/v1/"
 
-# The tools that call tools that are not in the caller's list: those that only read, and those that act.
+# They call the tools that are not in the caller's list: CALL_TOOL those that only read, CALL_ACTION those that act.
 CALL_TOOL, CALL_ACTION = "call_tool", "call_action"
 
 

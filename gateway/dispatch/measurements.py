@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from context_protection.core.errors import CallError
-from context_protection.core.withheld import Counts
+from context_protection.core.masks import Counts
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation
 from gateway.dispatch.call import Call

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from context_protection.core.errors import InvalidArgument, shown
+from context_protection.core.masks import HOW_TO_REVEAL, is_withheld
 from context_protection.core.policy import Kind
-from context_protection.core.withheld import HOW_TO_REVEAL, is_withheld
 from gateway.catalog.operation import Operation
 
 Reveal = frozenset[str]

@@ -12,7 +12,7 @@ class LoginFailures(models.Model):
     their password into the name field."""
 
     name_digest = models.CharField(max_length=64, editable=False)
-    address = models.CharField(max_length=64, editable=False, help_text="Of IPv6, the /64 network.")
+    address = models.CharField(max_length=64, editable=False, help_text="For IPv6, the /64 network.")
     times: "models.JSONField[list[float]]" = models.JSONField(default=list, editable=False)  # seconds since 1970
     last_at = models.DateTimeField(default=timezone.now, db_index=True, editable=False)
 
@@ -78,9 +78,9 @@ class SecurityEvent(models.Model):
     at = models.DateTimeField("time", default=timezone.now, db_index=True)
     kind = models.CharField(max_length=30, choices=EventKind)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
-    name = models.CharField("user name", max_length=150, blank=True, help_text="Empty: nobody here has the name.")
+    name = models.CharField("user name", max_length=150, blank=True, help_text="Empty: no user has this name.")
     address = models.CharField(max_length=64, blank=True, help_text="Empty: done by a command.")
-    by = models.CharField(max_length=150, blank=True, help_text="Who did it, where it was somebody else.")
+    by = models.CharField(max_length=150, blank=True, help_text="The other user who did it, if any.")
 
     class Meta:
         ordering = ("-at", "-pk")

@@ -17,7 +17,7 @@ from gateway.logins.second_factor import Proof
 from gateway.upstreams.auth.vault import CredentialLost
 
 WRONG_CODE = "This code is wrong, has expired, or was used already. Wait until the app shows the next one."
-WRONG_RECOVERY_CODE = "This is none of your recovery codes, or it was used already."
+WRONG_RECOVERY_CODE = "This is not one of your recovery codes, or it was already used."
 LOST = "The stored secret can no longer be opened. Use a recovery code, or ask a superuser to reset your second factor."
 TITLE = "Two-factor authentication"
 FEW_CODES = 3

@@ -1,4 +1,4 @@
-"""Signal receivers for every login and logout, whichever view caused it."""
+"""Signal receivers for every login and logout."""
 
 from typing import Any
 

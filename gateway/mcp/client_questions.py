@@ -50,7 +50,7 @@ def _has_capability(declared: types.ClientCapabilities | None, method: str, para
 
 
 class ConnectedClient:
-    """A client that is asked over its connection."""
+    """A client that receives questions over its connection."""
 
     def __init__(self, ctx: ServerRequestContext[Any], session: Hashable) -> None:
         self.session = session
@@ -68,12 +68,12 @@ class ConnectedClient:
 
 
 class _AnyResult(types.Result, extra="allow"):
-    """Whatever the client answers: the connector validates it."""
+    """The client's answer, not validated: the connector does that."""
 
 
 @dataclass(eq=False)
 class WaitingCall:
-    """A call of a client of MCP 2026-07-28, which runs on while its client is asked."""
+    """A call of a client of MCP 2026-07-28. It keeps running while the client answers a question."""
 
     owner: str
     session: Hashable
@@ -96,7 +96,7 @@ class WaitingCall:
         return await self._result_or_question()
 
     async def resume(self, responses: Mapping[str, types.InputResponse]) -> Answered:
-        """Goes on with the client's answer; asks again if it has none."""
+        """Continues with the client's answer; asks again if there is none."""
         assert self._open is not None
         response = responses.get(KEY)
         if response is None:
@@ -180,7 +180,7 @@ waiting = _Waiting()
 async def answered(
     ctx: ServerRequestContext[Any], params: types.CallToolRequestParams, peer: Peer, operation: str, run: Run
 ) -> Answered:
-    """What `run` answers, or a question of its upstream. Raises QuestionClosed."""
+    """The answer of `run`, or a question of its upstream. Raises QuestionClosed."""
     if params.request_state is not None:
         return await waiting.take(params.request_state, peer.caller.owner).resume(params.input_responses or {})
     session = peer.session or object()

@@ -54,7 +54,7 @@ class InFlight:
             message = f"{MAX_IN_FLIGHT} requests of this connection wait to be answered: wait for an answer first."
             return ErrorData(code=TRANSPORT, message=message)
         if coerce_request_id(request.id) in self._ids:
-            message = "A request of this id waits to be answered: give each request an id of its own."
+            message = "A request with this id is still running: give each request its own id."
             return ErrorData(code=INVALID_REQUEST, message=message)
         return None
 

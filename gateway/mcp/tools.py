@@ -73,7 +73,7 @@ def definition(published: ToolDefinition, policy: Policy) -> Definition:
 
 
 def _annotations(published: ToolDefinition) -> types.ToolAnnotations:
-    """Omits the other hints for read-only tools, where they mean nothing: they would cost tokens in every prompt."""
+    """Omits the other hints for read-only tools: they mean nothing there, and cost tokens in every prompt."""
     if published.kind is not Kind.ACTION:
         return types.ToolAnnotations(read_only_hint=True)
     return types.ToolAnnotations(destructive_hint=published.destructive, idempotent_hint=published.idempotent)
@@ -131,11 +131,14 @@ class _Listings:
         whole = sum(each.tokens for each in every)
         if not _searched(choice, whole):
             return self._listed(choice, every, whole, searched=False)
-        calling = [READING, *([ACTING] if any(each.kind is Kind.ACTION for each in visible) else [])]
-        finding = [*(each for each in visible if not each.listed), *calling]
         always = {*choice.pinned, *(each.name for each in visible if each.pinned)}
         pinned = [each for each in listed if each.tool.name in always]
-        return self._listed(choice, [*(self._definition(each) for each in finding), *pinned], whole, searched=True)
+        return self._listed(choice, [*self._search_tools(visible), *pinned], whole, searched=True)
+
+    def _search_tools(self, visible: Sequence[Operation]) -> list[Definition]:
+        """The tools that search, describe and call the tools that are not listed."""
+        calling = [READING, *([ACTING] if any(each.kind is Kind.ACTION for each in visible) else [])]
+        return [self._definition(each) for each in (*(each for each in visible if not each.listed), *calling)]
 
     def _listed(
         self, choice: ToolChoice, definitions: Sequence[Definition], whole: int, *, searched: bool

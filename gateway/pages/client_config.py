@@ -103,7 +103,7 @@ Sluice is ready. This is shown only once: store it.
 
 
 def welcome_back(base: str) -> str:
-    """The message of later starts: where the admin is, and how to get another key."""
+    """The message of later starts: the admin's address, and how to get another key."""
     return f"""
   Admin        {base}/admin/   a lost password: {_command("changepassword", FIRST)}
   API key      in the admin, or: {_command("apikey", "create", "NAME")}

@@ -1,5 +1,5 @@
-"""Who may see pages outside the API. Pages with figures and the API's documentation reveal details of the account, so
-they are for staff and for holders of a key."""
+"""Decides who may see pages outside the API. Pages with figures and the API's documentation reveal details of the
+account, so they are for staff and for holders of a key."""
 
 from collections.abc import Callable
 from functools import wraps

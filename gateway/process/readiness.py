@@ -26,7 +26,7 @@ LOOK_SECONDS = 1.0  # between two checks
 ANSWER_SECONDS = 1.0  # for a store to answer a check
 MARK_SECONDS = 600  # lifetime of this process's marker in Redis, whose loss shows that Redis has lost data
 PLENTY_BYTES = 16 * 2**20  # free disk space above which no test write is needed
-OLD_SECONDS = 10.0  # after which the last result is invalid: the thread has died or hangs
+OLD_SECONDS = 10.0  # an older result is invalid: the thread has died or hangs
 logger = logging.getLogger(__name__)
 
 
@@ -87,7 +87,7 @@ class Readiness:
             try:
                 self.look()
             except Exception:
-                logger.exception("stores not looked at")
+                logger.exception("stores not checked")
             finally:
                 close_old_connections()
             database.wanted.wait(LOOK_SECONDS)
@@ -159,7 +159,7 @@ class Readiness:
         except (redis.RedisError, OSError):
             return False
         if self._is_marked and not was_there:
-            logger.warning("Redis has lost what it held")
+            logger.warning("Redis has lost its data")
             for action in self._when_redis_is_lost:
                 action()
         self._is_marked = True

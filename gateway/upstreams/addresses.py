@@ -181,7 +181,7 @@ def refused(host: str) -> AddressRefused:
         f"{host} is a private or reserved address, which Sluice does not connect to.",
         reason="upstream_address",
         expected="a host on public addresses",
-        suggestion="If it is meant, the operator can allow its network in ALLOW_PRIVATE_UPSTREAMS.",
+        suggestion="If this address is intended, the operator can allow its network in ALLOW_PRIVATE_UPSTREAMS.",
     )
 
 

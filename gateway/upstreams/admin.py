@@ -1,4 +1,4 @@
-"""Bases for the admin and the form of models with a credential. Everything can be changed; a secret is never shown."""
+"""Bases for the admin and the form of models with a credential. A secret is never shown."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class CredentialForm(forms.ModelForm):  # type: ignore[type-arg]
     remove_secret = forms.BooleanField(
         required=False,
         label="Remove the stored secret",
-        help_text="For good. Without a secret, “Enabled” has to be off.",
+        help_text="This cannot be undone. Without a secret, “Enabled” has to be off.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -46,7 +46,7 @@ KIND_FIELDS = frozenset(name for names in FIELDS_OF_KIND.values() for name in na
 
 
 class ClientPlace(StrEnum):
-    """Where a token request carries client id and secret (RFC 6749, 2.3.1)."""
+    """The part of a token request that has client id and secret (RFC 6749, 2.3.1)."""
 
     HEADER = "header"
     BODY = "body"
@@ -191,6 +191,6 @@ def _limit_problems(connection: Connection) -> Iterator[Problem]:
         if seconds > connection.total_seconds:
             yield name, f"{seconds:g} seconds are longer than a call may take in all ({connection.total_seconds:g})."
     if connection.rate_calls is not None and connection.rate_seconds is None:
-        yield "rate_seconds", "Enter in how many seconds so many calls may be made."
+        yield "rate_seconds", "Enter the seconds within which this number of calls may be made."
     if connection.rate_seconds is not None and connection.rate_calls is None:
         yield "rate_calls", "Enter how many calls may be made in that time."

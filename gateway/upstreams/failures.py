@@ -145,7 +145,7 @@ class UpstreamFailures:
 
     def too_large(self, most_bytes: int) -> UpstreamTooLarge:
         return UpstreamTooLarge(
-            f"{self._name} answered with more than {most_bytes / 2**20:.3g} MB, which is the most that is read.",
+            f"{self._name} answered with more than {most_bytes / 2**20:.3g} MB; no more is read.",
             reason="upstream_too_large",
             suggestion="Ask it for less: fewer fields, filters, a smaller page.",
         )
@@ -161,7 +161,7 @@ class UpstreamFailures:
         return UpstreamGarbled(
             f"{self._name} redirects {what}, which is not followed.",
             reason="upstream_redirect",
-            suggestion="Trying again does not help. The operator should set the API's address to where it is now.",
+            suggestion="Trying again does not help. The operator should enter the API's new address.",
         )
 
     def address(self) -> AddressRefused:

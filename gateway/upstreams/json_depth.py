@@ -58,5 +58,5 @@ def too_deep(levels: int = DEEPEST) -> UpstreamGarbled:
         "Upstream answered with data that is nested too deeply.",
         reason=TOO_DEEP,
         expected=f"objects and lists nested at most {levels} levels deep",
-        suggestion="Ask for less of it, if the operation lets you; else tell the operator.",
+        suggestion="Request less of it, if the operation allows that; else tell the operator.",
     )

@@ -161,7 +161,7 @@ class Rates:
 
     @property
     def capacity(self) -> dict[str, int]:
-        """Of the tightest rate, in requests; of several, the one that lasts longest. Empty without a rate."""
+        """The capacity of the tightest rate, in requests; of the longest if several are equal. Empty without a rate."""
         tightest = min(self._rates, key=lambda each: (each.left, -each.rate.seconds), default=None)
         return {"remaining": tightest.left, "limit": tightest.rate.amount} if tightest else {}
 

@@ -64,20 +64,25 @@ class WithCredential(models.Model):
         "colon behind it as the secret.",
     )
     client_id = models.CharField(
-        "client id", max_length=300, blank=True, help_text="Of OAuth 2.0: what the upstream knows you by."
+        "client id",
+        max_length=300,
+        blank=True,
+        help_text="For OAuth 2.0: the client id that the upstream has given you.",
     )
     token_url = models.CharField(
         "token address",
         max_length=500,
         blank=True,
-        help_text="Of OAuth 2.0: tokens are fetched there, kept until shortly before they expire, and fetched again "
-        "when one is refused.",
+        help_text="For OAuth 2.0: tokens are fetched from here, stored until shortly before they expire, and fetched "
+        "again when the upstream rejects one.",
     )
     scope = models.CharField(
-        max_length=1000, blank=True, help_text="Of OAuth 2.0: what is asked for, separated by spaces. Often empty."
+        max_length=1000, blank=True, help_text="For OAuth 2.0: the requested scopes, separated by spaces. Often empty."
     )
     audience = models.CharField(
-        max_length=500, blank=True, help_text="Of OAuth 2.0: some servers want to know for which API. Often empty."
+        max_length=500,
+        blank=True,
+        help_text="For OAuth 2.0: the API that the token is for, if the server requires it. Often empty.",
     )
     client_place = models.CharField(
         "client id and secret are sent",
@@ -87,7 +92,7 @@ class WithCredential(models.Model):
             (ClientPlace.BODY.value, "In the body"),
         ],
         default=ClientPlace.HEADER.value,
-        help_text="Of OAuth 2.0: to the token address. Try the other one if it answers “invalid_client”.",
+        help_text="For OAuth 2.0, to the token address. Try the other way if it answers “invalid_client”.",
     )
     sealed_secret = models.TextField(blank=True, default="", editable=False)
     secret_changed_at = models.DateTimeField(null=True, blank=True)  # editable, so that the history shows it
@@ -123,7 +128,7 @@ class WithCredential(models.Model):
         """Reports a missing secret, and one that would go to another server than it was entered for."""
         if not self.sealed_secret:
             missing = self.enabled and connection.needs_secret
-            return [("secret", "Enter the secret; or take the tick from “Enabled”.")] if missing else []
+            return [("secret", "Enter the secret, or untick “Enabled”.")] if missing else []
         before = type(self)._default_manager.filter(pk=self.pk, sealed_secret=self.sealed_secret).first()
         if before is None or before.connection().secret_goes_to == connection.secret_goes_to:
             return []
@@ -146,50 +151,50 @@ class UpstreamApi(WithCredential):
         max_length=32,
         unique=True,
         validators=[NAME],
-        help_text="A short name. Its tools begin with it, so that a new name renames them.",
+        help_text="A short name. The names of its tools begin with it, so a new name renames them.",
     )
     base_url = models.CharField(
         "base address",
         max_length=500,
-        help_text="What all its addresses begin with, for example https://api.example.com/v1.",
+        help_text="The common beginning of all its addresses, for example https://api.example.com/v1.",
     )
-    enabled = models.BooleanField(default=True, help_text="Off: its tools are not there, and nothing is sent to it.")
+    enabled = models.BooleanField(default=True, help_text="Off: its tools do not exist, and nothing is sent to it.")
 
     connect_seconds = models.FloatField(
         "connecting (seconds)",
         default=5.0,
         validators=_within(0.1, 60, "seconds"),
-        help_text="After so long without a connection, an attempt is given up.",
+        help_text="An attempt fails after this time without a connection.",
     )
     read_seconds = models.FloatField(
         "longest silence (seconds)",
         default=30.0,
         validators=_within(0.1, 300, "seconds"),
-        help_text="After so long without a byte of the answer, an attempt is given up.",
+        help_text="An attempt fails after this time without a byte of the answer.",
     )
     total_seconds = models.FloatField(
         "whole call (seconds)",
         default=55.0,
         validators=_within(0.1, 600, "seconds"),
-        help_text="With all its attempts, and the pauses between them.",
+        help_text="The limit for all attempts and the pauses between them.",
     )
     most_megabytes = models.PositiveIntegerField(
         "largest answer (MB)",
         default=16,
         validators=_within(1, 256, "megabytes"),
-        help_text="Unpacked. What is larger is not read to its end.",
+        help_text="The decompressed size. A larger answer is not read further, and is an error.",
     )
     attempts = models.PositiveIntegerField(
         default=3,
         validators=_within(1, 5, "attempts"),
-        help_text="Of a call that fails for the moment. What changes something is sent once.",
+        help_text="How often a call is tried if it fails temporarily. A call that changes something is sent once.",
     )
     rate_calls = models.PositiveIntegerField(
         "calls",
         null=True,
         blank=True,
         validators=_within(1, 1_000_000, "calls"),
-        help_text="The most that are made within the seconds below. Empty: as many as are asked for.",
+        help_text="The most calls within the seconds below. Empty: no limit.",
     )
     rate_seconds = models.PositiveIntegerField(
         "within seconds", null=True, blank=True, validators=_within(1, 86_400, "seconds")
@@ -199,7 +204,7 @@ class UpstreamApi(WithCredential):
         null=True,
         blank=True,
         validators=_within(0, 86_400, "seconds"),
-        help_text="So long an answer is given again without asking the upstream. 0: never. Empty: as the tool's budget "
+        help_text="How long an answer is reused without another request. 0: never. Empty: as long as the tool's budget "
         "says.",
     )
 

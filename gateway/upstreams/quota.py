@@ -1,4 +1,4 @@
-"""What the headers of an upstream's response say of its rate limit: when to call again, and how many calls are left."""
+"""Reads an upstream's rate limit from the headers of its response: when to call again, and how many calls are left."""
 
 import math
 import re
@@ -51,7 +51,7 @@ def quota_left(headers: Mapping[str, str], before: int | None) -> int | None:
 
 
 def capacity(headers: Mapping[str, str]) -> dict[str, int]:
-    """What is known of `remaining` and `limit`, in requests."""
+    """`remaining` and `limit`, in requests, as far as the headers have them."""
     named = {name: _number(headers, name) for name in CAPACITY}
     return {name: number for name, number in named.items() if number is not None}
 

@@ -26,5 +26,5 @@ def one_call() -> Iterator[None]:
 
 
 def waited() -> Waited:
-    """Of the current call. Outside of a call, as in a background task, each request counts alone."""
+    """The wait of the current call. Outside a call, as in a background task, each request has its own."""
     return _of_the_call.get() or Waited()

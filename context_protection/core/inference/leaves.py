@@ -48,7 +48,7 @@ class Leaf:
 
     @property
     def below(self) -> bool:
-        """Whether it belongs to a related object. What a wrapper has belongs to the record itself."""
+        """Whether it belongs to a related object. Fields of a wrapper belong to the record itself."""
         above, _, _ = self.path.rpartition(".")
         return bool(above) and above not in WRAPPERS
 

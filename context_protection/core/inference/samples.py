@@ -13,14 +13,14 @@ from typing import Any
 from context_protection.core.cached_property import cached_property
 from context_protection.core.inference.names import word_set, words
 
-# The most properties that are read of an object, indexed by the levels allowed below it: 1,000 at the top of the
+# How many properties of an object are read at most, by the number of levels allowed below it: 1,000 at the top of the
 # record, none at the deepest level.
 _MAX_PROPERTIES = (0, 5, 40, 1000)
 MAX_SCHEMAS = 200  # schemas that are merged into one
 ELEMENTS = 10  # elements of a sample list
 TEXT_CHARS, LONGEST_TEXT = 20, 2000
 LENGTH_DIVISOR = 4  # a sample text is a quarter of its maxLength long
-STORAGE_CHARS = 1000  # a larger maxLength limits storage; only of a field that is named as a text it tells the length
+STORAGE_CHARS = 1000  # a larger maxLength says nothing about the text's length, except for names in _TEXTS
 _TEXTS = word_set("body content description text html markdown notes message comment")
 _MOMENTS = word_set("at date datetime timestamp created updated modified")
 _MONEY = word_set("amount price total subtotal value")

@@ -17,11 +17,11 @@ from unicodedata import normalize
 from context_protection.core import projection
 from context_protection.core.cached_property import cached_property
 from context_protection.core.errors import InvalidArgument, nearest, shown
+from context_protection.core.masks import HOW_TO_REVEAL, is_withheld
 from context_protection.core.names import meant
 from context_protection.core.query import currencies
 from context_protection.core.query.corrections import NOTHING, Correctable
 from context_protection.core.shapes import ANY, Shape
-from context_protection.core.withheld import HOW_TO_REVEAL, is_withheld
 
 NAME_CHARS = 200
 # Wide enough for any sum of JSON numbers: from 5e-324 to 1.8e308.

@@ -82,7 +82,7 @@ class Condition:
 
     @property
     def compares_amounts(self) -> bool:
-        """Whether an amount is compared with a number that means another amount in each currency."""
+        """Whether an amount is compared with a number, which is a different amount in each currency."""
         return bool(self.column.unit) and self.op in (Op.GT, Op.GTE, Op.LT, Op.LTE) and self.value != 0
 
     def holds(self, record: Mapping[str, Any]) -> bool:

@@ -60,7 +60,7 @@ def _corrected(error: InvalidArgument, document: Any, parse: Callable[[Any], obj
 
 
 def replaced(part: Any, wrong: Any, right: Any) -> Any:
-    """A copy in which `right` stands for each name and value that equals `wrong`. Objects that become empty are left
+    """A copy with `right` in place of each name and value that equals `wrong`. Objects that become empty are left
     out too."""
     if _same(part, wrong):
         return right

@@ -1,4 +1,4 @@
-"""Which undeclared fields are amounts of money, and which field beside them has their currency."""
+"""Recognises undeclared fields that are amounts of money, and the fields with their currencies."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ _NO_AMOUNT = re.compile(
 
 
 def is_amount(name: str) -> bool:
-    """Whether a number of that name is an amount of money, if a currency stands beside it."""
+    """Whether a number of that name is an amount of money, if there is a currency beside it."""
     words = _HUMP.sub("_", name).lower().replace("-", "_")
     return _AMOUNT.search(words) is not None and _NO_AMOUNT.search(words) is None
 

@@ -14,7 +14,7 @@ from context_protection.core.query.words import PARAMETER, SearchWords
 
 MAX_FILTERS = 3  # that are counted
 MAX_NEAREST = 3
-MAX_VALUES = 2000  # of a column, the most frequent ones, among which the nearest are looked for
+MAX_VALUES = 2000  # the most frequent values of a column, which are compared with the requested value
 SIMILAR = 0.6
 COUNT = GroupMetric("count", Reduction.COUNT)
 

@@ -30,7 +30,7 @@ class SearchWords:
         return [SearchWords.of(word) for word in dict.fromkeys(self.text.split()) if fold(word)]
 
     def are_in(self, row: dict[str, Any], shape: Shape) -> bool:
-        """Whether a text that the whole row shows contains all words. What lists withhold is not searched."""
+        """Whether a text that the whole row shows contains all words. Fields hidden in lists are not searched."""
         every = canonical.renamed(row, shape)
         if self.pattern.rules_out("\n".join(search.texts(every))):  # most rows: this is quicker than what follows
             return False

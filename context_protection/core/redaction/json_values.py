@@ -12,7 +12,7 @@ from context_protection.core.redaction.codes import is_plain_code
 from context_protection.core.redaction.findings import MARK, Finding, mark
 from context_protection.core.redaction.folding import compact, folded
 from context_protection.core.redaction.names import holder_below, label_kind, place_kind
-from context_protection.core.redaction.objects import fields_of
+from context_protection.core.redaction.objects import ObjectField, fields_of
 from context_protection.core.redaction.prose import redact_text
 
 Path = tuple[Any, ...]  # (path of the parent, key), or () at the root; a linked list, so that no path is copied
@@ -88,14 +88,18 @@ class _SecretSearch:
             if opens is not None and _holds_code(below):
                 self._change((path, name), mark(opens), name, opens, "field")
                 continue
-            if field.kind is not None and not _is_schema(below):
-                self._mask(below, (path, name), name, field.kind, "field")
-            elif isinstance(below, str):
-                self._labelled(below, (path, name), name, "field")
-            elif isinstance(below, (dict, list)):
-                self.stack.append((below, (path, name), holder_below(within, name), field.is_custom))
-            elif field.is_place and isinstance(below, int):
-                self._labelled(str(below), (path, name), name, "field")
+            self._field(below, (path, name), within, field)
+
+    def _field(self, value: Any, path: Path, within: str, field: ObjectField) -> None:
+        name = path[1]
+        if field.kind is not None and not _is_schema(value):
+            self._mask(value, path, name, field.kind, "field")
+        elif isinstance(value, str):
+            self._labelled(value, path, name, "field")
+        elif isinstance(value, (dict, list)):
+            self.stack.append((value, path, holder_below(within, name), field.is_custom))
+        elif field.is_place and isinstance(value, int):
+            self._labelled(str(value), path, name, "field")
 
     def _list(self, node: list[Any], path: Path, within: str, custom: bool) -> None:
         if (

@@ -54,6 +54,8 @@ def values_after(
     other words may come between. `required`: a pattern that must match between the name and its value."""
     if not loose and OTHER_WORD.match(low, at):
         return
+    if not candidates.are_between(at, at + _FIRST_VALUE_REACH):
+        return
     value = _first_value(low, candidates, at, loose=loose, required=required)
     for _ in range(MAX_VALUES):
         if value is None:
@@ -67,8 +69,6 @@ def values_after(
 def _first_value(
     low: str, candidates: Candidates, at: int, *, loose: bool, required: re.Pattern[str] | None
 ) -> Value | None:
-    if not candidates.are_between(at, at + _FIRST_VALUE_REACH):
-        return None
     begin, direct, broken = at, True, False
     if numbering := _NUMBERING.match(low, at):
         at = numbering.end()
@@ -86,27 +86,33 @@ def _first_value(
         if masked := MARK.match(low, at):
             return masked.span()
         value = _value_here(low, at, direct=direct)
-        if value and not direct and codes.in_quotes(low, *value) and not ASSIGNS.search(low, begin, at):
-            return None
-        if value and (not broken or (ASSIGNS.search(low, begin, at) and _stands_alone(low, value, begin))):
-            if required is None or required.search(low, begin, at):
-                return value
-            return None
-        step = _GLUE.match(low, at) if direct else None
-        if step:
-            limit += len(step[0]) if step[0][0] in "<(&" else 0
-        elif direct and not broken and (step := _LINE_BREAK.match(low, at)):
-            broken = True
-        elif not direct and low[at] == "=" and ":" in low[begin:at]:
-            return None  # source code: `pin: str, code: int = 404`
-        elif loose and not broken and (step := _WORD.match(low, at)):
-            if _SENTENCE_END.search(low, at, step.end() + 1):
-                return None
-            direct = False
+        if value and (not broken or _is_assigned_alone(low, value, begin, at)):
+            is_joined = required is None or required.search(low, begin, at)
+            return value if is_joined and (direct or not _is_name(low, value, begin, at)) else None
+        step = _step(low, begin, at, direct=direct, loose=loose, broken=broken)
         if step is None:
             return None
+        if step.re is _GLUE:
+            limit += len(step[0]) if step[0][0] in "<(&" else 0
+        elif step.re is _LINE_BREAK:
+            broken = True
+        else:
+            direct = False
         at = step.end()
     return None
+
+
+def _step(low: str, begin: int, at: int, *, direct: bool, loose: bool, broken: bool) -> re.Match[str] | None:
+    """What may come between a name and its value: _GLUE, one line break, or words. None if the search ends here."""
+    if direct:
+        if glue := _GLUE.match(low, at):
+            return glue
+        if not broken and (line_break := _LINE_BREAK.match(low, at)):
+            return line_break
+    elif low[at] == "=" and ":" in low[begin:at]:
+        return None  # source code: `pin: str, code: int = 404`
+    word = _WORD.match(low, at) if loose and not broken else None
+    return word if word and not _SENTENCE_END.search(low, at, word.end() + 1) else None
 
 
 def _next_loose(low: str, candidates: Candidates, at: int) -> Stop:
@@ -146,6 +152,16 @@ def _value_here(low: str, at: int, *, direct: bool) -> Value | None:
         return None
     fits = codes.is_direct_value if direct else codes.is_loose_value
     return value if fits(low, *value) else None
+
+
+def _is_name(low: str, value: Value, begin: int, at: int) -> bool:
+    """Whether the value at `at` is itself a name: it is in quotes, and nothing assigns it."""
+    return codes.in_quotes(low, *value) and not ASSIGNS.search(low, begin, at)
+
+
+def _is_assigned_alone(low: str, value: Value, begin: int, at: int) -> bool:
+    """Whether the value at `at`, in the line below its name, is assigned to the name and has the line to itself."""
+    return ASSIGNS.search(low, begin, at) is not None and _stands_alone(low, value, begin)
 
 
 def _stands_alone(low: str, value: Value, begin: int) -> bool:

@@ -20,13 +20,13 @@ quantile_disc approx_quantile stddev stddev_pop stddev_samp variance var_pop var
 max_by min_by wavg weighted_avg
 """
 _AGGREGATES = frozenset(_AGGREGATING.split())
-# Their results are no amounts, whatever their arguments are.
+# Their results are never amounts.
 _PLAIN = frozenset({"count", "count_star", "count_if", "countif", "approx_count_distinct", "sign", "typeof"})
 _PLAIN_WINDOWS = ("WINDOW_ROW_NUMBER", "WINDOW_RANK", "WINDOW_NTILE", "WINDOW_PERCENT", "WINDOW_CUME")
 _PLAIN_OPERATORS = ("OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL", "OPERATOR_NOT", "COMPARE_IN", "COMPARE_NOT_IN")
 _EQUAL = ("COMPARE_EQUAL", "COMPARE_NOT_DISTINCT_FROM")
 
-MAX_ROUNDS = 30  # in which names of subqueries are followed
+MAX_ROUNDS = 30  # levels of subqueries through which names are followed
 _NUMBERS = ("BIGINT", "HUGEINT", "DOUBLE")
 _NO_UNIT: "Unit" = ("", ())
 
@@ -101,7 +101,7 @@ class _Statement:
         self._follow_names()
 
     def _follow_names(self) -> None:
-        """Raises _TooDeep if names of names go on for too long."""
+        """Raises _TooDeep if names are defined by other names too often."""
         named = [each for each in self.nodes if each.get("alias") and "class" in each]
         known = 0
         for _ in range(MAX_ROUNDS):

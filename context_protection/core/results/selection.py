@@ -168,7 +168,7 @@ def _not_there(path: str, value: Any, end: int) -> InvalidArgument:
             advice = f"Set path to {before}{'.' if before else ''}*."
             return _wrong_path(path, f"path is {where} in a list.", expected, advice)
         case value:
-            message = f"path goes on {where}, where {_kind(value)} stands."
+            message = f"path continues {where}, but there is {_kind(value)}."
             return _wrong_path(path, message, "a path that ends there", f"Set path to {shown(before)}.")
 
 

@@ -164,7 +164,7 @@ def _syntax(sql: str, said: str, position: int) -> InvalidArgument:
         "invalid_sql",
         sql,
         f"{ONE_SELECT}, in DuckDB's dialect",
-        "Correct it there; texts stand in 'single' quotes, names in \"double\" ones.",
+        "Correct it there; put texts in 'single' quotes, names in \"double\" ones.",
     )
 
 

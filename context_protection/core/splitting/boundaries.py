@@ -1,4 +1,4 @@
-"""Where a text may be split, from coarse to fine: blocks, lines, sentences."""
+"""Finds where a text may be split, from coarse to fine: blocks, lines, sentences."""
 
 from bisect import bisect_right
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Where sentences end, found by the sentencex library."""
+"""Finds the ends of sentences with the sentencex library."""
 
 from bisect import bisect_right
 

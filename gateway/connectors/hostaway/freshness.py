@@ -22,11 +22,10 @@ STALE_AFTER = 3  # times the allowed age
 @dataclass(frozen=True)
 class Freshness:
     """The freshness of one resource. `as_of`: the time of the upstream data in the copy; None until the copy is
-    complete. `next_at`: when the next sync is due. `error`: why the last attempt failed; empty if it succeeded."""
+    complete. `error`: why the last attempt failed; empty if it succeeded."""
 
     resource: str
     as_of: datetime | None
-    next_at: datetime | None
     error: str
     age_allowed: timedelta
     rows: int = 0  # read so far by the current run
@@ -49,9 +48,7 @@ def state() -> tuple[Freshness, ...]:
 
 
 def _freshness(copied: Copied, state: SyncState) -> Freshness:
-    allowed = copied.age_allowed(live.interval())
-    due = [moment for moment in (state.retry_at, state.as_of and state.as_of + allowed) if moment]
-    return Freshness(copied.name, state.as_of, max(due, default=None), state.error, allowed, state.rows)
+    return Freshness(copied.name, state.as_of, state.error, copied.age_allowed(live.interval()), state.rows)
 
 
 # -- The cache in the process -----------------------------------------------------------------------

@@ -14,7 +14,7 @@ class UpstreamObject(models.Model):
     id = models.BigIntegerField(unique=True)
     inserted_on = models.DateTimeField(help_text="When upstream created it; UTC")
     updated_on = models.DateTimeField(null=True, help_text="When upstream changed it last, where it says so; UTC")
-    seen_at = models.DateTimeField(null=True, help_text="When upstream was last known to have it")
+    seen_at = models.DateTimeField(null=True, help_text="When it was last seen upstream")
     data = models.TextField(help_text="The upstream object without its secrets, compact JSON")
     sealed = models.TextField(blank=True, default="", help_text="The values that are masked in data, encrypted")
     chars = models.PositiveIntegerField(help_text="Length of data in characters")
@@ -126,9 +126,9 @@ class TextPlan(models.Model):
     cutting = models.CharField(max_length=100, help_text="The form of the text and the limits of a chunk")
     chunks = models.PositiveBigIntegerField(null=True, help_text="Empty until all of them are found")
     done_chars = models.PositiveBigIntegerField(default=0)
-    maker = models.CharField(max_length=32, blank=True, help_text="Who is making it")
+    maker = models.CharField(max_length=32, blank=True, help_text="The worker that makes it")
     begun_at = models.DateTimeField(null=True)
-    alive_at = models.DateTimeField(null=True, help_text="When its maker was last heard of")
+    alive_at = models.DateTimeField(null=True, help_text="The last sign of life of its maker")
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["content", "cutting"], name="one_plan_of_a_cutting"),)
@@ -160,7 +160,7 @@ class Document(models.Model):
     id = models.CharField(max_length=200, unique=True, help_text="The file's name")
     title = models.CharField(max_length=300)
     media_type = models.CharField(max_length=100)
-    encoding = models.CharField(max_length=40, null=True, help_text="What its text was decoded from; empty: no text")
+    encoding = models.CharField(max_length=40, null=True, help_text="The encoding of the file's text; empty: no text")
     sha256 = models.CharField(max_length=64, help_text="Of the file, hexadecimal")
     bytes = models.PositiveBigIntegerField(help_text="Of the file")
     content = models.ForeignKey(DocumentContent, on_delete=models.PROTECT, related_name="documents", null=True)
@@ -189,21 +189,19 @@ class SyncState(models.Model):
     is_adopted = models.BooleanField(default=False, help_text="The store holds this account, and nothing of another")
     mode = models.CharField(max_length=10, choices=Mode, default=Mode.NONE, blank=True)
     started_at = models.DateTimeField(null=True, help_text="When the run under way began")
-    position = models.BigIntegerField(default=0, help_text="Where it goes on: an id, or how many rows came before")
-    rows = models.PositiveBigIntegerField(default=0, help_text="That it has read so far")
-    refused_rows = models.PositiveBigIntegerField(default=0, help_text="Of these, what was no object with an id")
+    position = models.BigIntegerField(default=0, help_text="Where it continues: an id, or the number of rows before")
+    rows = models.PositiveBigIntegerField(default=0, help_text="Rows read so far")
+    refused_rows = models.PositiveBigIntegerField(default=0, help_text="Of these, rows that were no objects with an id")
     left_out = models.JSONField(
         default=dict, blank=True, help_text="Ids of records that upstream has and the copy lacks or has older, and why"
     )
-    attempts = models.PositiveIntegerField(default=0, help_text="At the page that comes next")
-    as_of = models.DateTimeField(null=True, help_text="The copy has what upstream had then")
-    full_at = models.DateTimeField(null=True, help_text="When the last run over everything began that has ended")
-    gone_before = models.DateTimeField(
-        null=True, help_text="Rows that upstream has not been seen to have since are looked for"
-    )
-    error = models.CharField(max_length=100, blank=True, help_text="Why the last attempt failed; empty: it did not")
+    attempts = models.PositiveIntegerField(default=0, help_text="Attempts at the next page")
+    as_of = models.DateTimeField(null=True, help_text="The copy has upstream's state of this time")
+    full_at = models.DateTimeField(null=True, help_text="When the last completed full run began")
+    gone_before = models.DateTimeField(null=True, help_text="Rows last seen upstream before this time are checked")
+    error = models.CharField(max_length=100, blank=True, help_text="The error of the last attempt; empty: it succeeded")
     error_at = models.DateTimeField(null=True)
-    retry_at = models.DateTimeField(null=True, help_text="Not before")
+    retry_at = models.DateTimeField(null=True, help_text="Not tried again before this time")
 
     def __str__(self) -> str:
         return self.resource
@@ -230,7 +228,7 @@ class WebhookEvent(models.Model):
         WAITING = "", "waiting"
         APPLIED = "applied", "applied"
         OLDER = "older", "older than what is stored"
-        KEPT = "kept", "kept; nothing to be done"
+        KEPT = "kept", "stored; nothing to do"
         FAILED = "failed", "failed"
 
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the body, hexadecimal")

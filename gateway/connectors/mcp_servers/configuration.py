@@ -42,7 +42,7 @@ class Command:
     arguments: tuple[str, ...] = ()
     environment: Pairs = field(default=(), repr=False)
     directory: str | None = None
-    allow: tuple[str, ...] = ()  # patterns of names; such tools are on at first, beside those that only read
+    allow: tuple[str, ...] = ()  # patterns of names; matching tools are on at first, besides those that only read
 
     @property
     def secrets(self) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ DEPTH_MESSAGE = "recursion limit exceeded"  # the wording of the SDK's parser, w
 
 
 class ClientLacks(UpstreamError):
-    """The server asked something that could not be passed on to the caller's client."""
+    """The server asked a question that could not be passed on to the caller's client."""
 
     code = TRANSPORT
     status = 501
@@ -191,8 +191,8 @@ def check_asked(server: Server, asker: Asker) -> None:
         )
     if asker.unclear:
         raise ClientLacks(
-            f"MCP server {server.name} asked something while calls of several clients ran, and does not say which of "
-            "them it asked.",
+            f"MCP server {server.name} asked a question while calls of several clients ran, and does not say "
+            "which client it is for.",
             reason="question_unclear",
             suggestion="Call it again.",
             retry_after=1,

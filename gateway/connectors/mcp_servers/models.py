@@ -20,12 +20,16 @@ class McpServer(WithCredential):
     """Commands cannot be set here, as anyone who can log in could run them."""
 
     name = models.SlugField(
-        max_length=32, unique=True, help_text="Its tools are called by it: files makes files_search of a tool search."
+        max_length=32,
+        unique=True,
+        help_text="The names of its tools begin with it: files turns a tool search into files_search.",
     )
     url = models.CharField(  # not URLField, which rejects the short host names of private networks
-        "address", max_length=500, help_text="Of its Streamable HTTP endpoint, such as https://example.com/mcp."
+        "address",
+        max_length=500,
+        help_text="The address of its Streamable HTTP endpoint, such as https://example.com/mcp.",
     )
-    enabled = models.BooleanField(default=True, help_text="Off: its tools are not offered, and it is not asked.")
+    enabled = models.BooleanField(default=True, help_text="Off: its tools are not offered, and nothing is sent to it.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     history = HistoricalRecords(excluded_fields=["sealed_secret"])

@@ -2,7 +2,8 @@
 
 Over MCP, a result that fits its budget is passed on as it came: its content blocks are not touched, and the budget
 figures travel in `_meta`. Otherwise, and always over REST, the result becomes data that is protected like any other.
-Over MCP its pictures then follow the text as far as the hard cap allows. What cannot be content is stored, and linked.
+Over MCP its pictures then follow the text as far as the hard cap allows. Blocks that cannot be content are stored, and
+linked.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -185,7 +186,7 @@ class _Sending:
         )
 
     def _body(self, blocks: Sequence[types.ContentBlock]) -> Body:
-        """What the model reads of the blocks as text."""
+        """The blocks as text for the model."""
         text = "\n".join(_shown(block) for block in blocks if self._medium(block) is None)
         data = text.encode("utf-8", "replace")
         return Body(data, len(text), tokens.formula(text), claude_tokens(data, self.policy.hard_cap))

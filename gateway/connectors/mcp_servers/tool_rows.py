@@ -1,4 +1,4 @@
-"""The tools of each server as rows that ops switch on and off. Whatever is not marked read-only is off at first."""
+"""The tools of each server as rows that ops switch on and off. Tools that are not marked read-only are off at first."""
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -21,7 +21,7 @@ def reads_only(tool: Mapping[str, Any]) -> bool:
 
 
 def is_on_at_first(server: Server, tool: Mapping[str, Any], *, all_on: bool) -> bool:
-    """`all_on`: the server was there before tools were off at first."""
+    """`all_on`: every tool is on, because the server was added before the rule that tools are off at first."""
     name = str(tool.get("name", ""))
     return all_on or reads_only(tool) or any(fnmatchcase(name, pattern) for pattern in server.allow)
 
@@ -48,7 +48,7 @@ def update(server: Server, tools: Tools, operations: Mapping[str, Operation], *,
 
 
 def _is_written(row: McpTool, tool: Mapping[str, Any], operation: Operation | None, *, is_on: bool) -> bool:
-    """Sets the row's fields. False if they were so already."""
+    """Sets the row's fields. False if nothing changes."""
     before = [getattr(row, field) for field in WRITTEN]
     row.description, row.tokens = operation.description if operation else "", _tokens(operation)
     row.reads_only, row.enabled, row.is_gone = reads_only(tool), is_on, False

@@ -16,7 +16,11 @@ LPN_EXAMPLE = "6401492020FLE249"
 MAX_PER_PAGE = 100
 SEARCH_PAGE, PROGENY_PAGE = 15, 10  # rows by default, as in the client
 
-SUMMARIZE: Schema = {"type": "boolean", "default": True, "description": "false: whole, in parts where it is large."}
+SUMMARIZE: Schema = {
+    "type": "boolean",
+    "default": True,
+    "description": "false: the whole record, in parts if large.",
+}
 PLAIN = frozenset(
     {
         *("page", "page_size", "summarize", "breed_id", "lpn_id", "search_string"),
@@ -28,7 +32,7 @@ PAGE: Schema = {
     "type": "integer",
     "minimum": 0,
     "maximum": 1_000_000,
-    "description": "Page to begin at, from 0; cursor goes on from there.",
+    "description": "Page to begin at, from 0; cursor continues from there.",
 }
 
 

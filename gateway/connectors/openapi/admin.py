@@ -102,7 +102,7 @@ class ImportedApiAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no generi
 
     @admin.display(description="Connection")
     def credentials(self, api: ImportedApi) -> str:
-        state = "" if api.upstream.enabled else "Switched off: none of its tools is there. "
+        state = "" if api.upstream.enabled else "Switched off: its tools do not exist. "
         return f"{state}Credentials: {api.upstream.get_authentication_display()}."
 
     @admin.display(description="Warnings")

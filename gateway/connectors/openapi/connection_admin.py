@@ -44,7 +44,7 @@ class UpstreamApiForm(CredentialForm):
     tested_with = forms.ChoiceField(
         required=False,
         label="Test with",
-        help_text="What “Save and test the connection” calls, once, with the credentials above.",
+        help_text="The call that “Save and test the connection” makes, once, with the credentials above.",
     )
 
     class Meta:
@@ -82,7 +82,7 @@ class UpstreamApiAdmin(UpstreamAdmin):
         return response
 
     def get_fieldsets(self, request: HttpRequest, obj: WithCredential | None = None) -> Any:
-        """An API that is not saved yet has no state; whoever may only look does not test it."""
+        """No state for an API that is not saved yet; no test for users who may only view."""
         fieldsets = super().get_fieldsets(request, obj)
         if obj is None:
             return fieldsets[:-1]

@@ -28,7 +28,7 @@ class ImportedApi(models.Model):
     upstream = models.OneToOneField(UpstreamApi, models.CASCADE, related_name="imported", editable=False)
     title = models.CharField(max_length=200, editable=False)
     version = models.CharField(max_length=60, editable=False)
-    source = models.CharField(max_length=500, editable=False, help_text="The file or the address that it came from.")
+    source = models.CharField(max_length=500, editable=False, help_text="The file or the address of the document.")
     digest = models.CharField(max_length=64, editable=False)
     warnings = models.JSONField(default=list, editable=False)
     awaited = models.JSONField(default=dict, editable=False)  # how a secret will be sent that was not entered yet
@@ -55,22 +55,20 @@ class ImportedOperation(models.Model):
     tokens = models.PositiveIntegerField(default=0, editable=False)
 
     name = models.CharField(
-        max_length=60, validators=[NAME], help_text="Its tool is called by it, behind the name of the API."
+        max_length=60, validators=[NAME], help_text="The name of its tool, after the name of the API."
     )
-    enabled = models.BooleanField(default=False, help_text="Off: there is no such tool.")
+    enabled = models.BooleanField(default=False, help_text="Off: its tool does not exist.")
     pinned = models.BooleanField(
-        default=False, help_text="It is listed even for clients that are shown a search for tools instead of a list."
+        default=False, help_text="It is listed even for clients that get a search for tools instead of a list."
     )
-    title = models.CharField(max_length=100, blank=True, help_text="Empty: as the document has it.")
+    title = models.CharField(max_length=100, blank=True, help_text="Empty: the title in the document.")
     description = models.TextField(
-        max_length=1000, blank=True, help_text="What a model reads before it calls. Empty: as the document has it."
+        max_length=1000, blank=True, help_text="The description that a model reads. Empty: the one in the document."
     )
     row_fields = models.TextField(
-        blank=True, help_text="What a condensed row of its list has: names and dotted paths, separated by commas."
+        blank=True, help_text="The fields of a condensed row: names and dotted paths, separated by commas."
     )
-    preview_fields = models.TextField(
-        blank=True, help_text="What a preview of its record adds to that, in the same form."
-    )
+    preview_fields = models.TextField(blank=True, help_text="Further fields of a record's preview, in the same form.")
     sections = models.JSONField(
         null=True,
         blank=True,
@@ -79,7 +77,7 @@ class ImportedOperation(models.Model):
     paging = models.JSONField(
         null=True,
         blank=True,
-        help_text="How upstream pages its list. Empty: as it was recognised. {}: it does not page.",
+        help_text="How upstream pages its list. Empty: as recognised. {}: upstream does not page it.",
     )
     changed_at = models.DateTimeField(auto_now=True)
 

@@ -61,7 +61,7 @@ async def _guarded(learner: Callable[[int, T], None], operation: int, found: T) 
 
 
 def _store_list(operation: int, listed: Listed) -> None:
-    """What was learned of a record's fields does not hold for rows; what was learned of rows does."""
+    """Discards fields that were learned from single records, since rows have others. Fields learned from rows stay."""
     unknown = ImportedOperation.objects.filter(pk=operation, listed={})
     document = storable(listed.document())
     _write(unknown.exclude(spec__kind=Kind.LIST), listed=document, learned={})

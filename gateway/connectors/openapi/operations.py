@@ -126,7 +126,7 @@ def operation_of(row: ImportedOperation, connection: Connection, opened_by: str 
 
 
 def calling_of(row: ImportedOperation, connection: Connection, opened_by: str | None = None) -> Calling:
-    """What a call of the operation needs. `opened_by`: see `operation_of`."""
+    """The parts that a call of the operation needs. `opened_by`: see `operation_of`."""
     spec = row.documented
     row_fields, preview_fields = field_selection.names_in(row.row_fields), field_selection.names_in(row.preview_fields)
     known = _with_key(row, spec.opened_by if opened_by else None)

@@ -41,7 +41,7 @@ class PagingForm(forms.Form):
     size_maximum = forms.IntegerField(required=False, min_value=1, label="Most rows of a page")
     next = _name("Path of the next cursor or address", "In the answer: meta.next_cursor, links.next.")
     has_more = _name("Path of whether more follows", "In the answer: has_more.")
-    total = _name("Path of the number of all rows", "In the answer: meta.total. Of a header: header:x-total-count.")
+    total = _name("Path of the number of all rows", "In the body: meta.total. In a header: header:x-total-count.")
     key = _name("Path of a row's id", "If it is not id: user.id.")
     rows = _name("Path of the rows", "In the answer: data.items. Empty: as recognised.")
     arguments = OptionalJson(
@@ -76,7 +76,7 @@ class PagingForm(forms.Form):
 
 
 def initial(setting: Mapping[str, Any] | None, operation: DocumentedOperation) -> dict[str, Any]:
-    """What is set, or else what was recognised as a beginning."""
+    """The paging that is set, or else the one that was recognised."""
     recognised = operation.paging.document() if operation.paging else {}
     chosen = RECOGNISED if setting is None else setting.get("style", NONE)
     return {**(setting or recognised), "style": chosen}

@@ -54,19 +54,19 @@ class PagingPages:
         row.save()
         bump_on_commit()
         self.admin.log_change(request, row, "Set its paging.")
-        messages.success(request, "Saved. The next call pages so.")
+        messages.success(request, "Saved. The next call uses this paging.")
         return HttpResponseRedirect(reverse("admin:openapi_importedoperation_change", args=[row.pk]))
 
 
 def _tried(row: ImportedOperation, form: PagingForm) -> PagingTrial:
-    """The first pages, as they would be with what was entered."""
+    """The first pages, read with the entered paging."""
     row.paging = form.setting
     calling = calling_of(row, row.api.upstream.connection())
     return async_to_sync(tried)(calling, form.cleaned_data["arguments"])
 
 
 def _query_parameters(row: ImportedOperation) -> list[str]:
-    """The parameters of the query, those included that Sluice sets itself."""
+    """The query's parameters, including those that Sluice sets itself."""
     operation = row.documented
     own = [place.name for place in operation.places.values() if place.location == "query"]
     return sorted({*own, *(operation.paging.parameters if operation.paging else ())})

@@ -1,4 +1,4 @@
-"""Tries a paging: walks the first pages of an operation's list, and reports what each one had."""
+"""Tries a paging: reads the first pages of an operation's list, and reports what each one had."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -95,7 +95,7 @@ def _tried(number: int, asked: str, rows: Sequence[Mapping[str, Any]], seen: set
 
 
 def _named(row: Mapping[str, Any]) -> str:
-    """What tells a row from others: its id, or else its first value."""
+    """The value that identifies a row: its id, or else its first value."""
     return str(row.get("id", next(iter(row.values()), "")))[:LONGEST_ID]
 
 

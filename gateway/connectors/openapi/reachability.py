@@ -26,7 +26,7 @@ class _Tested:
 
 
 async def tried(connection: Connection, operation: ImportedOperation | None) -> Reachability:
-    """Sends the request as the next call would, but once, and whatever has failed before. `operation` needs no
+    """Sends the request as the next call would, but only once, and even after earlier failures. `operation` needs no
     arguments; None: the base address."""
     hurried = replace(connection, attempts=1, total_seconds=min(connection.total_seconds, PATIENCE))
     tested = _tested(connection, operation)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-from context_protection.core import canonical, texts, withheld
+from context_protection.core import canonical, masks, texts
 from context_protection.core.budget import dumps
 from context_protection.core.cursors import Snapshot, invalid_handle
 from context_protection.core.errors import InvalidCursor, InvalidHandle, OverBudget
+from context_protection.core.masks import withheld_in
 from context_protection.core.payloads import Payload, Record, Rows, SnapshotRows, Text
 from context_protection.core.policy import Kind
 from context_protection.core.protect import needs_no_fetch, stored_payload
@@ -21,7 +22,6 @@ from context_protection.core.results.tabulation import Column
 from context_protection.core.shapes import ANY, Shape
 from context_protection.core.stored_files import is_file
 from context_protection.core.upstream_pages import PagedRows, stored_pages
-from context_protection.core.withheld import withheld_in
 from context_protection.stores.snapshots import snapshots
 from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
@@ -146,7 +146,7 @@ def _stored_rows(rows: Rows, snapshot: Snapshot) -> StoredRows:
     except InvalidCursor:  # a stored block is missing
         raise invalid_handle(snapshot.id, snapshot.origin) from None
     columns = result_tables.of_rows(rows, snapshot.plan["source"])
-    return StoredRows(every, rows.shape, columns, withheld.note(paths))
+    return StoredRows(every, rows.shape, columns, masks.note(paths))
 
 
 def _every_row(rows: Rows, snapshot: Snapshot, paths: dict[str, None]) -> Iterator[dict[str, Any]]:
@@ -157,7 +157,7 @@ def _every_row(rows: Rows, snapshot: Snapshot, paths: dict[str, None]) -> Iterat
     size = 0
     for row in rows.everything(snapshot.plan["source"], partial(snapshots.blocks, snapshot)):
         sent, omitted = rows.shape.as_row(row)
-        paths.update(dict.fromkeys([*omitted, *withheld.paths(withheld_in(sent))]))
+        paths.update(dict.fromkeys([*omitted, *masks.paths(withheld_in(sent))]))
         size += len(dumps(sent))
         if size > MAX_BYTES:
             raise _too_long(snapshot)

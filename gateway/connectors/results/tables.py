@@ -8,12 +8,12 @@ from typing import Any
 
 from context_protection.core.budget import dumps
 from context_protection.core.errors import InvalidArgument, OverBudget, shown
+from context_protection.core.masks import is_withheld
 from context_protection.core.payloads import Text
 from context_protection.core.results import result_tables, text_lines
 from context_protection.core.results.queries import QueryTable
 from context_protection.core.results.tabulation import Column
 from context_protection.core.splitting import forms
-from context_protection.core.withheld import is_withheld
 from gateway.catalog.caller import Caller
 from gateway.connectors.results.results import MAX_BYTES, MAX_ROWS, Stored, StoredRows, StoredText, opened, snapshot_of
 

@@ -204,4 +204,6 @@ def _check_expendable(name: str, host: str) -> None:
     """Protects databases that DATABASE_URL may name, such as production, from --fresh. Raises CommandError."""
     is_local = host in LOCAL_HOSTS or host.startswith("/")
     if not is_local or name in ("postgres", "template0", "template1"):
-        raise CommandError(f"--fresh does not drop {name} on {host}: only a database of its own, on this machine.")
+        raise CommandError(
+            f"--fresh does not drop {name} on {host}: it drops only the cluster's own database on this machine."
+        )

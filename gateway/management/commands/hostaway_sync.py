@@ -32,9 +32,9 @@ class Command(BaseCommand):
             self.stdout.write(f"{each.resource}: {as_of}")
         if result is SyncResult.UNFINISHED:
             why = ", ".join(f"{resource}: {error}" for resource, error in errors) or "interrupted"
-            raise CommandError(f"Not all was read ({why}). Run it again: it goes on.")
+            raise CommandError(f"Not all was read ({why}). Run it again: it continues there.")
         if result is SyncResult.INCOMPLETE:
-            raise CommandError(f"All was read, but for what cannot be: {_left_out()}. All others are stored.")
+            raise CommandError(f"All was read, except for unreadable records: {_left_out()}. All others are stored.")
 
     def _show(self, resource: str, rows: int, total: int | None) -> None:
         of = f" of {total:,}" if total is not None else ""

@@ -147,7 +147,7 @@ def _authentication_with(connection: Connection, secret: str, clock: Clock, slee
 
 @dataclass(frozen=True, slots=True)
 class OriginBoundAuthentication:
-    """Sends a credential to its upstream's origin only, whatever address a document or an answer names."""
+    """Sends a credential to its upstream's origin only, even if a document or an answer names another address."""
 
     upstream: str
     origin: str
@@ -163,7 +163,7 @@ class OriginBoundAuthentication:
             raise AddressRefused(
                 f"The credential of {self.upstream} goes to {self.origin} only; this call would take it elsewhere.",
                 reason="upstream_address",
-                suggestion="Tell the operator: what is on another server is an upstream API of its own.",
+                suggestion="Tell the operator: an address on another server needs its own upstream API.",
             )
         return await self.authentication.apply(request, send)
 

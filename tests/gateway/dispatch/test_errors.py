@@ -137,7 +137,7 @@ def test_an_error_of_the_caller_is_passed_on_and_recorded(caller: Caller):
 def test_an_action_is_never_suggested_again_for_a_cursor(operation: str, caller: Caller):
     error, _ = error_of(operation, caller, invalid_cursor("cursor_invalid", "x", "No."))
     again = "Start again without cursor; use each nextCursor within 10 minutes."
-    once_more = "Without cursor it is done once more: call it so only where that is meant."
+    once_more = "Calling it without cursor does it once more: do so only if that is intended."
     assert error.suggestion == (once_more if operation == "send_note" else again)
     assert (error.reason, error.value) == ("cursor_invalid", "x")
 
@@ -146,7 +146,7 @@ def test_an_action_is_never_suggested_again_for_a_cursor(operation: str, caller:
 def test_an_action_is_never_suggested_again_for_a_handle(made_by: str, caller: Caller):
     expired = invalid_handle("h", SnapshotOrigin(made_by, "key:0", {}))
     error, _ = error_of("result_get", caller, expired)
-    once_more = "Calling send_note again does it once more: call it so only where that is meant."
+    once_more = "Calling send_note again does it once more: do so only if that is intended."
     assert error.suggestion == (once_more if made_by == "send_note" else expired.suggestion)
 
 

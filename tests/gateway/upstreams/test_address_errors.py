@@ -70,7 +70,7 @@ def test_a_private_address(host: str, settings: Any):
         "message": f"{shown} is a private or reserved address, which Sluice does not connect to.",
         "data": {
             "expected": "a host on public addresses",
-            "suggestion": "If it is meant, the operator can allow its network in ALLOW_PRIVATE_UPSTREAMS.",
+            "suggestion": "If this address is intended, the operator can allow its network in ALLOW_PRIVATE_UPSTREAMS.",
         },
     }
     settings.ALLOW_PRIVATE_UPSTREAMS = True

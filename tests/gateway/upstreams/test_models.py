@@ -78,7 +78,7 @@ def refusals(made: UpstreamApi) -> dict[str, list[str]]:
         ({"read_seconds": 60.5}, "read_seconds", "60.5 seconds are longer than a call may take in all (55)"),
         ({"most_megabytes": 0}, "most_megabytes", "Expected 1 to 256 megabytes"),
         ({"attempts": 6}, "attempts", "Expected 1 to 5 attempts"),
-        ({"rate_calls": 5}, "rate_seconds", "in how many seconds"),
+        ({"rate_calls": 5}, "rate_seconds", "within which this number"),
         ({"rate_seconds": 5}, "rate_calls", "how many calls"),
         ({"keep_seconds": 86_401}, "keep_seconds", "Expected 0 to 86,400 seconds"),
     ],

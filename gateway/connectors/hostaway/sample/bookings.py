@@ -1,6 +1,6 @@
-"""What happened in the account, one booking a number: who stays where, when, and for how much.
+"""The invented bookings of the sample account: guest, listing, dates and price.
 
-A booking is made from its number alone, so that number 41 is the same whether 500 or a million are asked for.
+A booking is made from its number alone: number 41 is the same among 500 bookings as among a million.
 """
 
 from dataclasses import dataclass
@@ -149,7 +149,7 @@ def _party(rng: Random, home: Home) -> tuple[int, int]:
 
 
 def _arrival(rng: Random, inserted: datetime, detail: Detail) -> date:
-    """Weeks or months ahead; but some people write a booking down after the guests have come."""
+    """Weeks or months ahead; for some manual bookings, after the arrival."""
     if detail is Detail.LEAN and rng.random() < 0.15:
         return inserted.date() - timedelta(days=rng.randint(1, 3))
     return inserted.date() + timedelta(days=1 + min(int(rng.expovariate(1 / 45)), 330))

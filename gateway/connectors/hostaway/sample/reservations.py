@@ -1,4 +1,4 @@
-"""Reservations, as GET /reservations writes them: 123 keys, of which most are empty."""
+"""Reservations, as GET /reservations writes them: 123 keys, most of them empty."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -112,7 +112,7 @@ def _guest(rng: Random, made: SampleBooking) -> Row:
         "localeForMessaging": guest.locale,
         "guestCity": None if from_airbnb else guest.city,
         "guestCountry": None if from_airbnb else guest.country,
-        # Airbnb tells the number of a guest only once the booking is firm.
+        # Airbnb sends a guest's phone number only after the booking is confirmed.
         "phone": None if from_airbnb and made.status in UNDECIDED else guest.phone,
         "numberOfGuests": made.adults + made.children,
         "adults": made.adults,
@@ -243,7 +243,7 @@ def _custom_field(rng: Random, made: SampleBooking, position: int, name: str, va
 
 
 def _card(rng: Random, made: SampleBooking) -> Row:
-    """How it was paid. Cards are masked and invented, and are to be withheld all the same."""
+    """The payment. Cards are invented and masked; answers must still withhold them."""
     customer = f"cus_{rng.getrandbits(64):016x}"
     ending, charged = f"{rng.randrange(10000):04d}", rng.random()
     row: Row = {

@@ -73,7 +73,7 @@ NEXT_URLS = _names(
 )
 IDS_OF_LAST = _names("lastid")
 ID = "id"  # of a row
-# Of both, those that are set only if a page follows: others may repeat the position of this page.
+# The names in both sets that are set only if a page follows: the others may repeat the position of this page.
 SURELY_NEXT = _names(
     "nextpage.offset next.offset nextoffset nextcursor nextpagetoken nexttoken nextpagecursor nextcontinuationtoken "
     "continuationtoken nextmarker nextpagekey nextbookmark nextstartkey metadata.continue cursor.next "

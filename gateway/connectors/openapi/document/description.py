@@ -21,9 +21,10 @@ class BodyKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an argument goes. `location`: path, query, header, cookie or body. `style` and `explode` are OpenAPI's;
-    `style` is "" if there is none, and "file" for a file in a multipart body. `media_type`: the value's own media type,
-    if it has one."""
+    """The place of an argument in the request.
+
+    `location`: path, query, header, cookie or body. `style` and `explode` are OpenAPI's; `style` is "" if there is none
+    and "file" for a file in a multipart body. `media_type`: the value's own media type, if it has one."""
 
     location: str
     name: str

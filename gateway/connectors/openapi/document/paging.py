@@ -12,7 +12,7 @@ from gateway.connectors.openapi.document.wording import folded
 
 
 class PagingStyle(StrEnum):
-    """How the next page is found: by the number of rows or pages so far, by a cursor in the response or the id of its
+    """Ways to find the next page: by the number of rows or pages so far, by a cursor in the response or the id of its
     last row, or by a URL in its body or Link header."""
 
     OFFSET = "offset"

@@ -39,14 +39,14 @@ class DocumentForm(forms.Form):
         assume_scheme="https",
         label="Or its address",
         widget=forms.URLInput(attrs={"class": "vURLField"}),
-        help_text="Where the document is, for example https://api.example.com/openapi.json.",
+        help_text="The document's address, for example https://api.example.com/openapi.json.",
     )
     base_url = forms.URLField(
         required=False,
         assume_scheme="https",
         label="Base address of the API",
         widget=forms.URLInput(attrs={"class": "vURLField"}),
-        help_text="Empty: where the document says, or as it is set already.",
+        help_text="Empty: the address in the document, or the one that is already set.",
     )
 
     def clean_name(self) -> str:
@@ -75,7 +75,7 @@ class CredentialsForm(forms.Form):
     authentication = forms.ChoiceField(
         choices=[(kind.value, KIND_LABELS[kind]) for kind in KINDS],
         required=False,
-        help_text="What stays without a secret is not stored; it can be entered later, under Upstream APIs.",
+        help_text="Credentials without a secret are not stored; enter them later, under Upstream APIs.",
     )
     parameter_name = forms.CharField(
         required=False,

@@ -146,7 +146,7 @@ def _problems(name: str, address: str, proposals: Sequence[Proposal], *, is_new:
     if is_new and (problem := api_name_problem(name)):
         yield problem
     if not address:
-        yield "The document does not say where the API is. Enter its base address."
+        yield "The document has no address of the API. Enter its base address."
     elif problem := address_problem(address):
         yield problem
     else:

@@ -39,7 +39,7 @@ class Listed:
 
 
 def detect(operation: DocumentedOperation, body: Any, headers: Iterable[str]) -> Listed | None:
-    """Where the response has its rows, and its paging. None if the response is not a list, or may be something else."""
+    """The place of the rows in the response, and its paging. None if it is not a list, or may be something else."""
     answer, query = _inferred(body, headers), _query(operation)
     rows = answer.rows(operation.path, is_paged=paging.has_position(query))
     if rows is None or not _is_conclusive(body, rows):

@@ -1,4 +1,4 @@
-"""What a list's response itself says about further rows, whatever its document says."""
+"""Finds out from a list's response, not from the document, whether there are further rows."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a later page of a list has beside its rows, apart from its paging."""
+"""The data beside the rows of a list's later page, apart from its paging."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ PROBLEMS = frozenset({"error", "errors", "warning", "warnings", "messages"})
 
 
 def of_later_page(beside: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that are not about paging or the request. Those that every page has, such as counts, links and times,
+    """The fields that are not about paging or the request. Fields that every page has, such as counts, links and times,
     came with the first page."""
     found: dict[str, Any] = {}
     for name, value in beside.items():

@@ -110,9 +110,9 @@ def test_rows_say_that_they_count_from_0_and_to_where():
         ("items[7].name", "at 'items' in a list", "Set path to items.*."),
         ("items.name", "at 'items' in a list", "Set path to items.*."),
         ("items[0].nam", "'nam', which does not exist at 'items[0]'", "Set path to items[0].name."),
-        ("id.below", "at 'id', where a number stands", "Set path to id."),
-        ("none.below", "where null stands", "Set path to none."),
-        ("empty[0]", "where an empty list stands", "Set path to empty."),
+        ("id.below", "at 'id', but there is a number", "Set path to id."),
+        ("none.below", "but there is null", "Set path to none."),
+        ("empty[0]", "but there is an empty list", "Set path to empty."),
         ("items.*.nothing", "'nothing', which does not exist at 'items.*'", "Set path to items.*."),
     ],
 )

@@ -132,7 +132,7 @@ def test_the_old_names_reach_the_new_tools_for_a_while(admin_client: Client, ser
     key = ApiKey.objects.issue("desk")[0]
     ApiKey.objects.filter(pk=key.pk).update(hidden_tools=["old_act"], pinned_tools=["get_booking", "old_look"])
     tools = ToolSet.objects.create(name="desk", tools=["old_look", "get_booking"])
-    assert "Renamed old to new, and 2 tools of its own with it" in rename(admin_client, server).content.decode()
+    assert "Renamed old to new, and 2 of its tools with it" in rename(admin_client, server).content.decode()
     revisions.bump()
     catalogue.offer(registry.operations())
     assert catalogue.get("old_look") is catalogue.get("new_look")

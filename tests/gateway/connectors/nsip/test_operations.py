@@ -190,7 +190,8 @@ async def test_a_page_by_its_number_goes_on_by_cursor(desk):
     assert Sheep.of(second["items"][0]["LpnId"]).number == 100 + count
     assert count < 100, "in this form a page does not fit"
     assert first["meta"]["notes"] == [
-        f"Only {count} of the 100 rows fit. nextCursor goes on after them; the next page number would skip the others."
+        f"Only {count} of the 100 rows fit. nextCursor continues after them; the next page number would skip the "
+        "others."
     ]
 
 

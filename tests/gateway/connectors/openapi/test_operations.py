@@ -203,7 +203,7 @@ def test_a_tool_of_a_disabled_api_is_not_there(doors: Doors, api: Shop):
 def test_a_document_without_an_address_is_not_stored_without_one(db: None, api: Shop):
     document = {**api.document, "servers": [{"url": "/v1"}]}
     plan = import_plan.plan(json.dumps(document).encode(), name="shop", source="shop.json")
-    with pytest.raises(InvalidArgument, match="does not say where the API is"):
+    with pytest.raises(InvalidArgument, match="has no address of the API"):
         import_plan.store(plan, chosen=())
     named_by_its_source = import_plan.plan(
         json.dumps(document).encode(), name="shop", source="https://shop.example.com/docs/openapi.json"

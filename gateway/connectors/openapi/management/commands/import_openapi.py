@@ -35,7 +35,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("document", metavar="FILE|URL", help="The OpenAPI document.")
         parser.add_argument("--name", required=True, help="A short name: its tools begin with it.")
-        parser.add_argument("--base-url", default="", help="Where the API is, if not where its document says.")
+        parser.add_argument(
+            "--base-url", default="", help="The API's base address, if its document has none or another."
+        )
         parser.add_argument(
             "--all",
             action="store_true",
@@ -49,7 +51,7 @@ class Command(BaseCommand):
             help="Store it, and switch on the operations whose name, tag or path holds TEXT; may be repeated.",
         )
         parser.add_argument(
-            "--with-actions", action="store_true", help="With --all or --only, also those that change something."
+            "--with-actions", action="store_true", help="With --all or --only: also operations that change something."
         )
         parser.add_argument(
             "--credential-env",

@@ -321,7 +321,7 @@ def test_a_document_without_operations_is_shown_as_such_and_not_stored(admin_cli
 @pytest.mark.parametrize(
     ("base_url", "sentence"),
     [
-        ("", "does not say where the API is. Enter its base address."),
+        ("", "has no address of the API. Enter its base address."),
         ("ftp://files.example.com", "begins with https:// or http://"),
         ("http://169.254.169.254/latest", "is a private or reserved address"),
         ("https://user:pass@api.example.com", "Take user name and password out of the address"),

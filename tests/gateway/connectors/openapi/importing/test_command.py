@@ -120,7 +120,7 @@ def test_a_private_address_is_refused_before_anything_is_sent(api: Shop, setting
     [
         ('{"swagger": "2.0"}', "The document is Swagger 2.0. Convert it to OpenAPI 3 first"),
         ("<html>", "an HTML page"),
-        ('{"openapi": "3.1.0", "info": {}, "paths": {}}', "says where|say where the API is|no operation"),
+        ('{"openapi": "3.1.0", "info": {}, "paths": {}}', "says where|has no address of the API|no operation"),
     ],
 )
 def test_what_is_no_document_is_refused_in_words(tmp_path: Path, text: str, message: str):

@@ -1,7 +1,7 @@
-"""An API that was imported, called by many clients over Streamable HTTP: what Sluice makes of it, and FastMCP where an
-interpreter that has it is given. Every server has a process of its own; the same client calls both, in turn.
+"""Measures an imported API, called by many clients over Streamable HTTP: with Sluice, and with FastMCP if an
+interpreter that has it is given. Each server runs in its own process; the same client calls them in turn.
 
-python -m benchmarks.imported [--fastmcp PYTHON]
+python -m benchmarks.imported_api [--fastmcp PYTHON]
 """
 
 import argparse
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from benchmarks.measuring import cpu_seconds
+from benchmarks.measurement import cpu_seconds
 from context_protection.core.tokens import claude
 from tests.e2e.serving import ROOT, serving
 
@@ -93,7 +93,7 @@ async def _serve_upstream() -> None:
 
 @contextmanager
 def _upstream() -> Iterator[str]:
-    with _process([sys.executable, "-m", "benchmarks.imported", "--upstream"]) as process:
+    with _process([sys.executable, "-m", "benchmarks.imported_api", "--upstream"]) as process:
         assert process.stdout is not None
         yield f"http://127.0.0.1:{int(process.stdout.readline())}"
 
@@ -122,9 +122,9 @@ def _document(url: str) -> dict[str, Any]:
 
 
 @dataclass
-class Server:
+class Contender:
     """A server and its measurements. `fresh`: each call has a new argument, so that no cached response fits.
-    `hanging`: so many calls wait for an upstream that never answers, in each block."""
+    `hanging`: the number of calls in each block that wait for an upstream that never answers."""
 
     name: str
     address: str
@@ -185,7 +185,7 @@ def _free_port() -> int:
 _numbers = itertools.count(1)
 
 
-def _request(server: Server, tool: str, *, fresh: bool) -> bytes:
+def _request(server: Contender, tool: str, *, fresh: bool) -> bytes:
     arguments = {"guest": f"guest {next(_numbers)}"} if fresh else {}
     params = {"name": tool, "arguments": arguments}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
@@ -201,7 +201,7 @@ def _request(server: Server, tool: str, *, fresh: bool) -> bytes:
     return f"POST /mcp HTTP/1.1\r\n{lines}\r\n{body}".encode()
 
 
-async def _call(server: Server, streams: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> bytes:
+async def _call(server: Contender, streams: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> bytes:
     reader, writer = streams
     writer.write(_request(server, server.tool, fresh=server.fresh))
     head = (await reader.readuntil(b"\r\n\r\n")).lower()
@@ -216,7 +216,7 @@ async def _call(server: Server, streams: tuple[asyncio.StreamReader, asyncio.Str
     return body
 
 
-async def _block(server: Server, calls: int) -> None:
+async def _block(server: Contender, calls: int) -> None:
     """Each of the CLIENTS makes `calls` calls, all clients at the same time."""
     parts = urlsplit(server.address)
     opened = [await asyncio.open_connection(parts.hostname, parts.port, limit=1 << 20) for _ in range(CLIENTS)]
@@ -250,7 +250,7 @@ def _text(body: bytes) -> str:
     return "".join(each["text"] for each in result["content"]) + (json.dumps(structured) if structured else "")
 
 
-async def _until_ready(server: Server) -> None:
+async def _until_ready(server: Contender) -> None:
     deadline = time.monotonic() + 30
     while True:
         try:
@@ -264,7 +264,7 @@ async def _until_ready(server: Server) -> None:
             return
 
 
-async def _in_turn(servers: Sequence[Server], calls: int) -> None:
+async def _in_turn(servers: Sequence[Contender], calls: int) -> None:
     for server in servers:
         await _until_ready(server)
     for _ in range(BLOCKS):
@@ -282,23 +282,23 @@ def measure(calls: int, fastmcp: str | None) -> None:
         document.write_text(json.dumps(_document(stack.enter_context(_upstream()))))
         cached, uncached = (stack.enter_context(_sluice(document, seconds)) for seconds in (60, 0))
         servers = [
-            Server("Sluice, kept 60 s", cached[0], "bench_list_bookings", cached[1], False, cached[2]),
-            Server("Sluice, kept 0 s", uncached[0], "bench_list_bookings", uncached[1], False, uncached[2]),
-            Server("Sluice, another argument each", cached[0], "bench_list_bookings", cached[1], True, cached[2]),
-            Server("the same, beside 8 that hang", cached[0], "bench_list_bookings", cached[1], True, cached[2], 8),
+            Contender("Sluice, cached 60 s", cached[0], "bench_list_bookings", cached[1], False, cached[2]),
+            Contender("Sluice, cached 0 s", uncached[0], "bench_list_bookings", uncached[1], False, uncached[2]),
+            Contender("Sluice, another argument each", cached[0], "bench_list_bookings", cached[1], True, cached[2]),
+            Contender("the same, beside 8 that hang", cached[0], "bench_list_bookings", cached[1], True, cached[2], 8),
         ]
         if fastmcp:
             address, pid = stack.enter_context(_fastmcp(fastmcp, document))
             servers += [
-                Server("FastMCP", address, "list_bookings", pid, False),
-                Server("FastMCP, another argument each", address, "list_bookings", pid, True),
+                Contender("FastMCP", address, "list_bookings", pid, False),
+                Contender("FastMCP, another argument each", address, "list_bookings", pid, True),
             ]
         asyncio.run(_in_turn(servers, calls))
     for server in servers:
         _print(server)
 
 
-def _print(server: Server) -> None:
+def _print(server: Contender) -> None:
     median, tail = statistics.median(server.seconds), statistics.quantiles(server.seconds, n=20)[-1]
     print(
         f"  {server.name:32} {statistics.median(server.rates):7.0f} calls/s   p50 {median * 1000:6.1f} ms   "
@@ -308,7 +308,7 @@ def _print(server: Server) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser("python -m benchmarks.imported", description=__doc__)
+    parser = argparse.ArgumentParser("python -m benchmarks.imported_api", description=__doc__)
     parser.add_argument("--fastmcp", metavar="PYTHON", help="an interpreter that has FastMCP, to compare with")
     parser.add_argument("--calls", type=int, default=20, help="calls of each client in a block (default 20)")
     parser.add_argument("--upstream", action="store_true", help=argparse.SUPPRESS)
