@@ -182,7 +182,7 @@ def operations(api: Nsip) -> list[Operation]:
                 "where": {"Gender": "Male", "Status": "CURRENT"},
                 "aggregate": {"groupBy": ["Gender"], "metrics": [{"op": "count"}]},
             },
-            field_names=shapes.names(shapes.FOUND_ANIMAL.row),
+            field_names=shapes.names(shapes.FOUND_ANIMAL.fields.values()),
             tags=("getPageOfSearchResults", "EBV", "ram", "ewe"),
         ),
         _record(
