@@ -116,8 +116,9 @@ class Foreign:
             else:
                 found.update(dict.fromkeys(traces(json.dumps(value).encode()) & values, path))
 
-        for made in self._made.values():
-            look(made, "")
+        for name, made in self._made.items():
+            listing = self.listing(name) if name in self.operations else None
+            look(made, ".".join(listing.place) if listing else "")
         return found
 
     # -- What the document says ----------------------------------------------------------------------
@@ -215,6 +216,8 @@ class Foreign:
                     made[name] = not is_last
                 elif name in ("total", "total_count", "totalCount", "totalItems"):
                     made[name] = ROWS
+                elif NEXT_NAMES.match(name) and isinstance(each, bool):
+                    made[name] = not is_last
                 elif NEXT_NAMES.match(name) and not isinstance(each, dict | list):
                     made[name] = following
                 elif NEXT_NAMES.match(name) and isinstance(each, dict):
