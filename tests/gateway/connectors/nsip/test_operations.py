@@ -172,6 +172,20 @@ async def test_who_asks_for_a_page_is_told_which_it_is(desk):
     assert answer["meta"]["page"] == 7
 
 
+@pytest.mark.parametrize(("breed", "total"), [(486, 86), (641, 250)])
+async def test_every_page_after_one_by_its_number_has_the_same_total(desk, breed, total):
+    asked = {"breed_id": breed, "page": 1, "page_size": 30}
+    page = await desk("nsip_search_animals", **asked)
+    totals = [page["meta"]["totalCount"]]
+    while "nextCursor" in page:
+        page = await desk("nsip_search_animals", **asked, cursor=page["nextCursor"])
+        totals.append(page["meta"]["totalCount"])
+    assert len(totals) > 1
+    assert set(totals) == {total}
+    beyond = await desk("nsip_search_animals", breed_id=breed, page=40)
+    assert (beyond["items"], beyond["meta"]["totalCount"]) == ([], total)
+
+
 @pytest.mark.parametrize("size", [15, 100])
 async def test_pages_by_their_number_leave_no_row_out(desk, size):
     found: list[str] = []
