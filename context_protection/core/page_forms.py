@@ -71,11 +71,7 @@ def page_form(form_request: FormRequest, shape: Shape, request: AnswerRequest, p
         form = _condensed(form_request, request, policy)
     else:
         form = _whole(form_request, shape, request, policy)
-    prefers_table = form.summarized and shape.tabular
-    return replace(
-        form,
-        layout=_layout(form.rows, form_request.format or (ListFormat.AUTO if prefers_table else policy.list_format)),
-    )
+    return replace(form, layout=_layout(form.rows, form_request.format or policy.list_format))
 
 
 def may_condense(rows: Rows, request: AnswerRequest, policy: Policy) -> bool:

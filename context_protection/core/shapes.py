@@ -67,7 +67,6 @@ class Shape:
     unsearched: tuple[str, ...] = ()  # fields that `search` passes over, because people do not read them
     known: frozenset[str] = field(default=frozenset())  # documented names, valid even if a record lacks them
     fills_pages: bool = False  # without a limit, a page has as many rows as the budget allows
-    tabular: bool = False  # condensed rows are a table if that is smaller, unless the caller chose a format
     is_canonical: bool = False  # rows are always condensed; whole records have canonical names, and no empty fields
 
     @cached_property

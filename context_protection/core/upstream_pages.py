@@ -40,7 +40,8 @@ class SourcePage:
     the last one although upstream says that more rows follow. `certain`: the next page, if any, is known to have rows.
     `total`: the number of all rows, if upstream gives it. `as_of`: when the page was read, Unix seconds. `fresh_until`:
     the time.monotonic() until which the page is fresh. `note`: for the first answer's `meta`. `beside`: what upstream
-    sent beside the rows; for a later page, without the fields about paging."""
+    sent beside the rows; for a later page, without the fields about paging. `before`: for the first page, the rows that
+    the caller left out by starting at a later one; they count in the total."""
 
     rows: Sequence[dict[str, Any]]
     next: Any = None
@@ -51,6 +52,7 @@ class SourcePage:
     note: Mapping[str, Any] = field(default_factory=dict)
     beside: Mapping[str, Any] = field(default_factory=dict)
     ending: str = ""
+    before: int = 0
 
     def pack(self) -> bytes:
         return dumps([self.rows, self.next, self.total, self.certain, self.ending, self.beside])
@@ -218,7 +220,8 @@ class PagedRows:
         first = self._pages[0]
         if self._pages[-1].next is None:
             self._whole = self._complete
-            return self._whole.open()
+            opening = self._whole.open()
+            return replace(opening, total=(opening.total or 0) + first.before)
         plan = {"growing": True, "asOf": first.as_of}  # asOf: reading the list again makes a new snapshot
         return Opening(first.total, plan, lambda: [page.pack() for page in self._pages], self._note(), first.beside)
 

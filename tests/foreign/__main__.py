@@ -173,7 +173,7 @@ def report(crawled: Crawl, foreign: Foreign, sent: set[bytes]) -> bool:
 
 
 def crawl_document(document: Mapping[str, Any], path: Path, most: int) -> int:
-    """The number of tools with which something is wrong."""
+    """The number of tools with which something is wrong; 1 if the document cannot be imported."""
     with (
         tempfile.TemporaryDirectory() as data,
         upstream_of(document) as foreign,
@@ -181,6 +181,8 @@ def crawl_document(document: Mapping[str, Any], path: Path, most: int) -> int:
     ):
         imported = sluice.manage("import_openapi", str(path), "--name", "foreign", "--base-url", foreign.url, "--all")
         print(imported.stdout[-600:] if imported.returncode == 0 else imported.stderr)
+        if imported.returncode:
+            return 1
         sluice.manage("shell", "-c", SHOW_ALL)
         return _crawl_all(sluice, foreign, most)
 

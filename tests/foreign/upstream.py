@@ -32,6 +32,7 @@ CURSORS = (
 LAST_IDS = ("starting_after", "after", "after_id", "last_id")
 SIZES = ("limit", "per_page", "page_size", "pageSize", "perPage", "size", "count", "maxResults", "max_results", "$top")
 MADE_UPSTREAM = re.compile(r"cursor|opaque|link", re.IGNORECASE)
+A_DATE = re.compile(r"ISO-?8601|date-time")
 NEXT_NAMES = re.compile(r"^(next.*|.*next|.*_?cursor|continuation.*|marker)$", re.IGNORECASE)
 
 
@@ -116,8 +117,9 @@ class Foreign:
             else:
                 found.update(dict.fromkeys(traces(json.dumps(value).encode()) & values, path))
 
-        for made in self._made.values():
-            look(made, "")
+        for name, made in self._made.items():
+            listing = self.listing(name) if name in self.operations else None
+            look(made, ".".join(listing.place) if listing else "")
         return found
 
     # -- What the document says ----------------------------------------------------------------------
@@ -144,6 +146,7 @@ class Foreign:
             rows = self.inventor.schema(rows.get("properties", {}).get(name))
         names = self._parameters(template)
         size = next((name for name in SIZES if name in names), "")
+        names = {name: each for name, each in names.items() if not A_DATE.search(str(each.get("description")))}
         for style, known in (("page", PAGES), ("offset", OFFSETS), ("cursor", CURSORS), ("last id", LAST_IDS)):
             name = next((each for each in known if each in names), None)
             if name is not None:
@@ -189,6 +192,8 @@ class Foreign:
             headers["Link"] = f'<{address}>; rel="next"'
         if listing.place == ():
             return page, headers
+        if listing.style == "last id" and page and "id" in page[-1]:
+            following = f"{self.url}{path}?{urlencode({**query, listing.name: page[-1]['id']})}"
         return self._filled(around, listing, page, None if is_last else following, is_last), headers
 
     def _start(self, listing: Listing, rows: list[Any], query: Mapping[str, str], size: int) -> int:
@@ -215,6 +220,8 @@ class Foreign:
                     made[name] = not is_last
                 elif name in ("total", "total_count", "totalCount", "totalItems"):
                     made[name] = ROWS
+                elif NEXT_NAMES.match(name) and isinstance(each, bool):
+                    made[name] = not is_last
                 elif NEXT_NAMES.match(name) and not isinstance(each, dict | list):
                     made[name] = following
                 elif NEXT_NAMES.match(name) and isinstance(each, dict):

@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from context_protection.core import canonical
+from context_protection.core import canonical, tokens
 from context_protection.core.redaction import is_secret
 from context_protection.core.shapes import Shape
 from gateway.connectors.hostaway import pieces
@@ -42,6 +42,17 @@ def test_a_large_booking_comes_as_a_preview_that_identifies_it(doors: Doors, num
 
 def canonical_form(upstream: dict[str, object], shape: Shape) -> dict[str, object]:
     return canonical.whole(upstream, shape).value
+
+
+def test_what_meta_takes_of_a_preview(doors: Doors):
+    ids = {"get_booking": [each["id"] for each in crawler.walk(doors.rest, "list_bookings", {"limit": 200})]}
+    ids["get_listing"] = [each["id"] for each in crawler.walk(doors.rest, "list_listings", {})]
+    for operation, numbers in ids.items():
+        for door in (doors.rest, doors.mcp):
+            metas = [door(operation, {"id": number})["meta"] for number in numbers]
+            sizes = [tokens.formula(orjson.dumps(meta).decode()) for meta in metas if meta["kind"] == "preview"]
+            assert sizes
+            assert max(sizes) <= 250
 
 
 def test_a_small_booking_comes_whole_in_canonical_names_and_raw_as_upstream_sent_it(doors: Doors):

@@ -64,7 +64,8 @@ class QueryColumn:
     `path`: the path in upstream's record, if it differs from the name. `column`: the database column that holds the
     converted value; without one the value is read from upstream's JSON. `unit`: the canonical name of the column with
     the unit of its numbers, such as a currency. `elsewhere`: texts that this column never holds, each with the column
-    that does. `only_where`: queries may filter by the column, but not see its values."""
+    that does. `only_where`: queries may filter by the column, but not see its values. `reads`: how the value is made of
+    a record, if not by path and conversion alone."""
 
     name: str
     type: Type = Type.ANY
@@ -74,6 +75,7 @@ class QueryColumn:
     unit: str = ""
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     only_where: bool = False
+    reads: Callable[[Mapping[str, Any]], Any] | None = None
 
     @property
     def source(self) -> str:
@@ -81,6 +83,8 @@ class QueryColumn:
 
     def read(self, record: Mapping[str, Any], as_type: Type) -> Scalar | None:
         """The record's value as that type; None if the record has no such value."""
+        if self.reads:
+            return read_as(self.reads(record), as_type)
         value = upstream(record, self.source)
         return read_as(self.convert(value) if self.convert else value, as_type)
 
@@ -124,9 +128,9 @@ class QueryColumns:
             return self._by_name[name]
         if (declared := self._by_name.get(self._renamed.get(name, ""))) is not None:
             return declared
-        if name in self.shape.canonical:
-            shown_as = self.shape.canonical[name]
-            return QueryColumn(name, path=shown_as.path, convert=shown_as.convert)
+        if name in self.shape.fields:
+            shown_as = self.shape.fields[name]
+            return QueryColumn(name, path=shown_as.path, convert=shown_as.convert, reads=shown_as.read)
         return QueryColumn(name, unit=currencies.beside(name, self.sample)) if self._known(name) else None
 
     def _known(self, name: str) -> bool:
@@ -146,7 +150,7 @@ class QueryColumns:
 
     @property
     def _canonical(self) -> list[str]:
-        return list(dict.fromkeys([*(each.name for each in self.declared), *self.shape.canonical]))
+        return list(dict.fromkeys([*(each.name for each in self.declared), *self.shape.fields]))
 
     @property
     def _queryable(self) -> list[str]:

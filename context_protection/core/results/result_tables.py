@@ -27,7 +27,7 @@ def of_rows(rows: Rows, source: Mapping[str, Any]) -> list[Column]:
 
 
 def of_record(shape: Shape) -> list[Column]:
-    return [Column(each.name, each.source, convert=each.convert) for each in shape.fields.values()]
+    return [Column(each.name, each.source, reads=each.read) for each in shape.fields.values()]
 
 
 def plan_of(columns: Sequence[Column]) -> dict[str, Any]:

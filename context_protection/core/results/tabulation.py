@@ -32,7 +32,8 @@ UNSAYABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 class Column:
     """A canonical column: its name, its dotted path in upstream's row, its type (None: that of its values), the
     connector's conversion of upstream's value, and the column with the unit of its numbers, such as a currency.
-    `units`: those that occur, where the rows of a computed result no longer say which number has which."""
+    `units`: those that occur, where the rows of a computed result no longer say which number has which. `reads`: how
+    the value is made of a row, if not by path and conversion alone."""
 
     name: str
     path: str
@@ -40,8 +41,11 @@ class Column:
     convert: Callable[[Any], Any] | None = None
     unit: str = ""
     units: tuple[str, ...] = ()
+    reads: Callable[[Row], Any] | None = None
 
     def read(self, row: Row) -> Any:
+        if self.reads:
+            return self.reads(row)
         value = projection.get(row, self.path)
         return self.convert(value) if self.convert else value
 
@@ -68,14 +72,14 @@ def tabulate(rows: Sequence[Row], columns: Sequence[Column]) -> list[Tabulated]:
     name has the original. Names that differ only in case, or are taken, get a number."""
     taken: set[str] = set()
     table: list[Tabulated] = []
-    represented: set[str] = set()  # upstream's names whose canonical column holds the same values
+    canonical: dict[str, list[Sequence[Any]]] = {}  # the values of canonical columns, by name and by path
     for column in columns:
         raw = [column.read(row) for row in rows]
         typed = _typed(raw, column.kind) if column.kind else raw
-        if column.path == column.name and column.convert is None and not _lost(raw, typed):
-            represented.add(column.name)
+        for key in {column.name.casefold(), column.path.casefold()}:
+            canonical.setdefault(key, []).append(typed)
         table.append(_tabulated(_free(column.name, taken), typed, column.kind))
-    names = [name for name in _names(rows) if name not in represented]
+    names = [name for name in _names(rows) if name.casefold() not in taken or not _is_held(name, rows, canonical)]
     room = max(MAX_COLUMNS - len(table), 0)
     if room < len(names):
         room = max(room - 1, 0)  # the last column is REST
@@ -85,6 +89,12 @@ def tabulate(rows: Sequence[Row], columns: Sequence[Column]) -> list[Tabulated]:
         values = [{name: row[name] for name in rest if name in row} for row in rows]
         table.append(Tabulated(_free(REST, taken), "JSON", values))
     return table
+
+
+def _is_held(name: str, rows: Sequence[Row], canonical: Mapping[str, Sequence[Sequence[Any]]]) -> bool:
+    """Whether a canonical column of that name or path holds the same values."""
+    own = [row.get(name) for row in rows]
+    return any(not _lost(own, values) for values in canonical.get(name.casefold(), ()))
 
 
 def _names(rows: Sequence[Row]) -> list[str]:

@@ -178,6 +178,8 @@ SECTIONS = (
             "reservationCouponId",
             "airbnbListing*",
             "guestPaymentCardIsVirtual",
+            "stripe*",
+            "braintree*",
         ),
     ),
     Section(

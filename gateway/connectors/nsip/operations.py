@@ -173,7 +173,7 @@ def operations(api: Nsip) -> list[Operation]:
             "nsip_search_animals",
             "Search sheep",
             f"Sheep by breed_id and search_criteria ({', '.join(criteria.CRITERIA)}), sorted by a trait (reverse: "
-            f"highest first). {CONDENSED}; others by fields=lpnId,bwt.",
+            f"highest first). {CONDENSED}; others by fields=LpnId,Gender,bwt.",
             fetches.search,
             shapes.FOUND_ANIMAL,
             inputs.SEARCH,
@@ -182,7 +182,7 @@ def operations(api: Nsip) -> list[Operation]:
                 "where": {"Gender": "Male", "Status": "CURRENT"},
                 "aggregate": {"groupBy": ["Gender"], "metrics": [{"op": "count"}]},
             },
-            field_names=shapes.names(shapes.FOUND_ANIMAL.row),
+            field_names=shapes.names(shapes.FOUND_ANIMAL.fields.values()),
             tags=("getPageOfSearchResults", "EBV", "ram", "ewe"),
         ),
         _record(

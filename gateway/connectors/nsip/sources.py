@@ -63,12 +63,14 @@ class NsipPages:
             certain=bool(total),
             as_of=answer.as_of,
             fresh_until=answer.fresh_until,
-            note={**self._echo(total), **answer.note},
+            note={**self._echo, **answer.note},
+            before=min(self.first_row, total or self.first_row),
         )
 
-    def _echo(self, total: int) -> dict[str, int]:
-        """For callers that request pages by number: the first page's number, and the number of all rows."""
-        return {} if self.first_page is None else {"page": self.first_page, "totalCount": total}
+    @property
+    def _echo(self) -> dict[str, int]:
+        """For callers that request pages by number: the first page's number."""
+        return {} if self.first_page is None else {"page": self.first_page}
 
 
 def _goes_on(number: int, count: int, total: int) -> bool:

@@ -81,6 +81,7 @@ SURELY_NEXT = _names(
     "nextpageuri nextpageurl nexturl nexturi nexthref paging.next pagination.next meta.next page.next next nextpage"
 )
 HAS_MORE = _names("hasmore hasnextpage hasnext more hasmoreitems hasmoreresults ismore morepages hasadditional")
+NEXT_FLAGS = _names("nextpage next")  # of boolean fields: whether there is a next page
 TOTALS = _names(
     "total totalcount totalresults totalitems totalelements totalrecords totalsize recordcount totalentries "
     "total.value totalhits resultcount totalrows numfound totalnumber @odata.count count"

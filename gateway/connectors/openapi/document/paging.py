@@ -1,7 +1,7 @@
 """The paging of upstream lists, as recognised from the document."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
@@ -101,10 +101,11 @@ def has_position(parameters: Sequence[QueryParameter]) -> bool:
 def recognised(parameters: Sequence[QueryParameter], answer: Answer, rows: str) -> Paging | None:
     """The paging of the list with these parameters and this response; None if it cannot be recognised."""
     by_name = {each.name.lower(): each for each in parameters if not _is_date(each.schema)}
-    fields = dict(_response_fields(answer, rows.rpartition(".")[0]))
+    fields, flags = _response_fields(answer, rows.rpartition(".")[0])
     size = _first(by_name, conventions.SIZES)
     others = {name: each for name, each in by_name.items() if each is not size}
-    found = _position(_Clues.of(others, fields), answer, rows)
+    has_more = _path(fields | flags, conventions.HAS_MORE) or _path(flags, conventions.NEXT_FLAGS)
+    found = _position(_Clues.of(others, fields, has_more), answer, rows)
     if found is None:
         return None
     position, schema = found.position, size.schema if size else {}
@@ -116,7 +117,7 @@ def recognised(parameters: Sequence[QueryParameter], answer: Answer, rows: str) 
         position=position.name if position else "",
         start=_start(found, fields),
         next=found.next,
-        has_more=_path(fields, conventions.HAS_MORE),
+        has_more=has_more,
         total=_total(fields, answer),
         key=found.key if found.key != conventions.ID else "",
         backwards=found.backwards.name if found.backwards else "",
@@ -153,7 +154,7 @@ class _Clues:
     namesake: tuple[QueryParameter, str] | None
 
     @classmethod
-    def of(cls, parameters: Mapping[str, QueryParameter], fields: Mapping[str, str]) -> "_Clues":
+    def of(cls, parameters: Mapping[str, QueryParameter], fields: Mapping[str, str], has_more: str) -> "_Clues":
         next_cursor = _path(fields, conventions.NEXT_CURSORS)
         return cls(
             page=_first(parameters, conventions.PAGES),
@@ -165,7 +166,7 @@ class _Clues:
             next_cursor="" if "link" in next_cursor.lower() else next_cursor,
             next_url=_path(fields, conventions.NEXT_URLS),
             id_of_last=_path(fields, conventions.IDS_OF_LAST),
-            has_more=_path(fields, conventions.HAS_MORE),
+            has_more=has_more,
             namesake=_namesake(parameters, fields),
         )
 
@@ -277,17 +278,20 @@ def _first(by_name: Mapping[str, QueryParameter], names: Sequence[str]) -> Query
     return next((by_name[name] for name in names if name in by_name), None)
 
 
-def _response_fields(answer: Answer, around: str) -> Iterator[tuple[str, str]]:
-    """Yields (folded path, path) of each response field that may be about paging, the outermost first. `around`: the
-    path of the object that has the rows."""
+def _response_fields(answer: Answer, around: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The folded path and the path of each response field that may be about paging, the outermost first; those of
+    boolean fields apart. `around`: the path of the object that has the rows."""
+    fields: dict[str, str] = {}
+    flags: dict[str, str] = {}
     waiting = [("", answer.properties(), 0)]
     while waiting:
         above, properties, level = waiting.pop(0)
         for name, schema in properties.items():
             path = f"{above}.{name}" if above else name
-            yield folded(path), path
+            (flags if answer.is_boolean(schema) else fields)[folded(path)] = path
             if level < 2 and (LOOKED_INTO.fullmatch(name) or path == around):
                 waiting.append((path, answer.properties_of(schema), level + 1))
+    return fields, flags
 
 
 def _path(fields: Mapping[str, str], wanted: Sequence[str]) -> str:

@@ -68,6 +68,9 @@ class Answer:
         found, _ = self.leaning.properties(schema)
         return {str(name): each for name, each in list(found.items())[:MAX_PROPERTIES]}
 
+    def is_boolean(self, schema: Any) -> bool:
+        return {*kinds(self._whole(schema))} - {"null"} == {"boolean"}
+
     def rows(self, path: str, *, is_paged: bool = False) -> str | None:
         """The path of the response's rows; None if it is not a list. `path`: that of the operation. `is_paged`: the
         operation has a parameter for a page's position, which only lists have."""
@@ -88,12 +91,15 @@ class Answer:
         possible = [own] if own else [found for each in self._variants(schema) if (found := kinds(each)) != ["null"]]
         return bool(possible) and all("array" in found and "object" not in found for found in possible)
 
+    def _may_be_array(self, schema: Mapping[str, Any]) -> bool:
+        return "array" in kinds(schema) or self._is_array(schema)
+
     def _variants(self, schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         return list(map(self._whole, variants(schema)))
 
     def _rows_among(self, properties: Mapping[str, Any], path: str, *, is_paged: bool = False) -> str | None:
         """The array of rows, recognised by its name, or else because it is the only candidate."""
-        arrays = [name for name, schema in properties.items() if "array" in kinds(self._whole(schema))]
+        arrays = [name for name, schema in properties.items() if self._may_be_array(self._whole(schema))]
         beside = [name for name in properties if name not in arrays and not _is_usual_beside_rows(name)]
         if not _is_envelope(properties, beside, path):
             return None
@@ -132,7 +138,7 @@ class Answer:
         return next((names[0] for names in (of_objects, telling) if len(names) == 1), None)
 
     def _holds_objects(self, schema: Any) -> bool:
-        return bool(self.properties_of(self._whole(schema).get("items")))
+        return bool(self.properties_of(self._items(schema)))
 
     def _whole(self, schema: Any) -> Mapping[str, Any]:
         return self.references.merged(schema).schema
@@ -142,6 +148,10 @@ class Answer:
         schema = self.schema
         for step in filter(None, rows.split(".")):
             schema = self.properties_of(schema).get(step)
+        return self._items(schema)
+
+    def _items(self, schema: Any) -> Any:
+        """The schema of an array's elements, or of those of its first variant that is an array."""
         whole = self._whole(schema)
         return next((each["items"] for each in (whole, *self._variants(whole)) if "items" in each), None)
 

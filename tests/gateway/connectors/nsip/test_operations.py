@@ -148,8 +148,9 @@ async def test_a_search_in_the_former_shape_is_condensed_as_well(desk):
     row, sheep = answer["items"][0], Sheep(641, 0)
     assert answer["meta"]["kind"] == "preview"
     assert (row["LpnId"], row["Sire"], row["Dam"]) == (sheep.lpn, sheep.parent(1).lpn, sheep.parent(0).lpn)
-    assert (row["Gender"], row["Status"], row["DateOfBirth"]) == (sheep.gender, sheep.status, "1/1/2015")
     assert answer["meta"]["totalCount"] == 250
+    answer = await desk("nsip_search_animals", breed_id=641, fields="LpnId,Gender,Status,DateOfBirth", limit=1)
+    assert list(answer["items"][0].values()) == [sheep.lpn, sheep.gender, sheep.status, "1/1/2015"]
 
 
 async def test_criteria_narrow_a_search_and_reach_upstream_in_its_own_spelling(desk):
@@ -171,6 +172,20 @@ async def test_who_asks_for_a_page_is_told_which_it_is(desk):
     assert answer["meta"]["page"] == 7
 
 
+@pytest.mark.parametrize(("breed", "total"), [(486, 86), (641, 250)])
+async def test_every_page_after_one_by_its_number_has_the_same_total(desk, breed, total):
+    asked = {"breed_id": breed, "page": 1, "page_size": 30}
+    page = await desk("nsip_search_animals", **asked)
+    totals = [page["meta"]["totalCount"]]
+    while "nextCursor" in page:
+        page = await desk("nsip_search_animals", **asked, cursor=page["nextCursor"])
+        totals.append(page["meta"]["totalCount"])
+    assert len(totals) > 1
+    assert set(totals) == {total}
+    beyond = await desk("nsip_search_animals", breed_id=breed, page=40)
+    assert (beyond["items"], beyond["meta"]["totalCount"]) == ([], total)
+
+
 @pytest.mark.parametrize("size", [15, 100])
 async def test_pages_by_their_number_leave_no_row_out(desk, size):
     found: list[str] = []
@@ -182,17 +197,51 @@ async def test_pages_by_their_number_leave_no_row_out(desk, size):
 
 
 async def test_a_page_by_its_number_goes_on_by_cursor(desk):
-    first = await desk("nsip_search_animals", breed_id=641, page=1, page_size=100, format="items")
-    again = {"breed_id": 641, "page": 1, "page_size": 100, "cursor": first["nextCursor"]}
-    second = await desk("nsip_search_animals", **again)
+    asked = {"breed_id": 641, "page": 1, "page_size": 100, "summarize": False}
+    first = await desk("nsip_search_animals", **asked)
+    second = await desk("nsip_search_animals", **asked, cursor=first["nextCursor"])
     count = len(first["items"])
-    assert [Sheep.of(row["LpnId"]).number for row in first["items"]] == list(range(100, 100 + count))
-    assert Sheep.of(second["items"][0]["LpnId"]).number == 100 + count
+    assert [Sheep.of(row["lpnId"]).number for row in first["items"]] == list(range(100, 100 + count))
+    assert Sheep.of(second["items"][0]["lpnId"]).number == 100 + count
     assert count < 100, "in this form a page does not fit"
     assert first["meta"]["notes"] == [
         f"Only {count} of the 100 rows fit. nextCursor continues after them; the next page number would skip the "
         "others."
     ]
+
+
+@pytest.mark.parametrize("size", [15, 83])
+async def test_every_page_of_a_walk_has_items_with_the_same_fields(desk, size):
+    """83: the last page has a single row, of which a table would be larger."""
+    page = await desk("nsip_search_animals", breed_id=641, limit=size)
+    rows = list(page["items"])
+    while "nextCursor" in page:
+        page = await desk("nsip_search_animals", breed_id=641, limit=size, cursor=page["nextCursor"])
+        rows += page["items"]
+    assert [Sheep.of(row["LpnId"]).number for row in rows] == list(range(250))
+    assert {tuple(row) for row in rows} == {("LpnId", "Sire", "Dam", "TopTraits")}
+
+
+async def test_fields_that_condensed_rows_leave_out_can_be_queried(desk):
+    groups = {"groupBy": ["Gender"], "metrics": [{"op": "count"}]}
+    males = await desk("nsip_search_animals", breed_id=486, where={"Gender": "Male"}, aggregate=groups)
+    assert [(each["Gender"], each["count"]) for each in males["groups"]] == [("Male", 43)]
+
+
+@pytest.mark.parametrize("mode", ["new", "legacy"])
+async def test_computed_and_renamed_fields_have_their_own_values_in_queries(desk, mode):
+    desk.nsip.mode = mode
+    asked = {"breed_id": 486, "limit": 1, "fields": "LpnId,TopTraits"}
+    found = await desk("nsip_search_animals", **asked)
+    best = found["items"][0]["TopTraits"]
+    same = await desk("nsip_search_animals", **asked, where={"TopTraits": best, "Gender": "Female"})
+    assert same["items"] == found["items"]
+    handle = (await desk("nsip_search_animals", breed_id=486, format="handle"))["meta"]["resultHandle"]
+    query = "SELECT TopTraits, Gender FROM rows LIMIT 1"
+    (row,) = (await desk("result_query", handle=handle, sql=query))["items"]
+    assert row == {"TopTraits": best, "Gender": "Female"}
+    (row,) = (await desk("result_query", handle=handle, sql="SELECT * FROM rows LIMIT 1"))["items"]
+    assert not [name for name in row if name.endswith("_2")]
 
 
 async def test_a_list_that_is_kept_whole_goes_on_in_the_same_form(desk):

@@ -60,7 +60,8 @@ async def test_who_counts_pages_begins_at_the_right_row_and_is_told_which_page_i
     pages = NsipPages(sources.search(api_of(nsip), {"breed_id": 641}), first_row=7 * 15, first_page=7)
     page = await pages.page(None, 15)
     assert page.rows[0]["lpnId"] == Sheep(641, 105).lpn
-    assert page.note == {"page": 7, "totalCount": 250}
+    assert page.note == {"page": 7}
+    assert page.before == 7 * 15
     assert [row["lpnId"] for row in await walked(pages)] == [Sheep(641, number).lpn for number in range(105, 250)]
 
 
@@ -68,14 +69,15 @@ async def test_offspring_are_paged_and_told_with_the_page_that_was_asked_for(nsi
     pages = NsipPages(sources.progeny(api_of(nsip), RAM), first_row=20, first_page=2)
     page = await pages.page(None, 10)
     assert (len(page.rows), page.total, page.next) == (5, 25, None)
-    assert page.note == {"page": 2, "totalCount": 25}
+    assert page.note == {"page": 2}
+    assert page.before == 20
     assert set(page.rows[0]) == {"lpn_id", "sex", "date_of_birth", "traits"}
 
 
 async def test_a_page_behind_the_last_is_empty_and_ends(nsip):
     pages = NsipPages(sources.search(api_of(nsip), {"breed_id": 641}), first_row=9000, first_page=600)
     page = await pages.page(None, 15)
-    assert (list(page.rows), page.total, page.next) == ([], 250, None)
+    assert (list(page.rows), page.total, page.next, page.before) == ([], 250, None, 250)
 
 
 async def test_an_upstream_that_names_no_total_is_read_until_a_page_is_not_full():

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from nsip_client import NSIPClient
 
-from context_protection.core import tables, tokens
+from context_protection.core import tokens
 from context_protection.core.budget import dumps
 from tests import crawler
 from tests.simulators.nsip_sheep import Sheep
@@ -167,7 +167,7 @@ async def test_a_page_of_a_search_saves_seventy_percent_by_both_rulers_and_loses
     question = {"breed_id": 640, "sorted_trait": "YSL", "reverse": True, "limit": limit}
     envelope = await desk.envelope("nsip_search_animals", **question)
     answer = json.loads(envelope.body)
-    found = tables.rows(answer["table"])
+    found = answer["items"]
     with NSIPClient(base_url=desk.nsip.url) as client:
         page = await asyncio.to_thread(client.search_animals, 0, limit, 640, "YSL", True)
     whole = dumps({"recordCount": page.total_count, "records": page.results}).decode()
@@ -176,6 +176,6 @@ async def test_a_page_of_a_search_saves_seventy_percent_by_both_rulers_and_loses
     assert len(found) == limit
     assert envelope.estimated_tokens <= 0.3 * tokens.formula(whole)
     assert tokens.claude.count(envelope.body.decode()) <= 0.3 * tokens.claude.count(whole)
-    assert list(found[0]) == ["LpnId", "Sire", "Dam", "Gender", "Status", "DateOfBirth", "TopTraits"]
+    assert list(found[0]) == ["LpnId", "Sire", "Dam", "TopTraits"]
     assert [row["LpnId"] for row in found] == [row["lpnId"] for row in page.results]
     assert reached == page.results[: len(reached)] != []

@@ -145,6 +145,10 @@ OF_USERS = {"type": "array", "items": within(user=within(id=TEXT), nick=TEXT)}
         ({"after": {**TEXT, "description": "A cursor: the ID of an object."}}, beside(),
          Paging(PagingStyle.LAST_ID, position="after")),
         ({"after": TEXT}, OF_USERS, Paging(PagingStyle.LAST_ID, position="after", key="user.id")),
+        ({"cursor": TEXT}, beside(next_page={"type": "boolean"}, cursor=TEXT),
+         Paging(PagingStyle.CURSOR, position="cursor", next="cursor", has_more="next_page")),
+        ({"page": WHOLE}, beside(next={"type": ["boolean", "null"]}),
+         Paging(PagingStyle.PAGE, position="page", start=1, has_more="next")),
         ({"after": TEXT, "page": WHOLE}, beside(**MORE),
          Paging(PagingStyle.PAGE, position="page", start=1, has_more="has_more")),
         ({"iterator": TEXT}, beside(next_iterator=TEXT),
@@ -156,7 +160,7 @@ OF_USERS = {"type": "array", "items": within(user=within(id=TEXT), nick=TEXT)}
          Paging(PagingStyle.OFFSET, position="startIndex", start=1)),
     ],
 )  # fmt: skip
-def test_a_list_is_paged_after_its_last_row(parameters, schema, expected):
+def test_a_list_is_paged_by_what_its_answers_and_rows_have(parameters, schema, expected):
     made = listing(*(query(name, given) for name, given in parameters.items()), schema=schema)
     assert made.paging == expected
 

@@ -118,6 +118,11 @@ def test_variants_that_are_all_arrays_are_a_list(variants: list[Node], rows: str
     assert read.rows == rows
 
 
+def test_rows_that_are_one_of_several_arrays_are_a_list():
+    rows = {"oneOf": [ROWS, {"type": "array", "items": {"type": "object", "properties": {"team": TEXT}}}]}
+    assert rows_at("/libraries/{key}/usages", rows=rows, next_page={"type": "boolean"}, cursor=TEXT) == "rows"
+
+
 def test_conventional_names_may_begin_with_a_capital():
     assert rows_at("/scim/Users", schemas=TAGS, totalResults={"type": "integer"}, Resources=ROWS, itemsPerPage={}) == (
         "Resources"
