@@ -10,7 +10,7 @@ import orjson
 from context_protection.core.errors import nearest
 from context_protection.core.redaction import path_kind
 from gateway.catalog.definition import ToolDefinition
-from gateway.catalog.examples import example
+from gateway.catalog.examples import UNKNOWN_TEXT, example
 from gateway.catalog.expectations import expected
 from gateway.catalog.schemas import Schema, choices, is_order, kinds
 
@@ -50,7 +50,8 @@ def of_missing(definition: ToolDefinition, given: Arguments, path: Path, schema:
         yield found
     if path and path_kind(name) is None:
         value = example(schema)
-        yield Correction(f"Set {name} to a value such as {_written(value)}.", _with(given, path, value))
+        if value != UNKNOWN_TEXT:
+            yield Correction(f"Set {name} to a value such as {_written(value)}.", _with(given, path, value))
     yield Correction(f"Call {definition.name} again with {name or 'arguments'} as {expected(schema)}.")
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from gateway.catalog.schemas import Schema, choices, kinds
 
+UNKNOWN_TEXT = "…"  # the example of a text of which nothing is known
 _BY_KIND: dict[str, Any] = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
 _BY_FORMAT = {
     "date": "2026-11-20",
@@ -53,5 +54,5 @@ def _number(schema: Schema) -> Any:
 
 
 def _text(schema: Schema) -> str:
-    text = _BY_FORMAT.get(schema.get("format", ""), "…").ljust(schema.get("minLength", 0), "…")
+    text = _BY_FORMAT.get(schema.get("format", ""), UNKNOWN_TEXT).ljust(schema.get("minLength", 0), "…")
     return text[: schema["maxLength"]] if "maxLength" in schema and "format" not in schema else text

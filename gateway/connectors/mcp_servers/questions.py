@@ -100,6 +100,8 @@ class RunningCalls:
         sessions = {each.client.session if each.client else None for each in self._askers}
         if len(sessions) == 1:
             return await next(iter(self._askers)).answer(request)
+        if not sessions:
+            return _refusal("No call runs, so no client can be asked.")
         for each in self._askers:
             each.unclear = True
         return _refusal("Calls of several clients run, and it is not clear which of them this belongs to.")

@@ -35,21 +35,21 @@ _COMBINED = frozenset({"anyOf", "oneOf", "allOf", "not", "if", "then", "else", "
 
 @dataclass(frozen=True)
 class Parameters:
-    """JSON Schemas by our names. `upstream`: the server's names, where ours differ. `nulls`: parameters that the server
-    requires and that may be null; missing ones are sent as null, as transports do not distinguish the two. `is_whole`:
-    the only parameter is an object with all arguments."""
+    """JSON Schemas by our names. `upstream`: the server's names, where ours differ. `filled`: what is sent for
+    parameters that the server requires and a call may leave out: their default, or null where that is a value, as
+    transports do not distinguish null and missing. `is_whole`: the only parameter is an object with all arguments."""
 
     schemas: Mapping[str, Schema]
     required: tuple[str, ...] = ()
     upstream: Mapping[str, str] = field(default_factory=dict)
-    nulls: frozenset[str] = frozenset()
+    filled: Mapping[str, Any] = field(default_factory=dict)
     is_whole: bool = False
 
     def sent(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments by the server's names, without those that it does not define."""
         if self.is_whole:
             return dict(arguments.get(WHOLE, {}))
-        complete = {**dict.fromkeys(self.nulls), **arguments}
+        complete = {**self.filled, **arguments}
         return {self.upstream.get(name, name): complete[name] for name in self.schemas if name in complete}
 
 
@@ -64,11 +64,12 @@ def parameters(schema: Mapping[str, Any]) -> Parameters:
     properties = plain.get("properties", {})
     names = {name: f"{RENAMED}{name}" if name in RESERVED else name for name in properties}
     required = [name for name in plain.get("required", []) if name in names]
+    filled = {name: value for name in required for value in _of_missing(properties[name])}
     split = Parameters(
         {names[name]: each for name, each in properties.items()},
-        tuple(names[name] for name in required if not _takes_null(properties[name])),
+        tuple(names[name] for name in required if name not in filled),
         {ours: name for name, ours in names.items() if ours != name},
-        frozenset(names[name] for name in required if _takes_null(properties[name])),
+        {names[name]: value for name, value in filled.items()},
     )
     return split if len(set(names.values())) == len(names) and _compiles(split) else _whole(plain)
 
@@ -82,6 +83,13 @@ def _can_be_split(schema: Schema) -> bool:
         and (properties or schema.get("additionalProperties", False) is False)  # else it accepts any and declares none
         and all(_NAME.fullmatch(name) for name in properties)
     )
+
+
+def _of_missing(schema: Any) -> tuple[Any, ...]:
+    """The value that stands for a missing one, if there is one."""
+    if isinstance(schema, dict) and "default" in schema:
+        return (schema["default"],)
+    return (None,) if _takes_null(schema) else ()
 
 
 def _takes_null(schema: Any) -> bool:

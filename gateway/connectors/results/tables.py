@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from context_protection.core.budget import dumps
+from context_protection.core.cursors import NEW_HANDLE
 from context_protection.core.errors import InvalidArgument, OverBudget, shown
 from context_protection.core.masks import is_withheld
 from context_protection.core.payloads import Text
@@ -30,6 +31,8 @@ into lambda lateral leading limit not null offset on only or order pivot pivot_l
 qualify references returning select show some summarize symmetric table then to trailing true union unique unpivot
 using variadic when where window with
 """
+BOTH = "Both handle and handles are given.", "Leave handles out if sql reads FROM rows, else leave handle out."
+NEITHER = "Neither handle nor handles is given.", NEW_HANDLE
 _RESERVED = frozenset(_KEYWORDS.split())
 
 
@@ -37,8 +40,8 @@ def named_handles(arguments: Mapping[str, Any]) -> dict[str, str]:
     """The handles of a call by their tables' names. Raises InvalidArgument."""
     one, several = arguments.get("handle"), arguments.get("handles")
     if (one is None) == (several is None):
-        message = "Both handle and handles are given." if several else "Neither handle nor handles is given."
-        raise _invalid("handles", several, message, "one of handle and handles", "Set handles, and leave handle out.")
+        message, next_step = BOTH if several is not None else NEITHER
+        raise _invalid("handles", several, message, "one of handle and handles", next_step)
     if several is None:
         return {ROWS: str(one)}
     if not 0 < len(several) <= MAX_TABLES:

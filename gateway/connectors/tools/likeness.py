@@ -5,32 +5,41 @@ it lacks against it. The tool with the shortest names that match therefore wins.
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gateway.catalog.operation import Operation
-from gateway.connectors.tools.words import MINE, STOP_WORDS, Wish, path_words, route_words, singular, words
+from gateway.connectors.tools.words import MINE, STOP_WORDS, Wish, name_words, path_words, route_words, singular, words
 
 RELATED = 0.8  # how much a synonym counts, compared with the word itself
 BEGINNING = 0.7  # the same for a word that begins alike
 SHORTEST_BEGINNING = 4  # letters
+ARGUMENT = 0.4  # the same for a word of an argument: the channel whose messages are listed
+LONGEST = 16  # words at the start of a description
+_OPENING = re.compile(r"[^.;:(]*")
+ASIDE = 0.8  # factor for a tool whose path ends with something that is not wanted
+FAINT = 0.3  # factor for a word of the query that says little about the tool
 MISSING = 0.5  # exponent of the share of the names' words that the query has; of the query's words, it is 1
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The words of each of a tool's names, in the singular."""
+    """The words of each of a tool's names, in the singular, and those of its arguments."""
 
     each: tuple[frozenset[str], ...]
+    arguments: frozenset[str]
+    last: frozenset[str]  # of the last segment of its path: what it answers or does
 
     @classmethod
     def of(cls, operation: Operation) -> "Names":
-        prefix = set(words(operation.tags[0])) if operation.route and operation.tags else set()
-        name = [word for place, word in enumerate(words(operation.name)) if place or word not in prefix]
         path = route_words(operation.route) if operation.route else path_words(operation)
-        each = (name, words(operation.title), path)
-        return cls(tuple(stems for found in each if (stems := _stems(found))))
+        said = _OPENING.match(operation.description)
+        each = (name_words(operation), words(operation.title), path, words(said[0])[:LONGEST] if said else ())
+        arguments = _stems(word for name in operation.parameters for word in words(name))
+        last = _stems(route_words(operation.route)[-1:] if operation.route else name_words(operation))
+        return cls(tuple(stems for found in each if (stems := _stems(found))), arguments, last)
 
 
 def _stems(found: Iterable[str]) -> frozenset[str]:
@@ -48,18 +57,22 @@ class Likeness:
 
     def of(self, wish: Wish, number: int) -> float:
         """From 0 to 1, the likeness of the tool's most similar name."""
-        return max((self._to(wish, name) for name in self._names[number].each), default=0.0)
+        names = self._names[number]
+        most = max((self._to(wish, name, names.arguments) for name in names.each), default=0.0)
+        return most if not wish.wanted or wish.wanted & names.last else ASIDE * most
 
-    def _to(self, wish: Wish, name: frozenset[str]) -> float:
+    def _to(self, wish: Wish, name: frozenset[str], arguments: frozenset[str]) -> float:
         asked = matched = 0.0
         used: dict[str, float] = {}
         for term, related in wish.terms.items():
-            weight = self._weights.get(term, self._unknown)
+            weight = self._weights.get(term, self._unknown) * (FAINT if term in wish.faint else 1.0)
             word, share = _best(term, related, name)
             asked += weight
             if word:
                 matched += weight * share
                 used[word] = max(used.get(word, 0.0), share)
+            elif term in arguments or related & arguments:
+                matched += weight * ARGUMENT
         for word in wish.possible & name:
             used.setdefault(word, 1.0)
         said = sum(self._weights[word] for word in name)

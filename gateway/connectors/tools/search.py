@@ -15,7 +15,7 @@ from typing import Any
 
 from context_protection.core.policy import Kind
 from gateway.catalog.operation import Operation
-from gateway.connectors.tools.likeness import Likeness
+from gateway.connectors.tools.likeness import FAINT, Likeness
 from gateway.connectors.tools.words import (
     CANCELLING,
     DELETING,
@@ -23,8 +23,11 @@ from gateway.connectors.tools.words import (
     READING,
     Things,
     Wish,
+    faint_words,
     is_question,
     is_request,
+    name_words,
+    nouns,
     path_words,
     query_words,
     related,
@@ -55,6 +58,7 @@ UNASKED = 0.6  # factor for a tool that deletes, if the query does not say so
 UNCOVERED = 0.4  # lowest factor for a tool that has few of the query's words
 # Factors for a match by a synonym, by the beginning of a word, and by a similar spelling.
 SYNONYM, PREFIX_MATCH, SIMILAR_SPELLING = 0.8, 0.8, 0.6
+BESIDE = 0.35  # factor for a synonym of a word that other tools have
 FLOOR = 0.15  # share of the best score; tools below it are dropped
 
 MAX_WORDS = 24  # words of a query that are searched for
@@ -69,8 +73,10 @@ class Index:
     def __init__(self, operations: Iterable[Operation]) -> None:
         self._operations = list(operations)
         self._named = {tuple(words(operation.name)): number for number, operation in enumerate(self._operations)}
-        actions = {words(each.name)[0] for each in self._operations if each.kind is Kind.ACTION and words(each.name)}
+        actions = {name_words(each)[0] for each in self._operations if each.kind is Kind.ACTION and name_words(each)}
         self._acting = (KNOWN_VERBS | actions) - READING
+        self._nouns = {word for each in self._operations for word in nouns(each)}
+        self._kinds = [_kind(each) for each in self._operations]
         self._likeness = Likeness(self._operations)
         self._deleting = frozenset(
             number for number, each in enumerate(self._operations) if DELETING.intersection(words(each.name))
@@ -95,7 +101,7 @@ class Index:
     def search(self, query: str) -> list[str]:
         """The names of the tools that match the query, the best match first."""
         terms = query_words(query)[:MAX_WORDS]
-        scores = self._ranked(query, terms, _totals([found for word in terms if (found := self._scores(word))]))
+        scores = self._ranked(query, terms, _totals(self._found(query, terms)))
         floor = FLOOR * max(scores.values(), default=0)
         if (named := self._named.get(tuple(words(query)))) is not None:
             scores[named] = float("inf")
@@ -110,24 +116,37 @@ class Index:
         unasked = frozenset() if CANCELLING.intersection(terms) else self._deleting
         return {
             number: (TEXTS * total / best + (1 - TEXTS) * self._likeness.of(wish, number))
-            * kinds[self._operations[number].kind]
+            * kinds[self._kinds[number]]
             * (UNASKED if number in unasked else 1.0)
             for number, total in totals.items()
         }
 
     def _kind_factors(self, query: str, terms: Sequence[str]) -> Mapping[Kind, float]:
-        if is_request(query) or (self._acting.intersection(terms) and not is_question(query)):
+        if is_request(query) or (self._acts(terms) and not is_question(query)):
             return CHANGING
         if _NUMBER.search(query):
             return ONE
         return MANY if any(singular(word) != word for word in terms) else ANY
 
+    def _acts(self, terms: Sequence[str]) -> bool:
+        """Whether a word is a verb that changes something: `email` is one only where a query begins with it."""
+        return any(
+            word in self._acting and (place == 0 or singular(word) not in self._nouns)
+            for place, word in enumerate(terms)
+        )
+
+    def _found(self, query: str, terms: Sequence[str]) -> list[Mapping[int, float]]:
+        """For each word that any tool has: the score of each tool that has it."""
+        faint = faint_words(terms, query)
+        each = ((FAINT if word in faint else 1.0, self._scores(word)) for word in terms)
+        return [{number: weight * score for number, score in scores.items()} for weight, scores in each if scores]
+
     def _scores(self, word: str) -> Mapping[int, float]:
         """Each matching tool's score for one word."""
-        if exact := self._matching(f'"{word}"'):
-            return exact
-        if meant := self._best_of(sorted(related(word)), SYNONYM):
-            return meant
+        exact = self._matching(f'"{word}"')
+        meant = self._best_of(sorted(related(word)), BESIDE if exact else SYNONYM)
+        if exact or meant:
+            return {number: max(exact.get(number, 0.0), meant.get(number, 0.0)) for number in exact.keys() | meant}
         if len(word) > 2 and (begun := self._matching(f'"{word}" *')):
             return {number: PREFIX_MATCH * score for number, score in begun.items()}
         return self._best_of(self._like(word), SIMILAR_SPELLING)
@@ -154,6 +173,12 @@ class Index:
                 shared[known] = shared.get(known, 0) + 1
         likely = sorted(shared, key=lambda known: (-shared[known], known))[:20]
         return difflib.get_close_matches(word, likely, n=MAX_SIMILAR, cutoff=LOWEST_RATIO)
+
+
+def _kind(operation: Operation) -> Kind:
+    """How the tool is ranked: one that only reads by its name is no action, though its API wants a POST."""
+    begins = name_words(operation)[:1]
+    return Kind.LIST if operation.kind is Kind.ACTION and READING.intersection(begins) else operation.kind
 
 
 def _totals(found: Sequence[Mapping[int, float]]) -> dict[int, float]:

@@ -21,6 +21,13 @@ _STOP = (
 )
 STOP_WORDS = frozenset(_STOP.split())
 
+# Words of a query that say little about which tool is meant, although some tools have them in their names.
+_VAGUE = (
+    "last latest recent recently new newest old first next previous current currently active open free own other "
+    "different same several many more most while still now once there"
+)
+VAGUE = frozenset(_VAGUE.split())
+
 # Verbs of APIs, and what people say instead. A tool is found by every word of every group that has its verb.
 VERBS: Sequence[frozenset[str]] = [
     frozenset(group.split())
@@ -30,12 +37,12 @@ VERBS: Sequence[frozenset[str]] = [
         "create add new make register insert book open write raise log",
         "update edit change modify set adjust correct alter amend fix rename patch replace close reopen resolve "
         "acknowledge mark",
-        "delete remove erase drop discard destroy clear",
-        "cancel delete remove abort void revoke invalidate stop withdraw",
-        "send deliver dispatch mail email notify forward",
+        "delete remove erase drop discard destroy clear kick evict",
+        "cancel delete remove abort void revoke invalidate stop withdraw destroy terminate end",
+        "send deliver dispatch mail email notify forward publish post",
         "approve accept confirm authorize allow",
         "reject decline refuse deny",
-        "assign allocate give hand",
+        "assign allocate give hand grant apply",
         "pay settle transfer",
         "refund reimburse return repay",
         "count number total many",
@@ -45,7 +52,7 @@ VERBS: Sequence[frozenset[str]] = [
         "archive shelve retire",
         "restore recover undo undelete reopen",
         "enable activate start unblock unlock",
-        "disable deactivate suspend pause stop block lock",
+        "disable deactivate suspend pause stop block lock freeze hold",
         "block ban forbid bar",
         "move transfer relocate shift",
         "copy duplicate clone",
@@ -63,10 +70,10 @@ NOUNS: Sequence[frozenset[str]] = [
     for group in (
         "repo repository",
         "org organization organisation company",
-        "user person people member account colleague employee somebody someone everybody",
+        "user person people member account colleague employee staff worker somebody someone everybody",
         "member participant",
         "admin administrator",
-        "message sms text chat",
+        "message sms text chat post",
         "conversation channel thread chat",
         "call phone",
         "file document doc attachment",
@@ -77,7 +84,7 @@ NOUNS: Sequence[frozenset[str]] = [
         "app application",
         "trash deleted bin",
         "bill invoice",
-        "customer client",
+        "customer client contact",
         "ticket issue case",
         "server machine instance vm",
         "key token secret",
@@ -85,15 +92,29 @@ NOUNS: Sequence[frozenset[str]] = [
         "record entry",
         "database db",
         "permission access role",
-        "event activity history log",
+        "event activity history log audit",
         "comment note",
+        "label tag",
+        "song track music",
+        "band artist",
+        "podcast show",
         "status state",
         "calendar schedule",
+        "booking reservation appointment",
+        "availability slot",
         "price cost fee",
         "payment charge",
+        "dispute chargeback",
+        "discount coupon voucher promotion",
+        "revenue sales income",
+        "wage salary pay",
+        "timesheet timecard shift hours",
+        "stock inventory",
+        "product item catalog menu",
+        "usage consumption used",
         "debt balance",
-        "place region location",
-        "reply response answer",
+        "place region location shop store branch",
+        "reply response answer thread comment",
         "version revision",
         "webhook hook",
         "snapshot backup",
@@ -149,21 +170,36 @@ def query_words(query: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A query: its words in the singular, each with its synonyms, and words that may also stand in a tool's names."""
+    """A query: its words in the singular, each with its synonyms; words that may also stand in a tool's names; what is
+    wanted, with its synonyms: members, of "members of a group"; and the words that say little about the tool."""
 
     terms: Mapping[str, frozenset[str]]
     possible: frozenset[str]
+    wanted: frozenset[str]
+    faint: frozenset[str]
 
     @classmethod
     def of(cls, terms: Sequence[str], query: str) -> "Wish":
         """`terms`: the words of the query that may name a tool."""
-        return cls({singular(word): related(word) for word in terms}, MINE if _MINE.search(query) else frozenset())
+        begun = set(words(_WHOSE.split(query.strip(), maxsplit=1)[0]))
+        wanted = frozenset().union(*({singular(word)} | related(word) for word in terms if word in begun))
+        mine = MINE if _MINE.search(query) else frozenset()
+        faint = frozenset(singular(word) for word in faint_words(terms, query))
+        return cls({singular(word): related(word) for word in terms}, mine, wanted, faint)
+
+
+def faint_words(terms: Sequence[str], query: str) -> frozenset[str]:
+    """Vague words (unless the query begins with one: open a ticket), and what a row shall be about."""
+    topic = _TOPIC.search(query)
+    return (VAGUE.intersection(terms) - set(terms[:1])) | set(words(topic[1]) if topic else ())
 
 
 MINE = frozenset({"me", "current", "authenticated", "self", "own"})
 _MINE = re.compile(r"\b(?:i|me|my|mine|our|we)\b", re.IGNORECASE)
 
 
+_WHOSE = re.compile(r"\b(?:of|in|on|for|by|from|with|to|that|about)\b", re.IGNORECASE)
+_TOPIC = re.compile(r"\b(?:about|mention(?:s|ing)?|call(?:ed)|named|titled|contain(?:s|ing))\b(.+)", re.IGNORECASE)
 _QUESTION = re.compile(r"\s*(?:which|what|who|whose|where|when|how (?:many|much)|is|are|has|have)\b", re.IGNORECASE)
 _REQUEST = re.compile(r"\s*(\w+)\s+(?:an?|the|my|our|on|to|in)\s", re.IGNORECASE)
 
@@ -174,9 +210,11 @@ def is_question(query: str) -> bool:
 
 
 def is_request(query: str) -> bool:
-    """Whether the query begins with a verb that is not known to read only: comment on an issue, star a repository."""
+    """Whether the query begins with a verb that is not known to read only: comment on an issue, star a repository. A
+    plural is no verb: comments on an issue."""
     match = _REQUEST.match(query)
-    return match is not None and match[1].lower() not in STOP_WORDS | READING
+    first = match[1].lower() if match else ""
+    return bool(first) and singular(first) == first and first not in STOP_WORDS | READING
 
 
 def related(word: str) -> frozenset[str]:
@@ -199,23 +237,35 @@ _ENDING = re.compile(r"\.(?:json|xml)$")
 _VERSIONED = re.compile(r"v\d[\w.]*|\d{4}-\d\d-\d\d", re.IGNORECASE)
 
 
+_IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman"}
+
+
 def singular(word: str) -> str:
     """The singular of an English plural. Other words are returned unchanged."""
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
     for ending, instead in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh"), ("ss", "ss")):
         if word.endswith(ending):
             return word.removesuffix(ending) + instead
     return word[:-1] if word.endswith("s") and len(word) > 3 else word
 
 
+def name_words(operation: Operation) -> list[str]:
+    """The words of the tool's name, without the name of an imported API before them."""
+    every = words(operation.name)
+    prefix = words(operation.tags[0]) if operation.route and operation.tags else []
+    return every[len(prefix) :] if prefix and every[: len(prefix)] == prefix else every
+
+
 def nouns(operation: Operation) -> list[str]:
     """The words of the tool's name without the leading verb, in the singular."""
-    every = words(operation.name)
-    return [singular(word) for place, word in enumerate(every) if place or word not in KNOWN_VERBS]
+    telling = (word for place, word in enumerate(name_words(operation)) if place or word not in KNOWN_VERBS)
+    return [singular(word) for word in telling if word not in STOP_WORDS]
 
 
 def verbs(operation: Operation) -> list[str]:
     """Synonyms of the verb in the tool's name, without the words of the name itself."""
-    own = words(operation.name)
+    own = name_words(operation)
     groups = [group for group in VERBS if own[:1] and own[0] in group]
     groups = groups or [group for group in VERBS if group.intersection(own)]
     return sorted(set().union(*groups).difference(own))

@@ -312,3 +312,10 @@ def test_with_a_cursor_what_is_required_is_its_walks():
     assert validated(NESTED, {"cursor": "c"}) == {"cursor": "c"}
     with pytest.raises(InvalidArgument, match="code is missing"):
         validated(NESTED, {})
+
+
+def test_a_text_of_which_nothing_is_known_has_no_invented_example():
+    """Once: "Set code to a value such as ….\""""
+    with pytest.raises(CallError) as refused:
+        validated(invented(required=("code",), code={"type": "string"}), {})
+    assert refused.value.suggestion == "Call get_booking_things again with code as a text."

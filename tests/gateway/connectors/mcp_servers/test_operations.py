@@ -88,10 +88,11 @@ def test_a_poisoned_description_is_cleaned(sim: None):
 def test_arguments_that_are_called_like_ours_arrive_under_their_own_names(sim: None, doors: Doors):
     schema = catalogue.get("sim_echo").schema(DEFAULTS)
     assert set(schema["properties"]) == {"marker", "api_limit", "api_cursor", "api_where", "cursor", "format"}
-    assert schema["required"] == ["marker", "api_limit"]
+    assert schema["required"] == ["marker"]
     given = {"marker": "hello", "api_limit": 3, "api_cursor": "c", "api_where": "w"}
     answer = crawler.own(doors.mcp("sim_echo", given))
     assert answer == {"marker": "hello", "limit": 3, "cursor": "c", "where": "w"}
+    assert crawler.own(doors.mcp("sim_echo", {"marker": "hello"}))["limit"] == 10, "its default"
 
 
 @pytest.mark.django_db
@@ -99,7 +100,7 @@ def test_wrong_arguments_do_not_reach_the_server(sim: None, doors: Doors):
     before = crawler.own(doors.mcp("sim_calls", {})).get("echo", 0)
     error = doors.mcp("sim_echo", {"marker": {"a": 7}, "api_limit": 1})["error"]
     assert error["data"]["parameter"] == "marker"
-    assert doors.mcp("sim_echo", {"marker": "m"})["error"]["data"]["parameter"] == "api_limit"
+    assert doors.mcp("sim_echo", {"api_limit": 1})["error"]["data"]["parameter"] == "marker"
     assert crawler.own(doors.mcp("sim_calls", {})).get("echo", 0) == before
 
 
@@ -138,6 +139,16 @@ def test_what_a_server_wants_to_be_told_if_only_as_null_can_be_left_out(schema: 
     assert taken.required == ()
     assert taken.sent({}) == {"since": None, "limit": None}
     assert taken.sent({"since": "today"}) == {"since": "today", "limit": None}
+
+
+def test_a_required_argument_with_a_default_can_be_left_out_and_is_sent():
+    """As many servers' libraries write it."""
+    scale = {"type": "string", "enum": ["css", "device"], "default": "css"}
+    document = {"type": "object", "properties": {"scale": scale, "limit": scale}, "required": ["scale", "limit"]}
+    taken = parameters(document)
+    assert taken.required == ()
+    assert taken.sent({}) == {"scale": "css", "limit": "css"}
+    assert taken.sent({"scale": "device"}) == {"scale": "device", "limit": "css"}
 
 
 def test_a_tool_that_takes_any_arguments_and_names_none_is_given_them():

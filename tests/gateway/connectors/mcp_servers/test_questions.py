@@ -176,3 +176,10 @@ async def test_what_could_belong_to_two_clients_is_asked_of_neither():
 
 def asked_in(context: contextvars.Context, calls: RunningCalls, question: Any) -> "asyncio.Task[Any]":
     return asyncio.get_running_loop().create_task(calls.answer(question), context=context)
+
+
+def test_a_question_while_no_call_runs_is_refused_with_that_reason():
+    """Some servers ask for roots as they start."""
+    answer = async_to_sync(RunningCalls().answer)(types.ListRootsRequest())
+    assert isinstance(answer, types.ErrorData)
+    assert answer.message == "No call runs, so no client can be asked."

@@ -199,3 +199,20 @@ def test_a_text_that_is_too_long_for_sql_is_refused(doors: Doors, monkeypatch: p
 def test_a_resources_own_address_gives_the_handle_too(doors: Doors, operation: str, arguments: dict[str, Any]):
     given = {**arguments, "format": "handle"}
     assert doors.rest(operation, given) == doors.mcp(operation, given)
+
+
+def test_a_query_without_a_handle_is_told_where_to_get_one(doors: Doors):
+    """Once, it was told to leave out what it had not given."""
+    error = doors.mcp("result_query", {"sql": "SELECT 1"})["error"]
+    assert error["message"] == "Neither handle nor handles is given."
+    assert error["data"]["suggestion"].endswith("set handle to its meta.resultHandle.")
+
+
+def test_a_query_with_both_kinds_of_handles_works_without_the_ones_that_its_statement_does_not_name(doors: Doors):
+    handle = handle_of(doors, "list_bookings")
+    arguments = {"handle": handle, "sql": "SELECT count(*) AS n FROM rows"}
+    for handles in ({}, {"b": handle}):
+        error = doors.mcp("result_query", {**arguments, "handles": handles})["error"]
+        assert error["message"] == "Both handle and handles are given."
+        assert error["data"]["suggestion"].startswith("Leave handles out if sql reads FROM rows")
+    assert doors.mcp("result_query", arguments)["items"] == [{"n": 500}]

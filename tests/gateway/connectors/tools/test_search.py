@@ -242,3 +242,47 @@ def test_a_tool_is_called_by_other_words_for_what_it_does():
     assert {"add", "new", "make"} <= set(verbs(BY_NAME["create_invoice"]))
     assert {"show", "find"} <= set(verbs(BY_NAME["list_invoices"]))
     assert nouns(BY_NAME["list_tax_rates"]) == ["tax", "rate"]
+
+
+CHAT = [
+    imported("GET /channels/{channel_id}/posts", "Get posts of a channel"),
+    imported("DELETE /posts/{post_id}", "Delete a post", Kind.ACTION),
+    imported("POST /logs", "Add log message", Kind.ACTION),
+    imported("POST /channels/direct", "Create a direct message channel", Kind.ACTION),
+    imported("GET /licenses/last", "Get the last license", Kind.RECORD),
+    imported("GET /channels/{channel_id}/members", "Get members of a channel"),
+    imported("POST /channels/{channel_id}/members", "Add a member to a channel", Kind.ACTION),
+    imported("GET /members/{member_id}/channels", "Get channels of a member"),
+    imported("POST /articles/{article_id}/comments", "Create a comment on an article", Kind.ACTION),
+    imported("GET /articles/{article_id}/comments", "Get comments on an article"),
+    imported("GET /articles", "List articles"),
+    imported("GET /budgets", "List budgets"),
+    imported("POST /subscriptions", "Create a subscription", Kind.ACTION),
+    imported("PATCH /subscriptions/{subscription_id}", "Update a subscription", Kind.ACTION),
+    imported("DELETE /subscriptions/{subscription_id}", "Terminate a subscription", Kind.ACTION),
+    imported("PUT /emails/{email_id}", "Update an email", Kind.ACTION),
+    imported("POST /customers", "Create a customer", Kind.ACTION),
+    replace(imported("POST /customers/search", "Search customers", Kind.ACTION), name="acme_search_customers"),
+]
+
+
+@pytest.mark.parametrize(
+    ("query", "route"),
+    [
+        ("delete my last message", "DELETE /posts/{post_id}"),  # other tools have "message" and "last" in their names
+        ("members of a channel", "GET /channels/{channel_id}/members"),
+        ("channels of a member", "GET /members/{member_id}/channels"),
+        ("comments on an article", "GET /articles/{article_id}/comments"),  # a plural is no verb
+        ("comment on an article", "POST /articles/{article_id}/comments"),
+        ("articles that mention the budget", "GET /articles"),  # what rows are about names no tool
+        ("cancel a customer's subscription", "DELETE /subscriptions/{subscription_id}"),
+        ("find a customer by email", "POST /customers/search"),  # reads, whatever its method
+    ],
+)
+def test_what_is_wanted_comes_before_what_only_shares_words_with_the_wish(query: str, route: str):
+    right = next(each.name for each in CHAT if each.route == route)
+    assert Index(CHAT).search(query)[0] == right
+
+
+def test_the_name_of_an_imported_api_is_no_part_of_what_its_tools_are_called():
+    assert nouns(imported("GET /plans", "List plans")) == ["plan"]
