@@ -1,0 +1,32 @@
+"""How much traffic a simulation may make: a number of calls, and a time."""
+
+import time
+from dataclasses import dataclass, field
+
+
+class Finished(Exception):
+    """The allowance is used up. It ends every client."""
+
+
+@dataclass
+class Allowance:
+    calls: int
+    seconds: float
+    made: int = 0
+    failed: int = 0  # calls answered with an error
+    started: float = field(default_factory=time.monotonic)
+
+    def take(self) -> None:
+        """Takes one call. Raises Finished."""
+        if self.made >= self.calls or self.seconds_left <= 0:
+            raise Finished
+        self.made += 1
+
+    @property
+    def seconds_left(self) -> float:
+        return self.started + self.seconds - time.monotonic()
+
+    def pause(self, clients: int) -> float:
+        """Seconds between two calls of one of `clients`, so that the calls are spread over the time that is left."""
+        left = max(1, self.calls - self.made)
+        return max(0.0, self.seconds_left) * clients / left

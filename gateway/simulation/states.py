@@ -1,0 +1,207 @@
+"""The states that pages must show well, each made on a server of its own with an empty data directory.
+
+Nothing is faked: a page that is late is late because the database is held, an upstream is down because nothing listens
+at its address.
+"""
+
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from gateway.simulation import history, traffic
+from gateway.simulation.allowance import Allowance
+from telemetry import models
+from telemetry.measurement import Measurement
+
+LOG = "simulated-server.log"
+START_SECONDS = 90.0
+STOP_SECONDS = 20.0
+HELD_SECONDS = 15.0  # for which a late recorder cannot write; calls would fail after 20
+DROP_SECONDS = 300.0  # for a recorder to give up
+NOBODY = "http://127.0.0.1:1"  # nothing listens on this port
+ENDPOINTS = ("nsip_get_last_update", "nsip_list_breeds")
+
+
+class CannotSimulate(Exception):
+    """The message is a sentence to show to the user."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """The server in the state, and a key of a simulated client."""
+
+    base: str
+    key: str
+    seed: int
+
+    def call(self, tool: str) -> None:
+        self._http("POST", f"/api/v1/tools/{tool}", json={})
+
+    def read(self) -> None:
+        """A call that writes nothing but its telemetry."""
+        self._http("GET", f"/api/v1/bookings/{random.randint(43000001, 43000400)}")  # noqa: S311 (not a secret)
+
+    @property
+    def dropped(self) -> int:
+        """How many calls its recorder has lost."""
+        text = self._http("GET", "/metrics").text
+        line = next(each for each in text.splitlines() if each.startswith("sluice_telemetry_dropped_total"))
+        return int(float(line.split()[1]))
+
+    def _http(self, method: str, path: str, **options: Any) -> httpx2.Response:
+        headers = {"Authorization": f"Bearer {self.key}", "User-Agent": "state-keeper/1.0"}
+        return httpx2.request(method, self.base + path, headers=headers, timeout=60, trust_env=False, **options)
+
+
+@dataclass(frozen=True)
+class State:
+    """`enter` brings the server into the state; `keep` is repeated for as long as the state is held."""
+
+    what: str
+    enter: Callable[[Server, Mapping[str, str]], None]
+    keep: Callable[[Server], None] = lambda server: time.sleep(0.5)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def _nothing(server: Server, secrets: Mapping[str, str]) -> None:
+    pass
+
+
+def _traffic(server: Server, secrets: Mapping[str, str], calls: int = 200, seconds: float = 15) -> None:
+    traffic.run(server.base, secrets, Allowance(calls, seconds), server.seed)
+
+
+def _few(server: Server, secrets: Mapping[str, str]) -> None:
+    _traffic(server, secrets, calls=8, seconds=4)
+
+
+def _quiet(server: Server, secrets: Mapping[str, str]) -> None:
+    """Traffic until three hours ago."""
+    calls = _measured(server, secrets)
+    until = timezone.now() - timedelta(hours=3)
+    history.replay(calls, until - timedelta(days=2), until, server.seed)
+    models.TelemetryRecord.objects.filter(created_at__gte=until).delete()
+
+
+def _huge(server: Server, secrets: Mapping[str, str]) -> None:
+    calls, now = _measured(server, secrets), timezone.now()
+    most = int(os.environ.get("SIMULATED_RECORDS", "1000000"))
+    history.replay(calls, now - timedelta(days=settings.TELEMETRY_RETENTION_DAYS - 1), now, server.seed, most)
+
+
+def _measured(server: Server, secrets: Mapping[str, str]) -> list[Measurement]:
+    began, allowance = timezone.now(), Allowance(200, 15)
+    traffic.run(server.base, secrets, allowance, server.seed)
+    return history.measured(began, allowance.made)
+
+
+def _down(server: Server, secrets: Mapping[str, str]) -> None:
+    _traffic(server, secrets, calls=60, seconds=8)
+    for _ in range(4):
+        _call_upstream(server)
+
+
+def _call_upstream(server: Server) -> None:
+    for tool in ENDPOINTS:
+        server.call(tool)
+    time.sleep(2)
+
+
+def _late(server: Server) -> None:
+    """The recorder cannot write for some seconds, while calls go on."""
+    with _database_held():
+        until = time.monotonic() + HELD_SECONDS
+        while time.monotonic() < until:
+            server.read()
+            time.sleep(0.5)
+    time.sleep(2)
+
+
+def _dropped(server: Server, secrets: Mapping[str, str]) -> None:
+    """The database is held until the recorder gives calls up."""
+    _traffic(server, secrets, calls=60, seconds=8)
+    until = time.monotonic() + DROP_SECONDS
+    with _database_held():
+        while not server.dropped:
+            if time.monotonic() > until:
+                raise CannotSimulate(f"The recorder has dropped nothing within {DROP_SECONDS:g} seconds.")
+            server.read()
+            time.sleep(0.5)
+
+
+def _keep_reading(server: Server) -> None:
+    server.read()
+    time.sleep(1)
+
+
+def _error(server: Server, secrets: Mapping[str, str]) -> None:
+    """The table of calls cannot be read, and pages must say so."""
+    _traffic(server, secrets)
+    table = models.TelemetryRecord._meta.db_table
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {table} RENAME TO {table}_away")
+
+
+STATES: Mapping[str, State] = {
+    "empty": State("no call yet", _nothing),
+    "few": State("8 calls: too few for percentiles", _few),
+    "quiet": State("calls until three hours ago, none since", _quiet),
+    "late": State("the database is held for 15 seconds at a time, so that figures end earlier", _traffic, _late),
+    "dropped": State("the database was held until calls were lost to telemetry", _dropped, _keep_reading),
+    "down": State("an upstream is dead (NSIP)", _down, _call_upstream, {"NSIP_BASE_URL": NOBODY}),
+    "error": State("the table of calls cannot be read", _error, _keep_reading),
+    "huge": State("a million calls in a month (SIMULATED_RECORDS)", _huge),
+}
+
+
+@contextmanager
+def serving(port: int, environment: Mapping[str, str]) -> Iterator[str]:
+    """A server of its own on this process's data directory, where it also logs; yields its address."""
+    command = [sys.executable, "manage.py", "serve", "--host", "127.0.0.1", "--port", str(port)]
+    base = f"http://127.0.0.1:{port}"
+    with (settings.DATA_DIR / LOG).open("wb") as log:
+        process = subprocess.Popen(  # noqa: S603 (a command of our own)
+            command, cwd=settings.BASE_DIR, env={**os.environ, **environment}, stdout=log, stderr=log
+        )
+    try:
+        _until_it_answers(base, process)
+        yield base
+    finally:
+        process.terminate()
+        process.wait(STOP_SECONDS)
+
+
+def _until_it_answers(base: str, process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while process.poll() is None and time.monotonic() < deadline:
+        with suppress(httpx2.TransportError):
+            if httpx2.get(f"{base}/readyz", trust_env=False).status_code == 200:
+                return
+        time.sleep(0.2)
+    raise CannotSimulate(f"The server at {base} has not started; {settings.DATA_DIR / LOG} says why.")
+
+
+@contextmanager
+def _database_held() -> Iterator[None]:
+    """Holds SQLite's only write lock."""
+    with closing(sqlite3.connect(Path(str(connection.settings_dict["NAME"])), timeout=30)) as held:
+        held.isolation_level = None
+        held.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        finally:
+            held.execute("ROLLBACK")
