@@ -14,7 +14,10 @@ class GatewayConfig(AppConfig):
         from gateway.catalog.prompts import prompts
         from gateway.celery import app
         from gateway.connectors import connectors
+        from gateway.pages.upstream_metrics import UpstreamCollector
+        from telemetry.counters import REGISTRY
 
+        REGISTRY.register(UpstreamCollector())
         switchable: dict[str, list[str]] = {}
         for connector in connectors():
             operations = connector.operations()

@@ -87,7 +87,7 @@ def store(audit: Audit) -> None:
     finally:
         release_connection()
     pair = Pair(audit.formula_tokens, audit.claude_tokens, audit.actual_tokens)
-    counters.AUDITS.labels("yes" if pair.claude_is_close else "no").inc()
+    counters.count_audit(claude_is_close=pair.claude_is_close, estimate_is_close=pair.formula_is_close)
     if abs(audit.formula_tokens - audit.actual_tokens) > WORTH_A_LINE * audit.actual_tokens:
         logger.info("token estimate is far off", extra=_fields(audit))
 

@@ -1,4 +1,4 @@
-"""The Prometheus counters. The writer thread updates them, so they cost the hot path nothing.
+"""The Prometheus counters of calls. The writer thread updates them, so they cost the hot path nothing.
 
 They count the calls of this process since it started; Prometheus sums over processes.
 """
@@ -6,7 +6,14 @@ They count the calls of this process since it started; Prometheus sums over proc
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+)
 
 from telemetry.measurement import FIGURES, Measurement
 
@@ -14,10 +21,17 @@ OTHER = "_other"
 # The buckets of OpenTelemetry's mcp.server.operation.duration.
 LATENCY_BUCKETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
 
+disable_created_metrics()  # otherwise each counter has a second series, the time of its creation
 REGISTRY = CollectorRegistry()
 ProcessCollector(registry=REGISTRY)
 
-CALLS = Counter("sluice_calls", "Calls answered.", ("operation", "outcome", "door"), registry=REGISTRY)
+CALLS = Counter("sluice_calls", "Calls answered.", ("operation", "outcome", "transport"), registry=REGISTRY)
+FAILED = Counter(
+    "sluice_failed_calls",
+    "Calls answered with an error, by its reason as in the answer.",
+    ("operation", "reason"),
+    registry=REGISTRY,
+)
 SAVED = Gauge(
     "sluice_net_saved_tokens",
     "Baseline less sent since the start, by the formula: follow-up calls cost, so that it can fall.",
@@ -33,11 +47,12 @@ LATENCY = Histogram(
 )
 AUDITS = Counter(
     "sluice_token_audits",
-    "Audited answers, by whether Claude's count as it was taken for them is within 10 % of the full count.",
-    ("within_10_percent",),
+    "Audited answers: whether Claude's count as it was taken for them is within 10 % of the full count, and the "
+    "estimate by the formula within 20 %.",
+    ("claude_within_10_percent", "estimate_within_20_percent"),
     registry=REGISTRY,
 )
-REJECTED_KEYS = Counter("sluice_rejected_keys", "Calls whose key was refused.", ("door",), registry=REGISTRY)
+REJECTED_KEYS = Counter("sluice_rejected_keys", "Calls whose key was refused.", ("transport",), registry=REGISTRY)
 
 
 class BoundedLabels:
@@ -56,8 +71,10 @@ class BoundedLabels:
         return value
 
 
-operations = BoundedLabels(300)  # each has about 45 series
+MOST_NAMES = 2_000
+operations = BoundedLabels(MOST_NAMES)  # each has about 45 series
 transports = BoundedLabels(20)
+reasons = BoundedLabels(200)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +106,17 @@ def count(call: Measurement) -> None:
     """Adds one call with valid figures. Only the writer thread may call this."""
     operation = operations.of(call.operation)
     CALLS.labels(operation, call.outcome, transports.of(call.transport)).inc()
+    if call.error_reason:
+        FAILED.labels(operation, reasons.of(call.error_reason)).inc()
     for figure in FIGURE_COUNTERS:
         figure.add(call, operation)
     SAVED.labels(operation).inc(call.saved_tokens)
     LATENCY.labels(operation).observe(call.latency_ms / 1000)
+
+
+def count_audit(*, claude_is_close: bool, estimate_is_close: bool) -> None:
+    AUDITS.labels(_yes_or_no(claude_is_close), _yes_or_no(estimate_is_close)).inc()
+
+
+def _yes_or_no(value: bool) -> str:
+    return "yes" if value else "no"

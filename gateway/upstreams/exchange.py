@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from urllib.parse import quote, urljoin, urlsplit
 
-from gateway.upstreams import addresses, transport
+from gateway.upstreams import addresses, exchange_metrics, transport
 from gateway.upstreams.addresses import AllowedAddresses, origin, split
 from gateway.upstreams.auth.authentication import Authentication
 from gateway.upstreams.errors import AddressRefused, UpstreamError
@@ -84,8 +84,9 @@ class Exchanger:
             outcome = error.reason
             raise
         finally:
-            milliseconds = round((time.perf_counter() - started) * 1000, 1)
-            self._log(request, attempt, outcome=outcome, status=status, ms=milliseconds)
+            seconds = time.perf_counter() - started
+            exchange_metrics.count(self._name, outcome, status, seconds)
+            self._log(request, attempt, outcome=outcome, status=status, ms=round(seconds * 1000, 1))
 
     async def _sent(self, request: Request, allowed: AllowedAddresses) -> Response:
         send = partial(transport.send, request, allowed=allowed, limits=self._limits, failures=self._failures)

@@ -36,10 +36,10 @@ def key(name, **labels):
     return name, tuple(sorted(labels.items()))
 
 
-def test_calls_are_counted_by_operation_outcome_and_door():
+def test_calls_are_counted_by_operation_outcome_and_transport():
     grown = growth(a_call(), a_call(), a_summary(transport="websocket"))
-    assert grown[key("sluice_calls_total", operation="list_bookings", outcome="plain", door="rest")] == 2
-    labels = {"operation": "get_booking", "outcome": "summarized", "door": "websocket"}
+    assert grown[key("sluice_calls_total", operation="list_bookings", outcome="plain", transport="rest")] == 2
+    labels = {"operation": "get_booking", "outcome": "summarized", "transport": "websocket"}
     assert grown[key("sluice_calls_total", **labels)] == 1
     assert grown[key("sluice_oversized_calls_total", operation="get_booking")] == 1
 
@@ -64,14 +64,21 @@ def test_an_odd_figure_does_not_spoil_a_sum():
     assert grown[key("sluice_call_duration_seconds_sum", operation="list_bookings")] == pytest.approx(0.04)
 
 
-def test_claudes_count_is_added_up_and_audits_of_it_are_counted():
+def test_audits_are_counted_by_how_close_both_counts_were():
     before = samples()
     audit = Audit(NOON, "list_bookings", "json", 3200, 960, 1000, 1000, "ctok")
-    for claude_tokens in (1000, 1100, 1101):
-        audits.store(replace(audit, claude_tokens=claude_tokens))
-    after = samples()
-    counted = [key("sluice_token_audits_total", within_10_percent=each) for each in ("yes", "no")]
-    assert [after[each] - before.get(each, 0) for each in counted] == [2, 1]
+    for formula_tokens, claude_tokens in ((1200, 1100), (1201, 1000), (960, 1101)):
+        audits.store(replace(audit, formula_tokens=formula_tokens, claude_tokens=claude_tokens))
+    grown = {name: value - before.get(name, 0) for name, value in samples().items()}
+
+    def counted(claude: str, estimate: str) -> float:
+        labels = {"claude_within_10_percent": claude, "estimate_within_20_percent": estimate}
+        return grown[key("sluice_token_audits_total", **labels)]
+
+    assert (counted("yes", "yes"), counted("yes", "no"), counted("no", "yes")) == (1, 1, 1)
+
+
+def test_claudes_count_is_added_up():
     grown = growth(a_call(claude_tokens=1000), a_call(claude_tokens=0))
     assert grown[key("sluice_claude_tokens_total", operation="list_bookings")] == 1000
 
@@ -90,6 +97,18 @@ def test_the_number_of_series_is_bounded(monkeypatch):
     monkeypatch.setattr(counters, "transports", counters.BoundedLabels(1))
     growth(a_call())
     grown = growth(a_call(operation="one too many", transport="hatch"))
-    labels = {"operation": "_other", "outcome": "plain", "door": "_other"}
+    labels = {"operation": "_other", "outcome": "plain", "transport": "_other"}
     assert grown[key("sluice_calls_total", **labels)] == 1
     assert not any("one too many" in str(each) for each in grown)
+
+
+def test_failed_calls_are_counted_by_their_reason():
+    grown = growth(a_call(outcome="error", error_reason="not_found"), a_call())
+    assert grown[key("sluice_failed_calls_total", operation="list_bookings", reason="not_found")] == 1
+    failed = [name for name in grown if name[0] == "sluice_failed_calls_total" and grown[name]]
+    assert len(failed) == 1
+
+
+def test_counters_have_no_second_series_with_the_time_of_their_creation():
+    growth(a_call())
+    assert not [name for name, _ in samples() if name.endswith("_created")]

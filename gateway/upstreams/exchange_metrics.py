@@ -1,0 +1,27 @@
+"""The Prometheus counters of exchanges with upstreams."""
+
+from prometheus_client import Counter, Histogram
+
+from telemetry.counters import LATENCY_BUCKETS, MOST_NAMES, REGISTRY, BoundedLabels
+
+EXCHANGES = Counter(
+    "sluice_upstream_exchanges",
+    "Requests sent to an upstream, by the class of its status or by the reason of a failure.",
+    ("upstream", "outcome"),
+    registry=REGISTRY,
+)
+DURATION = Histogram(
+    "sluice_upstream_duration_seconds",
+    "From a request to an upstream to its whole answer.",
+    ("upstream",),
+    buckets=LATENCY_BUCKETS,
+    registry=REGISTRY,
+)
+names = BoundedLabels(MOST_NAMES)
+
+
+def count(upstream: str, outcome: str, status: int, seconds: float) -> None:
+    """`outcome`: "answered", or the reason of a failure; `status`: 0 without an answer."""
+    name = names.of(upstream)
+    EXCHANGES.labels(name, f"{status // 100}xx" if status else outcome).inc()
+    DURATION.labels(name).observe(seconds)
