@@ -113,6 +113,7 @@ $(SUITES)/node_modules/.installed: $(SUITES)/package.json $(SUITES)/package-lock
 lock:
 	uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-header --no-annotate -o requirements.lock pyproject.toml
 	uv pip compile --quiet --extra dev --generate-hashes --universal --python-version 3.11 --no-header --no-annotate -o requirements-dev.lock pyproject.toml
+	uv pip compile --quiet --extra otel --generate-hashes --universal --python-version 3.11 --no-header --no-annotate -o requirements-otel.lock pyproject.toml
 	echo "mutmut>=3.8,<4" | uv pip compile --quiet --constraints requirements-dev.lock --generate-hashes --universal --python-version 3.11 --no-header --no-annotate -o requirements-mutation.lock -
 
 clean:

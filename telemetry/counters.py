@@ -26,10 +26,14 @@ REGISTRY = CollectorRegistry()
 ProcessCollector(registry=REGISTRY)
 
 CALLS = Counter("sluice_calls", "Calls answered.", ("operation", "outcome", "transport"), registry=REGISTRY)
+CLIENT_CALLS = Counter(
+    "sluice_client_calls", "Calls by the client's program, by its own word.", ("client",), registry=REGISTRY
+)
 FAILED = Counter(
     "sluice_failed_calls",
-    "Calls answered with an error, by its reason as in the answer.",
-    ("operation", "reason"),
+    "Calls answered with an error, by its reason as in the answer, and by who has to act: sluice, upstream, caller or "
+    "policy.",
+    ("operation", "reason", "origin"),
     registry=REGISTRY,
 )
 SAVED = Gauge(
@@ -75,6 +79,7 @@ MOST_NAMES = 2_000
 operations = BoundedLabels(MOST_NAMES)  # each has about 45 series
 transports = BoundedLabels(20)
 reasons = BoundedLabels(200)
+clients = BoundedLabels(MOST_NAMES)  # clients choose their names
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +111,9 @@ def count(call: Measurement) -> None:
     """Adds one call with valid figures. Only the writer thread may call this."""
     operation = operations.of(call.operation)
     CALLS.labels(operation, call.outcome, transports.of(call.transport)).inc()
+    CLIENT_CALLS.labels(clients.of(call.client)).inc()
     if call.error_reason:
-        FAILED.labels(operation, reasons.of(call.error_reason)).inc()
+        FAILED.labels(operation, reasons.of(call.error_reason), call.origin).inc()
     for figure in FIGURE_COUNTERS:
         figure.add(call, operation)
     SAVED.labels(operation).inc(call.saved_tokens)

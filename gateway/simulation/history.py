@@ -101,4 +101,5 @@ def _moved(calls: Sequence[Measurement], begin: datetime, until: datetime, name:
     moved = begin - calls[0].at
     for number, call in enumerate(calls):
         if call.at + moved < until:
-            yield call._replace(at=call.at + moved, request_id=f"{REPLAYED}{name}-{number}")
+            chain = f"{call.chain[:16]}{name}" if call.chain else ""
+            yield call._replace(at=call.at + moved, request_id=f"{REPLAYED}{name}-{number}", chain=chain, trace_id="")

@@ -26,6 +26,7 @@ from gateway.simulation import history, traffic
 from gateway.simulation.allowance import Allowance
 from telemetry import models
 from telemetry.measurement import Measurement
+from telemetry.rollups import marks
 
 LOG = "simulated-server.log"
 START_SECONDS = 90.0
@@ -94,7 +95,10 @@ def _quiet(server: Server, secrets: Mapping[str, str]) -> None:
     calls = _measured(server, secrets)
     until = timezone.now() - timedelta(hours=3)
     history.replay(calls, until - timedelta(days=2), until, server.seed)
-    models.TelemetryRecord.objects.filter(created_at__gte=until).delete()
+    recent = models.TelemetryRecord.objects.filter(created_at__gte=until)
+    times = list(recent.values_list("created_at", flat=True))
+    recent.delete()
+    marks.mark(times)
 
 
 def _huge(server: Server, secrets: Mapping[str, str]) -> None:

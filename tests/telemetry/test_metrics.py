@@ -95,16 +95,19 @@ def test_the_recorder_reports_on_itself():
 def test_the_number_of_series_is_bounded(monkeypatch):
     monkeypatch.setattr(counters, "operations", counters.BoundedLabels(1))
     monkeypatch.setattr(counters, "transports", counters.BoundedLabels(1))
-    growth(a_call())
-    grown = growth(a_call(operation="one too many", transport="hatch"))
+    monkeypatch.setattr(counters, "clients", counters.BoundedLabels(1))
+    growth(a_call(client="desk"))
+    grown = growth(a_call(operation="one too many", transport="hatch", client="one too many"))
+    assert grown[key("sluice_client_calls_total", client="_other")] == 1
     labels = {"operation": "_other", "outcome": "plain", "transport": "_other"}
     assert grown[key("sluice_calls_total", **labels)] == 1
     assert not any("one too many" in str(each) for each in grown)
 
 
 def test_failed_calls_are_counted_by_their_reason():
-    grown = growth(a_call(outcome="error", error_reason="not_found"), a_call())
-    assert grown[key("sluice_failed_calls_total", operation="list_bookings", reason="not_found")] == 1
+    grown = growth(a_call(outcome="error", error_reason="not_found", origin="caller"), a_call())
+    labels = {"operation": "list_bookings", "reason": "not_found", "origin": "caller"}
+    assert grown[key("sluice_failed_calls_total", **labels)] == 1
     failed = [name for name in grown if name[0] == "sluice_failed_calls_total" and grown[name]]
     assert len(failed) == 1
 
