@@ -5,6 +5,7 @@ They count the calls of this process since it started; Prometheus sums over proc
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from prometheus_client import (
     CollectorRegistry,
@@ -90,9 +91,6 @@ class FigureCounter:
     counter: Counter
     labels: tuple[str, ...]  # in addition to the operation
 
-    def add(self, call: Measurement, operation: str) -> None:
-        self.counter.labels(operation, *self.labels).inc(getattr(call, self.name))
-
 
 def _figure_counters() -> Iterator[FigureCounter]:
     counters: dict[str, Counter] = {}
@@ -107,17 +105,35 @@ def _figure_counters() -> Iterator[FigureCounter]:
 FIGURE_COUNTERS = tuple(_figure_counters())
 
 
+class OperationSeries:
+    """The series of one operation. Finding a series by its labels takes longer than adding to it."""
+
+    def __init__(self, operation: str) -> None:
+        self.figures = [(each.name, each.counter.labels(operation, *each.labels)) for each in FIGURE_COUNTERS]
+        self.saved, self.latency = SAVED.labels(operation), LATENCY.labels(operation)
+
+    def add(self, call: Measurement) -> None:
+        for name, series in self.figures:
+            if value := getattr(call, name):
+                series.inc(value)
+        self.saved.inc(call.saved_tokens)
+        self.latency.observe(call.latency_ms / 1000)
+
+
+# These are as bounded as their labels are.
+_series_of_operation = lru_cache(maxsize=None)(OperationSeries)
+_calls = lru_cache(maxsize=None)(CALLS.labels)
+_client_calls = lru_cache(maxsize=None)(CLIENT_CALLS.labels)
+
+
 def count(call: Measurement) -> None:
     """Adds one call with valid figures. Only the writer thread may call this."""
     operation = operations.of(call.operation)
-    CALLS.labels(operation, call.outcome, transports.of(call.transport)).inc()
-    CLIENT_CALLS.labels(clients.of(call.client)).inc()
+    _calls(operation, call.outcome, transports.of(call.transport)).inc()
+    _client_calls(clients.of(call.client)).inc()
     if call.error_reason:
         FAILED.labels(operation, reasons.of(call.error_reason), call.origin).inc()
-    for figure in FIGURE_COUNTERS:
-        figure.add(call, operation)
-    SAVED.labels(operation).inc(call.saved_tokens)
-    LATENCY.labels(operation).observe(call.latency_ms / 1000)
+    _series_of_operation(operation).add(call)
 
 
 def count_audit(*, claude_is_close: bool, estimate_is_close: bool) -> None:
