@@ -29,9 +29,12 @@ from gateway.process.lifespan import Lifespan
 from gateway.process.readiness import readiness
 from gateway.process.warmup import warm_up
 from gateway.threads.bridge import run_sync
+from gateway.tracing import export
+from gateway.tracing.requests import Identified
 from gateway.upstreams.transport import close_connections
 from telemetry import recorder, rejections
 
+export.start()  # before the server, which has one more middleware if it is on
 changes = Changes(sessions, fingerprint, stdio_peer=None)
 server = build_server(changes=changes)
 streamable_http = StreamableHTTP(server, sessions, stateless=not settings.MCP_STATEFUL)
@@ -39,6 +42,7 @@ legacy_sse = LegacySSE(server, sessions)
 
 
 async def flush_telemetry() -> None:
+    await run_sync(export.stop)
     await run_sync(recorder.stop)
     await run_sync(rejections.stop)
 
@@ -67,5 +71,5 @@ async def http(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 application = ProtocolTypeRouter(
-    {"lifespan": lifespan, "http": http, "websocket": URLRouter(websocket_routes(server, sessions))}
+    {"lifespan": lifespan, "http": Identified(http), "websocket": URLRouter(websocket_routes(server, sessions))}
 )

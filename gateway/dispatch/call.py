@@ -3,7 +3,6 @@
 import time
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from random import getrandbits
 from typing import Any
 
 from context_protection.core.cached_property import cached_property
@@ -11,6 +10,7 @@ from gateway.access.transports import Transport
 from gateway.catalog.caller import Caller
 from gateway.dispatch.hints import Hints
 from gateway.dispatch.response_cache import Key, canonical
+from gateway.tracing import identity, spans
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class Call:
     transport: Transport
     hints: Hints
     session: Hashable = None  # identifies a connection of many calls; None: the connection carries one request
-    id: str = field(default_factory=lambda: f"{getrandbits(128):032x}")  # an identifier, not a secret
+    id: str = field(default_factory=identity.current_or_new_id)  # shown to clients and in logs
+    trace_id: str = field(default_factory=spans.trace_id)  # "" without a trace
     started: float = field(default_factory=time.perf_counter)
 
     @cached_property

@@ -31,6 +31,7 @@ from gateway.dispatch.request import PreparedCall, prepare
 from gateway.dispatch.response_cache import CACHE_SECONDS, CachedResponse, response_cache
 from gateway.threads.bridge import check_wanted
 from gateway.threads.limits import on_thread
+from gateway.tracing import identity, spans
 from gateway.upstreams import waits
 
 LONG_ARGUMENTS = 10_000  # characters
@@ -42,6 +43,11 @@ async def serve(call: Call) -> Envelope:
     cached = _cached_answer(call)
     if cached is not None:
         return cached
+    with identity.named(call.id):
+        return await _serve(call)
+
+
+async def _serve(call: Call) -> Envelope:
     async with _time_limit(call, last_policy_for(call.operation).timeout_seconds):
         current = configuration.in_memory()
         if current is None:
@@ -101,7 +107,9 @@ def _start(call: Call, current: Configuration) -> PreparedCall:
     operation, request = prepared.operation, prepared.request
     answer = _answer_from_snapshot(prepared)
     if answer is None and not operation.is_async:
-        answer = _finish(prepared, cast(Fetch, operation.fetch)(request.arguments, call.caller))
+        with spans.fetching(operation.name, operation.kind):
+            payload = cast(Fetch, operation.fetch)(request.arguments, call.caller)
+        answer = _finish(prepared, payload)
     return replace(prepared, answer=answer)
 
 
@@ -122,7 +130,9 @@ def _answer_from_snapshot(prepared: PreparedCall) -> Envelope | None:
 async def _fetch_and_finish(prepared: PreparedCall) -> Envelope:
     """Fetches the data that this call needs from the upstream, and protects it."""
     limit_key = prepared.call.limit_key
-    result = await cast(FetchAsync, prepared.operation.fetch)(prepared.request.arguments, prepared.call.caller)
+    operation = prepared.operation
+    with spans.fetching(operation.name, operation.kind):
+        result = await cast(FetchAsync, operation.fetch)(prepared.request.arguments, prepared.call.caller)
     fetched = result if isinstance(result, Fetched) else Fetched(result)
     if (cached := _answer_if_unchanged(prepared, fetched)) is not None:
         return cached
@@ -164,7 +174,10 @@ def _protected(prepared: PreparedCall, payload: Payload | None) -> Envelope:
     if payload is not None and not prepared.operation.is_redacted:
         payload = redacted(payload, prepared.call.caller.reveal)
     try:
-        return protect(payload, prepared.request, prepared.policy, snapshots)
+        with spans.protecting(prepared.operation.name, prepared.operation.kind) as span:
+            envelope = protect(payload, prepared.request, prepared.policy, snapshots)
+            spans.describe(span, envelope)
+        return envelope
     except Exception as error:
         raise errors.condensing_failure(prepared.call, error) from None
 

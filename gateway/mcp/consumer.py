@@ -18,6 +18,7 @@ from gateway.catalog.caller import Caller
 from gateway.mcp.peers import Peer
 from gateway.mcp.sessions import Sessions
 from gateway.mcp.socket_session import SocketSession
+from gateway.tracing.identity import new_id
 
 SUBPROTOCOL = "mcp"
 
@@ -42,7 +43,7 @@ class MCPConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has
             return
         await self.accept(subprotocol=SUBPROTOCOL)
         scope["headers"].clear()  # otherwise they stay in memory while the socket is open
-        session = SocketSession(receive, self, Peer(caller, Transport.WEBSOCKET, session=object()), self.sessions)
+        session = SocketSession(receive, self, Peer(caller, Transport.WEBSOCKET, session=new_id()), self.sessions)
         with self.sessions.opened(session):
             await session.serve(self.server)
 

@@ -34,6 +34,7 @@ from gateway.mcp.paging import fitting, page, tokens_of, written
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.progress import reported
 from gateway.threads.limits import on_thread
+from gateway.tracing.identity import note_trace_of
 
 LISTED = "resource templates"
 DOCUMENTS, DOCUMENT = "list_documents", "read_document"
@@ -70,6 +71,7 @@ def resource_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
             peer = peer_of(ctx, stdio_peer)
             if params.uri.startswith(hints.FILES):
                 return await on_thread(peer.limit_key, _file, peer.caller, params.uri)
+            note_trace_of(ctx.meta)
             operation, arguments = await on_thread(peer.limit_key, _called_by, peer.caller, params.uri)
             async with reported(ctx, operation.name):
                 envelope = await serve(_call(operation, arguments, peer))

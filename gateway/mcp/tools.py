@@ -40,6 +40,7 @@ from gateway.mcp.paging import page
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.progress import reported
 from gateway.threads.limits import on_thread
+from gateway.tracing.identity import note_trace_of
 
 LISTED = "tools"
 MAX_RESULT_SIZE = "anthropic/maxResultSizeChars"
@@ -232,6 +233,7 @@ def tool_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
 
     async def call_tool(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> Answered:
         peer = peer_of(ctx, stdio_peer)
+        note_trace_of(ctx.meta)
         hints = _CallerHints(peer.caller, loads_lazily(ctx, peer))
         call = Call(params.name, params.arguments or {}, peer.caller, peer.transport, hints, session=peer.limit_key)
         try:

@@ -16,6 +16,7 @@ from gateway.catalog.caller import Caller
 from gateway.mcp.stdio import serve_stdio
 from gateway.mcp.transport_config import InvalidTransport, ServedTransport, TransportConfig
 from gateway.process import web
+from gateway.tracing import export
 from telemetry import recorder
 
 PATHS = {ServedTransport.HTTP_SSE: ("http", "/mcp"), ServedTransport.WEBSOCKET: ("ws", "/mcp/ws")}
@@ -38,6 +39,7 @@ class Command(BaseCommand):
         self._check_database()
         if config.port is None:
             caller = self._caller()
+            export.start()
             self._until_interrupted(lambda: asyncio.run(serve_stdio(caller)))
         else:
             self._serve(config.transport, config.port)
@@ -60,6 +62,7 @@ class Command(BaseCommand):
             sys.exit(130)
         finally:
             recorder.stop()
+            export.stop()
 
     def _check_database(self) -> None:
         executor = MigrationExecutor(connection)

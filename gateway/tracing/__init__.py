@@ -1,0 +1,1 @@
+"""How a call is found again elsewhere: its request id, its trace, and its spans if OpenTelemetry is on."""
