@@ -16,6 +16,7 @@ from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
 from telemetry.pages import ranges
+from telemetry.queries import Selection
 
 DIMENSIONS: Mapping[str, str] = {
     "tool": "Tool",
@@ -30,6 +31,9 @@ DIMENSIONS: Mapping[str, str] = {
     "policy": "Policy revision",
     "arm": "Arm",
     "cache": "From cache",
+    "status": "Upstream's status",
+    "connector": "Connector",
+    "chain": "Chain of pages",
 }
 COMPARISONS: Mapping[str, str] = {"previous": "the span before", "week": "the week before", "none": "nothing"}
 REFRESHES: Mapping[int, str] = {0: "off", 10: "every 10 s", 60: "every 60 s"}
@@ -94,7 +98,7 @@ class Address:
             zone=zone,
             refresh=int(refresh or default_refresh),
             compare=_one_of(given, "compare", COMPARISONS, problems) or "previous",
-            filters=_filters(given),
+            filters=_filters(given, problems),
             others=_others(given, problems),
             chosen=frozenset(name for name, is_given in chosen.items() if is_given),
             problems=tuple(problems),
@@ -127,7 +131,7 @@ class Address:
 
     @property
     def before_in_words(self) -> str:
-        """previous 24 hours, or the week before"""
+        """previous 24 h, or a week earlier"""
         return {"previous": f"previous {ranges.named(self.length)}", "week": "a week earlier"}.get(self.compare, "")
 
     @property
@@ -149,12 +153,13 @@ class Address:
         return self.others.get(name, "")
 
     @property
-    def filtered(self) -> Mapping[str, list[str]]:
-        """As `Selection.of` takes it."""
-        found: dict[str, list[str]] = {}
+    def selection(self) -> Selection:
+        """The calls that the filters choose."""
+        values: dict[str, list[str]] = {}
         for each in self.filters:
-            found.setdefault(each.dimension, []).append(each.value)
-        return found
+            values.setdefault(each.dimension, []).append(each.value)
+        at_least = {name: int(self.others[name]) for name in THRESHOLDS if name in self.others}
+        return Selection.of(values, min_ms=at_least.get("min_ms"), min_tokens=at_least.get("min_tokens"))
 
     # -- Links --------------------------------------------------------------------------------------
 
@@ -203,6 +208,11 @@ class Address:
     def at(self, since: datetime, until: datetime) -> "Address":
         """The same, for another time."""
         return replace(self, range="", since=since, until=until)
+
+    @property
+    def timeless(self) -> "Address":
+        """Without a time, for links that a script or a table adds one to."""
+        return replace(self, since=None, until=None, chosen=self.chosen - {"range", "refresh"})
 
     @property
     def fixed(self) -> "Address":
@@ -254,9 +264,18 @@ def _one_of(given: QueryDict, name: str, known: "Mapping[str, object] | list[str
     return value
 
 
-def _filters(given: QueryDict) -> tuple[Filter, ...]:
-    found = (Filter(name, value) for name in DIMENSIONS for value in given.getlist(name))
-    return tuple(dict.fromkeys(each for each in found if is_text(each.shown)))
+def _filters(given: QueryDict, problems: list[str]) -> tuple[Filter, ...]:
+    found = [Filter(name, value) for name in DIMENSIONS for value in given.getlist(name)]
+    return tuple(dict.fromkeys(each for each in found if is_text(each.shown) and _is_known(each, problems)))
+
+
+def _is_known(wanted: Filter, problems: list[str]) -> bool:
+    try:
+        Selection.of({wanted.dimension: [wanted.value]})
+    except ValueError as error:
+        problems.append(f"A filter is left out: {error}")
+        return False
+    return True
 
 
 def is_text(value: str) -> bool:
@@ -297,6 +316,7 @@ def _moments(
 
 def _others(given: QueryDict, problems: list[str]) -> dict[str, str]:
     texts = {name: given.get(name) or "" for name in (*OF_ONE_PAGE, *KEPT)}
+    texts["by"] = ",".join(filter(None, given.getlist("by")))  # the form sends each in a parameter of its own
     found = {name: text for name, text in texts.items() if isinstance(text, str) and is_text(text)}
     for name in THRESHOLDS:
         if name in found and not found[name].isdecimal():

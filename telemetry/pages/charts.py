@@ -8,6 +8,7 @@ from typing import Any
 
 from telemetry import wording
 from telemetry.call_figures import MIN_CALLS_FOR_PERCENTILES
+from telemetry.models import Event
 from telemetry.pages.address import Address, written
 from telemetry.pages.drawings import Drawing, bars, polyline
 from telemetry.pages.ticks import ticks
@@ -45,6 +46,10 @@ class Mark:
     kind: str
     text: str
     link: str = ""
+
+    @property
+    def kind_word(self) -> str:
+        return str(Event.Kind(self.kind).label)
 
     @property
     def time(self) -> str:
@@ -168,11 +173,11 @@ def chart(
     starts: Sequence[datetime],
     step: timedelta,
     marks: Sequence[Mark] = (),
+    empty: str = "",
     **more: Any,
 ) -> Chart:
     """A chart of the page's span. Lines without a value at any time are left out."""
     lines = tuple(line for line in lines if any(value for value in line.values)) or tuple(lines)
-    timeless = dict.fromkeys(("from", "to", "range", "refresh"))
     since, until = address.span
     return Chart(
         key=key,
@@ -184,8 +189,9 @@ def chart(
         step=step,
         span=(min(since, *starts[:1]), max(until, *(start + step for start in starts[-1:]))),
         marks=tuple(marks),
-        zoom=address.link(**timeless),
-        **{"empty": why_empty(lines, unit), **more},
+        zoom=address.timeless.link(),
+        empty=empty or why_empty(lines, unit),
+        **more,
     )
 
 

@@ -16,9 +16,6 @@ class ToolFacts:
     """A tool that exists. `tokens`: of its definition, in the list of tools. `edit`: where its budget is set."""
 
     name: str
-    upstream: str
-    kind: str  # list | record | text | action
-    description: str
     is_reading: bool
     is_listed: bool
     tokens: int
@@ -39,11 +36,9 @@ class KeyFacts:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamFacts:
-    """`tools`: the names of those that it answers."""
+    """`edit`: where its connection is set; "" if no page has it."""
 
     name: str
-    connector: str
-    tools: tuple[str, ...]
     edit: str = ""
 
 

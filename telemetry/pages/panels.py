@@ -4,7 +4,7 @@ import logging
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -28,8 +28,10 @@ class Panel(Generic[T]):
 
 def guarded(title: str, build: Callable[[], T]) -> Panel[T]:
     """Builds a panel's content within SECONDS. A failure is logged and said on the panel."""
+    # Inside a transaction a failure would end it, so the panel is a part that can be undone.
+    part = transaction.atomic() if connection.in_atomic_block else nullcontext()
     try:
-        with transaction.atomic(), _limited(SECONDS):
+        with _limited(SECONDS), part:
             return Panel(title, build())
     except DatabaseError as error:
         logger.exception("panel failed", extra={"panel": title})
@@ -50,17 +52,31 @@ def _was_stopped(error: DatabaseError) -> bool:
 
 @contextmanager
 def _limited(seconds: float) -> Iterator[None]:
-    """Stops the database's work after `seconds`."""
-    if connection.vendor != "sqlite":
-        with connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL statement_timeout = {int(1000 * seconds)}")
+    """Stops the database's work after `seconds`. No transaction: on SQLite it would keep writers waiting."""
+    connection.ensure_connection()
+    with _limited_sqlite(seconds) if connection.vendor == "sqlite" else _limited_postgres(seconds):
         yield
-        with connection.cursor() as cursor:  # the transaction may be a savepoint of a longer one
-            cursor.execute("SET LOCAL statement_timeout = DEFAULT")
-        return
+
+
+@contextmanager
+def _limited_sqlite(seconds: float) -> Iterator[None]:
     end = time.monotonic() + seconds
     connection.connection.set_progress_handler(lambda: time.monotonic() > end, STEPS)
     try:
         yield
     finally:
         connection.connection.set_progress_handler(None, 0)
+
+
+@contextmanager
+def _limited_postgres(seconds: float) -> Iterator[None]:
+    set_timeout = "SELECT set_config('statement_timeout', %s, false)"
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('statement_timeout')")
+        (usual,) = cursor.fetchone()
+        cursor.execute(set_timeout, [f"{int(1000 * seconds)}"])
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(set_timeout, [usual])

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo, available_timezones
 
-from telemetry.wording import length
+from telemetry.wording import SPACE, length
 
 RANGES: Mapping[str, timedelta] = {
     "15m": timedelta(minutes=15),
@@ -23,6 +23,10 @@ LABELS: Mapping[str, str] = {
     "7d": "7 days",
     "30d": "30 days",
     "90d": "90 days",
+}
+SHORT: Mapping[str, str] = {
+    key: label.replace(" minutes", SPACE + "min").replace(" hours", SPACE + "h").replace(" hour", SPACE + "h")
+    for key, label in LABELS.items()
 }
 LONGEST = timedelta(days=400)
 ZONES = (
@@ -56,8 +60,8 @@ def read_moment(text: str, zone: ZoneInfo) -> datetime | None:
 
 
 def named(span: timedelta) -> str:
-    """24 hours, or 3 h 12 min for a span that has no name."""
-    return next((LABELS[key] for key, each in RANGES.items() if each == span), length(span))
+    """24 h, or 3 h 12 min for a span that has no name."""
+    return next((SHORT[key] for key, each in RANGES.items() if each == span), length(span))
 
 
 def shorter(default: str, age: timedelta | None) -> str:

@@ -14,7 +14,7 @@ from telemetry.pages.shell import page, show
 
 AT_MOST = 50  # of each kind
 # What is found under each kind's column, and the page that shows it.
-KINDS = {"operation": ("Tool", "tool"), "caller": ("Key", "caller")}
+KINDS = {"operation": ("Tool", "tool"), "caller": ("Key", "caller"), "upstream": ("Upstream", "upstream")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ To add a page, write a view, name it in urls.py, and extend telemetry/base.html:
     {% include "telemetry/_table.html" with panel=table %}                 {# telemetry/pages/tables.py #}
     {% endblock %}
 
-- `address.span`, `address.before` and `Selection.of(address.filtered)` are what queries take.
+- `Span.of(*address.span)`, `address.before` and `address.selection` are what queries take.
 - Links: `address.to("tool", "get_order", origin="upstream")` to another page, `address.link(sort="-calls")` here.
 - A page appears in the menu as soon as its name of PLACES is in urls.py.
 - Times are in the zone of the page: use telemetry.wording for them, and for all figures.

@@ -37,6 +37,15 @@ class Tile:
     help: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What is worth a line, but not a tile."""
+
+    label: str
+    value: str
+    link: str = ""
+
+
 def changed(now: float | None, before: float | None, against: str, better: Better) -> Change | None:
     """How a count differs; None if nothing is compared, or there was nothing before."""
     return _change(wording.change(now, before), (now or 0) - (before or 0), against, better)

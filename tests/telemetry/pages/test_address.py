@@ -33,7 +33,8 @@ def test_a_link_keeps_time_zone_and_filters():
             ("by", "tool"),
         ]
     )
-    assert here.filtered == {"tool": ["get_order", "!list_*"], "origin": ["upstream"]}
+    chosen = [(each.dimension, each.text, each.is_negated) for each in here.selection.conditions]
+    assert chosen == [("tool", "get_order", False), ("tool", "list_*", True), ("origin", "upstream", False)]
 
 
 def test_what_was_not_chosen_is_not_in_a_link():
@@ -74,6 +75,8 @@ def test_the_span_before_is_as_long_or_a_week_earlier():
         ("from=yesterday", ["from=yesterday", "2026-11-22T14:02:00Z"]),
         ("from=2026-11-22T12:00Z&to=2026-11-22T11:00Z", ["to=2026-11-22T11:00Z", "400 days"]),
         ("from=0001-01-01T00:00&to=9999-12-31T23:59&tz=Asia/Tokyo", ["400 days"]),
+        ("cache=perhaps", ["perhaps", "yes or no"]),
+        ("status=ok", ["ok", "503"]),
         ("min_ms=fast", ["min_ms=fast", "a whole number"]),
     ],
 )

@@ -44,28 +44,36 @@
     ctx.restore();
   }
 
+  function letters(chart, x, kinds) {
+    const { ctx, chartArea: area } = chart;
+    const width = MARK + 7 * (kinds.length - 1);
+    const left = Math.min(Math.round(x - MARK / 2), Math.round(area.right + MARK / 2 - width));
+    ctx.save();
+    ctx.fillStyle = colour("--sl-page");
+    ctx.strokeStyle = colour("--sl-ink");
+    ctx.fillRect(left, 0, width, MARK);
+    ctx.strokeRect(left + 0.5, 0.5, width - 1, MARK - 1);
+    ctx.fillStyle = colour("--sl-ink");
+    ctx.font = "600 10px ui-monospace, monospace";
+    ctx.textAlign = "center";
+    ctx.textBaseline = "middle";
+    ctx.fillText(kinds, left + width / 2, MARK / 2 + 0.5);
+    ctx.restore();
+  }
+
   const marks = {
     id: "marks",
     afterDatasetsDraw(chart) {
-      const { ctx, chartArea: area } = chart;
+      const { chartArea: area } = chart;
       const ends = chart.source.marks.map((mark) => [mark, chart.scales.x.getPixelForValue(mark.at)]);
-      let last = -Infinity;
+      const boxes = []; // marks that stand close together share a box: CBA
       for (const [mark, x] of ends.filter(([, at]) => at >= area.left && at <= area.right)) {
         vertical(chart, x, [2, 3], colour("--sl-ink"));
-        if (x - last < MARK) continue; // its line is drawn; its letter would cover the last one
-        last = x;
-        ctx.save();
-        ctx.fillStyle = colour("--sl-page");
-        ctx.strokeStyle = colour("--sl-ink");
-        ctx.fillRect(x - MARK / 2, 0, MARK, MARK);
-        ctx.strokeRect(Math.round(x - MARK / 2) + 0.5, 0.5, MARK - 1, MARK - 1);
-        ctx.fillStyle = colour("--sl-ink");
-        ctx.font = "600 10px ui-monospace, monospace";
-        ctx.textAlign = "center";
-        ctx.textBaseline = "middle";
-        ctx.fillText(mark.kind, x, MARK / 2 + 0.5);
-        ctx.restore();
+        const last = boxes.at(-1);
+        if (!last || x - last.x > MARK * last.kinds.length + 2) boxes.push({ x, kinds: mark.kind });
+        else if (!last.kinds.includes(mark.kind)) last.kinds += mark.kind;
       }
+      for (const { x, kinds } of boxes) letters(chart, x, kinds);
     },
   };
 
@@ -105,7 +113,7 @@
   const names = {
     id: "names",
     afterDatasetsDraw(chart) {
-      if (chart.source.kind === "bars") return;
+      if (chart.source.kind === "bars" || chart.source.lines.length < 2) return;
       const { ctx, chartArea: area } = chart;
       const ends = chart.data.datasets.map((set, n) => [set, chart.getDatasetMeta(n).data.filter((_, at) => set.data[at].y !== null).at(-1)]);
       let last = Infinity;
