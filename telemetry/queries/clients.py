@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, Max, Min, Q
-from telemetry.queries.records import select
-from telemetry.queries.selection import Selection
-from telemetry.queries.span import Span
 
 from telemetry.measurement import CallOutcome
 from telemetry.models.calls import TelemetryRecord
+from telemetry.queries.records import select
+from telemetry.queries.selection import Selection
+from telemetry.queries.span import Span
 
 GAP = timedelta(minutes=5)  # without a call for so long, a sequence has ended
 NEWEST = 2000  # calls that sequences are made of

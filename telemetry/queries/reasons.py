@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Count, Max, Min
-from telemetry.queries.records import select
-from telemetry.queries.selection import Selection
-from telemetry.queries.span import Span
 
 from telemetry.measurement import CallOutcome
 from telemetry.models.calls import TelemetryRecord
+from telemetry.queries.records import select
+from telemetry.queries.selection import Selection
+from telemetry.queries.span import Span
 
 
 @dataclass(frozen=True, slots=True)

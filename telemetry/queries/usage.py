@@ -3,9 +3,8 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from telemetry.queries.span import Span
-
 from telemetry.models.arguments import CallArguments
+from telemetry.queries.span import Span
 
 NEWEST = 1000  # calls
 
