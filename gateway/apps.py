@@ -16,6 +16,7 @@ class GatewayConfig(AppConfig):
         from gateway.connectors import connectors
         from gateway.pages.upstream_metrics import UpstreamCollector
         from telemetry.counters import REGISTRY
+        from gateway.telemetry_facts import provide
 
         REGISTRY.register(UpstreamCollector())
         switchable: dict[str, list[str]] = {}
@@ -29,6 +30,7 @@ class GatewayConfig(AppConfig):
             prompts.offer(connector.prompts(), connector.identifiers)
             app.conf.beat_schedule.update(connector.schedule)
         catalogue.obey(partial(switched_off, switchable))
+        provide()
         post_migrate.connect(
             partial(_add_switches, list(switchable)), sender=django_apps.get_app_config("access"), weak=False
         )

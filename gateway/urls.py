@@ -16,6 +16,7 @@ urlpatterns = [
     path("api/schema/", known_visitors_only(SpectacularAPIView.as_view()), name="schema"),
     path("api/docs/", known_visitors_only(SpectacularSwaggerSplitView.as_view(url_name="schema")), name="docs"),
     path("api/", include("gateway.api.urls")),
+    path("telemetry/", include("telemetry.pages.urls")),
     path("health", health, name="health"),
     path("metrics", metrics, name="metrics"),
     *(path("", include(f"{name}.urls")) for name in with_module("urls")),

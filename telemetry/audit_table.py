@@ -25,9 +25,9 @@ def audit_table(chosen: audits.Audits) -> AuditTable:
     return AuditTable(
         columns=(
             "Audits",
-            f"Formula within ±20{wording.SPACE}%",
+            "Formula within ±20%",
             "Usual factor, formula estimate to Claude's count",
-            f"Our count within ±10{wording.SPACE}%",
+            "Our count within ±10%",
             "Our count, median ratio",
         ),
         rows=tuple(AuditRow(each.text_class, _cells(each.figures)) for each in audits.by_class(chosen)),

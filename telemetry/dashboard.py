@@ -136,7 +136,7 @@ def _ruler_accuracy() -> Tile:
     audited = audits.summary()
     if not audited.count:
         return Tile("Ruler accuracy", wording.NOTHING, "no audits yet")
-    note = f"Claude's count within 10{wording.SPACE}% of the full count, of {audited.count:,} audits"
+    note = f"Claude's count within 10% of the full count, of {audited.count:,} audits"
     return Tile("Ruler accuracy", wording.share(audited.claude_within), note)
 
 
@@ -185,7 +185,7 @@ def _charts(seen: CallFigures, series: Series) -> tuple[Chart, ...]:
             lines=(
                 Line("Oversized share", "--tm-oversized", _values(series, lambda f: f.oversized_share)),
                 Line(
-                    f"Alert line ({100 * alert_line:g}{wording.SPACE}%)",
+                    f"Alert line ({100 * alert_line:g}%)",
                     "--tm-limit",
                     _values(series, lambda f: alert_line),
                     dashed=True,

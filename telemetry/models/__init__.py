@@ -8,6 +8,7 @@ from telemetry.models.events import Event
 from telemetry.models.processes import ProcessReport
 from telemetry.models.rejected_keys import RejectedKey
 from telemetry.models.rollups import Rollup, StaleBucket
+from telemetry.models.saved_views import SavedView
 from telemetry.models.withheld_fields import WithheldField
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "ProcessReport",
     "RejectedKey",
     "Rollup",
+    "SavedView",
     "StaleBucket",
     "TelemetryRecord",
     "TokenAudit",

@@ -4,7 +4,7 @@ Span + Selection ──► totals, series, groups   sums, from rollups and from 
                  └─► records, facets          single calls
 """
 
-from telemetry.queries.facts import health, lacking, last_answer, last_failure
+from telemetry.queries.facts import first_call_at, health, lacking, last_answer, last_failure
 from telemetry.queries.records import Facets, Position, RecordPage, facets, neighbours, records, select
 from telemetry.queries.selection import DIMENSIONS, Selection
 from telemetry.queries.span import Span
@@ -18,6 +18,7 @@ __all__ = [
     "Selection",
     "Span",
     "facets",
+    "first_call_at",
     "groups",
     "health",
     "lacking",

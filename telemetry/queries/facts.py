@@ -22,7 +22,7 @@ DAY = timedelta(hours=24)
 def health(*, now: datetime | None = None) -> Health:
     """Adoption rate and average response size (FR-032)."""
     now = now or timezone.now()
-    first = _first_call()
+    first = first_call_at()
     return Health(
         last_24_hours=totals(Span.of(now - DAY, now)),
         ever=totals(Span.of(min(first, now - DAY), now), has_latency=False) if first else CallFigures(),
@@ -30,7 +30,7 @@ def health(*, now: datetime | None = None) -> Health:
     )
 
 
-def _first_call() -> datetime | None:
+def first_call_at() -> datetime | None:
     """The start of the oldest day that has figures: rollups are kept longer than calls."""
     summed = Rollup.objects.filter(level=86_400, scope="all").aggregate(first=Min("start"))["first"]
     stored = TelemetryRecord.objects.order_by("created_at").values_list("created_at", flat=True).first()

@@ -3,12 +3,12 @@
 {
   const formats = {
     count: (value) => value.toLocaleString("en"),
-    share: (value) => `${(100 * value).toFixed(1)} %`,
+    share: (value) => `${(100 * value).toFixed(1)}%`,
     ms: (value) => `${value.toLocaleString("en", { maximumFractionDigits: value < 10 ? 1 : 0 })} ms`,
   };
   const shortFormats = {
     count: (value) => value.toLocaleString("en", { notation: "compact" }),
-    share: (value) => `${+(100 * value).toFixed(1)} %`,
+    share: (value) => `${+(100 * value).toFixed(1)}%`,
     ms: formats.ms,
   };
   const stillness = window.matchMedia("(prefers-reduced-motion: reduce)");

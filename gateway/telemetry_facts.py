@@ -1,0 +1,71 @@
+"""What the pages at /telemetry/ know of tools, keys and upstreams."""
+
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from context_protection.core.policy import Kind
+from gateway.access.models import ApiKey
+from gateway.catalog.operation import Operation
+from gateway.dispatch.configuration import Configuration, current
+from gateway.mcp.tools import definition
+from gateway.upstreams.models import UpstreamApi
+from gateway.upstreams.registry import upstreams
+from telemetry.pages import facts
+
+
+def provide() -> None:
+    facts.tools.provide(tools)
+    facts.keys.provide(keys)
+    facts.upstreams.provide(of_upstreams)
+
+
+def tools() -> Mapping[str, facts.ToolFacts]:
+    """The tools that exist now. Blocks."""
+    configuration = current()
+    return {operation.name: _tool(operation, configuration) for operation in configuration.operations}
+
+
+def _tool(operation: Operation, configuration: Configuration) -> facts.ToolFacts:
+    policy = configuration.policy(operation.name)
+    return facts.ToolFacts(
+        name=operation.name,
+        is_reading=operation.kind is not Kind.ACTION,
+        is_listed=operation.listed,
+        tokens=definition(operation, policy).tokens,
+        budget=policy.token_budget_threshold,
+        hard_cap=policy.hard_cap,
+        edit=_found("admin:context_protection_tokenbudget_changelist", operation.name),
+    )
+
+
+def keys() -> Mapping[str, facts.KeyFacts]:
+    return {
+        key.name: facts.KeyFacts(
+            name=key.name,
+            created_at=key.created_at,
+            expires_at=key.expires_at,
+            revoked_at=key.revoked_at,
+            hidden_tools=tuple(key.hidden_tools),
+            edit=reverse("admin:access_apikey_change", args=(key.pk,)),
+        )
+        for key in ApiKey.objects.all()
+    }
+
+
+def of_upstreams() -> Mapping[str, facts.UpstreamFacts]:
+    """Those that this process has, and those that ops have switched off."""
+    managed = {each.name: each for each in UpstreamApi.objects.all()}
+    names = {*managed, *(each.name for each in upstreams.all())}
+    return {
+        name: facts.UpstreamFacts(
+            name, reverse("admin:upstreams_upstreamapi_change", args=(managed[name].pk,)) if name in managed else ""
+        )
+        for name in names
+    }
+
+
+def _found(name: str, text: str) -> str:
+    """A list of the admin, searched for a text."""
+    return f"{reverse(name)}?{urlencode({'q': text})}"

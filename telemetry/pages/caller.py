@@ -1,0 +1,168 @@
+"""One key: its figures, clients, sequences of calls and tools."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db.models import Max
+from django.http import Http404, HttpRequest, HttpResponseBase
+from django.views.decorators.http import require_safe
+
+from telemetry import queries, wording
+from telemetry.call_figures import CallFigures
+from telemetry.models import TelemetryRecord
+from telemetry.pages import export, facts
+from telemetry.pages.address import Address
+from telemetry.pages.conditions import condition
+from telemetry.pages.group_table import group_table
+from telemetry.pages.marks import marks
+from telemetry.pages.overview import before_of, charts_of, figures_of, groups_of
+from telemetry.pages.panels import guarded
+from telemetry.pages.reason_table import reason_table
+from telemetry.pages.shell import page, show
+from telemetry.pages.states import State
+from telemetry.pages.tables import Cell, Column, Table, table
+from telemetry.pages.tiles import Fact
+from telemetry.queries import Selection, Span
+from telemetry.queries.clients import NEWEST, Run, clients, sequences
+
+CHARTS = ("outcomes", "tokens")
+BY = ("tool",)
+SHOWN_CALLS = 12  # of a sequence
+CLIENTS = (
+    Column("client", "Client", is_number=False),
+    Column("protocol", "Protocol", is_number=False),
+    Column("transport", "Transport", is_number=False),
+    Column("calls", "Calls"),
+    Column("failed", "Failed"),
+    Column("first", "First seen", is_number=False),
+    Column("last", "Last seen", is_number=False),
+)
+
+
+@require_safe
+@page()
+def caller(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
+    known = facts.keys.get(name)
+    last_at = TelemetryRecord.objects.filter(caller=name).aggregate(last=Max("created_at"))["last"]
+    if known is None and last_at is None:
+        raise Http404
+    selection = address.selection.and_also(key=name)
+    if form := export.wanted(request):
+        return export.exported(_tools(address, selection, name), form, f"caller-{name}")
+    calls = guarded("Figures", lambda: figures_of(address, selection))
+    seen = calls.content.seen if calls.content else CallFigures()
+    state = guarded("State", lambda: condition(address, selection))
+    drawn = guarded("Charts", lambda: charts_of(address, selection, seen, (name,)))
+    return show(
+        request,
+        address,
+        "telemetry/caller.html",
+        title=f"Key {name}",
+        state=state.content.state if state.content else State.ERROR,
+        sentence=state.content.sentence if state.content else state.failure,
+        exports=export.FORMS,
+        facts=_facts(known, seen, last_at, address.now),
+        calls=calls,
+        charts=drawn,
+        shown=[drawn.content[key] for key in CHARTS] if drawn.content else [],
+        reasons=guarded("Refused and failed calls", lambda: reason_table(address, selection, key=name)),
+        clients=guarded("Clients", lambda: _clients(address, selection, name)),
+        runs=guarded("Sequences", lambda: [_shown(address, run) for run in sequences(_span(address), selection)]),
+        newest=wording.whole(NEWEST),
+        tools=guarded("Tools used", lambda: _tools(address, selection, name)),
+        unused=guarded("Tools not used", lambda: _unused(address, selection, known)),
+        marks=guarded("Changes", lambda: marks(*address.span, (name,))),
+        calls_link=address.to("calls", key=name),
+    )
+
+
+def _span(address: Address) -> Span:
+    return Span.of(*address.span)
+
+
+def _facts(known: facts.KeyFacts | None, seen: CallFigures, last_at: datetime | None, now: datetime) -> Sequence[Fact]:
+    refused = seen.origins.get("policy", 0)
+    found = [
+        Fact("Last used", wording.moment(last_at) if last_at else "never"),
+        Fact("Refused by a limit", wording.whole(refused)),
+    ]
+    if known is None:
+        return [Fact("Key", "none has this name now"), *found]
+    if known.revoked_at:
+        state = Fact("Revoked", wording.minute(known.revoked_at), known.edit)
+    elif known.expires_at and known.expires_at <= now:
+        state = Fact("Expired", wording.minute(known.expires_at), known.edit)
+    elif known.expires_at:
+        state = Fact("Active, expires", wording.minute(known.expires_at), known.edit)
+    else:
+        state = Fact("Active, expires", "never", known.edit)
+    return [state, Fact("Made", wording.minute(known.created_at)), *found]
+
+
+def _clients(address: Address, selection: Selection, name: str) -> Table:
+    rows = [
+        [
+            Cell(
+                f"{each.name} {each.version}".strip() or "(not named)",
+                address.to("calls", key=name, client=each.name) if each.name else "",
+            ),
+            Cell(each.protocol or wording.NOTHING),
+            Cell(each.transport),
+            Cell(wording.whole(each.calls), value=each.calls),
+            Cell(wording.share(each.errors / each.calls), value=each.errors / each.calls),
+            Cell(wording.moment(each.first_at), value=each.first_at.isoformat()),
+            Cell(wording.moment(each.last_at), value=each.last_at.isoformat()),
+        ]
+        for each in clients(_span(address), selection)
+    ]
+    empty = f"No client used {name} in {address.range_in_words}."
+    return table(address, key="clients", title="Clients", columns=CLIENTS, rows=rows, empty=empty)
+
+
+def _shown(address: Address, run: Run) -> dict[str, object]:
+    """A sequence, for the template: its words, and its calls as cells."""
+    calls = [record.measurement for record in run.calls]
+    cells = [
+        Cell(call.operation, address.to("call", call.request_id), state=State.DOWN if call.outcome == "error" else None)
+        for call in calls[-SHOWN_CALLS:]
+    ]
+    words = (
+        f"{wording.moment(run.first_at)} to {wording.clock(run.last_at, run.first_at)}, "
+        f"{wording.plural(len(calls), 'call')}, {wording.plural(run.tools, 'tool')}, "
+        f"{wording.plural(run.tokens, 'token')}, {run.errors or 'none'} failed"
+    )
+    return {"client": run.client, "words": words, "cells": cells, "left_out": len(calls) - len(cells)}
+
+
+def _tools(address: Address, selection: Selection, name: str) -> Table:
+    return group_table(
+        address,
+        BY,
+        groups_of(address, selection, BY),
+        before_of(address, selection, BY),
+        title="Tools used",
+        empty=f"{name} used no tool in {address.range_in_words}.",
+    )
+
+
+def _unused(address: Address, selection: Selection, known: facts.KeyFacts | None) -> Table:
+    used = {group.values[0] for group in queries.groups(_span(address), selection, by=BY, at_most=100_000)}
+    hidden = known.hidden_tools if known else ()
+    left = [each for each in facts.tools.all().values() if each.name not in used and each.name not in hidden]
+    listed = sorted((each for each in left if each.is_listed), key=lambda each: -each.tokens)
+    cost = sum(each.tokens for each in listed)
+    return table(
+        address,
+        key="unused",
+        title="Not used, though shown",
+        columns=(Column("tool", "Tool", is_number=False), Column("tokens", "Tokens in the list")),
+        rows=[
+            [
+                Cell(each.name, address.to("tool", each.name), is_code=True),
+                Cell(wording.whole(each.tokens), value=each.tokens),
+            ]
+            for each in listed
+        ],
+        note=f"{wording.plural(len(listed), 'tool')}, {wording.whole(cost)} tokens in every conversation of this key.",
+        empty="It used every tool that it is shown.",
+    )

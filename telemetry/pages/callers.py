@@ -1,0 +1,36 @@
+"""The list of keys."""
+
+from django.http import HttpRequest, HttpResponseBase
+from django.views.decorators.http import require_safe
+
+from telemetry import queries
+from telemetry.pages import export
+from telemetry.pages.address import Address
+from telemetry.pages.group_table import group_table
+from telemetry.pages.overview import before_of, groups_of, nothing
+from telemetry.pages.panels import guarded
+from telemetry.pages.shell import page, show
+from telemetry.pages.tables import Table
+
+BY = ("key",)
+
+
+@require_safe
+@page(since_first=queries.first_call_at)
+def callers(request: HttpRequest, address: Address) -> HttpResponseBase:
+    if form := export.wanted(request):
+        return export.exported(_table(address), form, "callers")
+    return show(
+        request,
+        address,
+        "telemetry/callers.html",
+        title="Callers",
+        exports=export.FORMS,
+        groups=guarded("Keys", lambda: _table(address)),
+    )
+
+
+def _table(address: Address) -> Table:
+    selection = address.selection
+    groups, before = groups_of(address, selection, BY), before_of(address, selection, BY)
+    return group_table(address, BY, groups, before, title="Keys", empty=nothing(address))

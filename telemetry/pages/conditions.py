@@ -1,0 +1,71 @@
+"""The state of a tool, key or upstream from its calls, and the sentence that says it."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from telemetry import queries, wording
+from telemetry.call_figures import CallFigures
+from telemetry.pages.address import Address
+from telemetry.pages.states import State
+from telemetry.pages.words import ORIGINS
+from telemetry.queries import Selection, Span
+
+RECENT = timedelta(minutes=5)  # at the end of the span
+LOOKED_BACK = timedelta(hours=6)
+DOWN_SHARE, DOWN_CALLS = 0.5, 5
+DEGRADED_SHARE, DEGRADED_CALLS = 0.05, 20
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    state: State
+    sentence: str
+
+
+def condition(address: Address, selection: Selection) -> Condition:
+    """Down: half of 5 calls or more failed, in the last 5 minutes of the span or, where these have fewer calls, in all
+    of it. Degraded: more than 5% of 20 or more."""
+    since, until = address.span
+    whole = queries.totals(Span.of(since, until), selection, has_latency=False)
+    recent = queries.totals(Span.of(max(since, until - RECENT), until), selection, has_latency=False)
+    state = _state(recent if recent.calls >= DOWN_CALLS else whole)
+    if state is State.NO_DATA:
+        return Condition(state, f"No calls in {address.range_in_words}.")
+    counts = _counts(whole)
+    if state is State.DOWN:
+        return Condition(state, f"Failing since {_since(selection, until)}. {counts}")
+    return Condition(state, counts)
+
+
+def _state(figures: CallFigures) -> State:
+    share = figures.error_share
+    if share is None:
+        return State.NO_DATA
+    if share >= DOWN_SHARE and figures.calls >= DOWN_CALLS:
+        return State.DOWN
+    if share > DEGRADED_SHARE and figures.calls >= DEGRADED_CALLS:
+        return State.DEGRADED
+    return State.OK
+
+
+def _counts(figures: CallFigures) -> str:
+    calls = wording.plural(figures.calls, "call")
+    if not figures.errors:
+        return f"{calls}, none failed."
+    count, origin = max((count, name) for name, count in figures.origins.items())
+    whose = f"{wording.whole(count)} of origin {ORIGINS.get(origin, 'unknown')}"
+    return f"{wording.whole(figures.errors)} of {calls} failed ({wording.share(figures.error_share)}), {whose}."
+
+
+def _since(selection: Selection, until: datetime) -> str:
+    """The first minute of the unbroken stretch in which half of the calls or more failed."""
+    span = Span(until - LOOKED_BACK, until, timedelta(minutes=1))
+    first = None
+    for bucket in reversed(queries.series(span, selection, has_latency=False).buckets):
+        if bucket.figures.calls and (bucket.figures.error_share or 0) < DOWN_SHARE:
+            break
+        first = bucket.start if bucket.figures.calls else first
+    if first is None:
+        return f"before {wording.clock(span.since, until)}"
+    before = "before " if first <= span.starts[1] else ""
+    return f"{before}{wording.clock(first, until)} ({wording.age(until - first)})"

@@ -1,0 +1,63 @@
+"""What only the gateway knows about tools, keys and upstreams. It gives it at start; telemetry does not import it.
+
+facts.tools.provide(read)      read() → a mapping of names to ToolFacts, as things are now
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFacts:
+    """A tool that exists. `tokens`: of its definition, in the list of tools. `edit`: where its budget is set."""
+
+    name: str
+    is_reading: bool
+    is_listed: bool
+    tokens: int
+    budget: int
+    hard_cap: int
+    edit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFacts:
+    name: str
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    hidden_tools: tuple[str, ...] = ()
+    edit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamFacts:
+    """`edit`: where its connection is set; "" if no page has it."""
+
+    name: str
+    edit: str = ""
+
+
+class Facts(Generic[T]):
+    """Nothing is known until somebody provides it."""
+
+    def __init__(self) -> None:
+        self._read: Callable[[], Mapping[str, T]] = dict
+
+    def provide(self, read: Callable[[], Mapping[str, T]]) -> None:
+        self._read = read
+
+    def all(self) -> Mapping[str, T]:
+        return self._read()
+
+    def get(self, name: str) -> T | None:
+        return self.all().get(name)
+
+
+tools: Facts[ToolFacts] = Facts()
+keys: Facts[KeyFacts] = Facts()
+upstreams: Facts[UpstreamFacts] = Facts()

@@ -1,0 +1,23 @@
+"""Changes, deployments, breakers, tool-list flips and alerts as marks on charts."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db.models import Q
+
+from telemetry.models import Event
+from telemetry.pages.charts import Mark
+
+AT_MOST = 100
+
+
+def marks(since: datetime, until: datetime, subjects: Sequence[str] = ()) -> tuple[Mark, ...]:
+    """The newest events of [since, until), oldest first. `subjects`: only those of these objects, and deployments."""
+    events = Event.objects.filter(at__gte=since, at__lt=until)
+    if subjects:
+        events = events.filter(Q(subject__in=subjects) | Q(kind=Event.Kind.DEPLOYMENT))
+    return tuple(_mark(event) for event in reversed(events.order_by("-at", "-pk")[:AT_MOST]))
+
+
+def _mark(event: Event) -> Mark:
+    return Mark(event.at, event.kind, f"{event.summary}{f', by {event.actor}' if event.actor else ''}", event.link)

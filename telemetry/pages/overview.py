@@ -1,0 +1,126 @@
+"""Overview: all calls of a span, against the span before."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.http import HttpRequest, HttpResponseBase
+from django.views.decorators.http import require_safe
+
+from telemetry import queries, wording
+from telemetry.call_figures import CallFigures, GroupFigures, share
+from telemetry.pages import export
+from telemetry.pages.address import DIMENSIONS, Address
+from telemetry.pages.call_charts import call_charts
+from telemetry.pages.call_tiles import answered, call_tiles
+from telemetry.pages.charts import Chart
+from telemetry.pages.group_table import AT_MOST, Before, group_table
+from telemetry.pages.marks import marks
+from telemetry.pages.panels import guarded
+from telemetry.pages.shell import page, show
+from telemetry.pages.tables import Table
+from telemetry.pages.tiles import Fact, Tile
+from telemetry.pages.words import ORIGINS
+from telemetry.queries import Selection, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What the first panel of a page shows."""
+
+    seen: CallFigures
+    before: CallFigures | None
+    tiles: Sequence[Tile]
+
+
+@require_safe
+@page(since_first=queries.first_call_at)
+def overview(request: HttpRequest, address: Address) -> HttpResponseBase:
+    selection = address.selection
+    by = address.by or ("tool",)
+    if form := export.wanted(request):
+        return export.exported(_groups(address, selection, by), form, "overview")
+    calls = guarded("Figures", lambda: figures_of(address, selection))
+    seen = calls.content.seen if calls.content else CallFigures()
+    charts = guarded("Charts", lambda: charts_of(address, selection, seen))
+    return show(
+        request,
+        address,
+        "telemetry/overview.html",
+        title="Overview",
+        sentence=_sentence(address, calls.content.seen) if calls.content else "",
+        exports=export.FORMS,
+        calls=calls,
+        charts=charts,
+        more=guarded("Facts", lambda: _facts(address, selection, seen)),
+        groups=guarded("By group", lambda: _groups(address, selection, by)),
+        by=by,
+        dimensions=DIMENSIONS.items(),
+        marks=guarded("Changes", lambda: marks(*address.span)),
+    )
+
+
+def figures_of(address: Address, selection: Selection) -> Calls:
+    seen = queries.totals(Span.of(*address.span), selection)
+    before = queries.totals(Span.of(*address.before), selection) if address.before else None
+    return Calls(seen, before, call_tiles(address, seen, before))
+
+
+def charts_of(
+    address: Address, selection: Selection, seen: CallFigures, subjects: Sequence[str] = ()
+) -> Mapping[str, Chart]:
+    series = queries.series(Span.of(*address.span), selection)
+    return call_charts(address, seen, series, marks(*address.span, subjects))
+
+
+def groups_of(address: Address, selection: Selection, by: tuple[str, ...]) -> Sequence[GroupFigures]:
+    return queries.groups(Span.of(*address.span), selection, by=by, at_most=AT_MOST)
+
+
+def before_of(address: Address, selection: Selection, by: tuple[str, ...]) -> Before | None:
+    if not address.before:
+        return None
+    groups = queries.groups(Span.of(*address.before), selection, by=by, at_most=AT_MOST)
+    return {tuple(group.values): group.figures for group in groups}
+
+
+def _groups(address: Address, selection: Selection, by: tuple[str, ...]) -> Table:
+    return group_table(
+        address,
+        by,
+        groups_of(address, selection, by),
+        before_of(address, selection, by),
+        title=f"By {' and '.join(DIMENSIONS[name].lower() for name in by)}",
+        empty=nothing(address),
+    )
+
+
+def nothing(address: Address) -> str:
+    """Why there are no rows."""
+    if not address.filters:
+        return f"No calls in {address.range_in_words}. Choose a longer range, or connect a client and make a call."
+    return f"No call matches {wording.plural(len(address.filters), 'filter')} in {address.range_in_words}."
+
+
+def _sentence(address: Address, seen: CallFigures) -> str:
+    if not seen.calls:
+        return nothing(address)
+    said = f"{wording.plural(seen.calls, 'call')}, {wording.share(answered(seen))} answered."
+    if not seen.errors:
+        return f"{said} None failed."
+    count, origin = max((count, name) for name, count in seen.origins.items() if name)
+    whose = f"{wording.whole(count)} because of {_whose(origin)}" if count else "of unknown origin"
+    return f"{said} {wording.whole(seen.errors)} failed, {whose}."
+
+
+def _whose(origin: str) -> str:
+    return {"upstream": "upstreams", "caller": "callers", "policy": "limits you set"}.get(origin, ORIGINS[origin])
+
+
+def _facts(address: Address, selection: Selection, seen: CallFigures) -> list[Fact]:
+    """What is worth a line, but not a tile."""
+    keys = queries.groups(Span.of(*address.span), selection, by=("key",), at_most=AT_MOST, has_latency=False)
+    return [
+        Fact("Lists read by pages", wording.share(seen.pagination_adoption)),
+        Fact("From cache", wording.share(share(seen.cached_calls, seen.calls)), address.to("calls", cache="yes")),
+        Fact("Active callers", wording.whole(len(keys)), address.to("callers")),
+    ]

@@ -1,0 +1,71 @@
+"""The spans of time that a page offers, and the zones."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo, available_timezones
+
+from telemetry.wording import SPACE, length
+
+RANGES: Mapping[str, timedelta] = {
+    "15m": timedelta(minutes=15),
+    "1h": timedelta(hours=1),
+    "6h": timedelta(hours=6),
+    "24h": timedelta(hours=24),
+    "7d": timedelta(days=7),
+    "30d": timedelta(days=30),
+    "90d": timedelta(days=90),
+}
+LABELS: Mapping[str, str] = {
+    "15m": "15 minutes",
+    "1h": "1 hour",
+    "6h": "6 hours",
+    "24h": "24 hours",
+    "7d": "7 days",
+    "30d": "30 days",
+    "90d": "90 days",
+}
+SHORT: Mapping[str, str] = {
+    key: label.replace(" minutes", SPACE + "min").replace(" hours", SPACE + "h").replace(" hour", SPACE + "h")
+    for key, label in LABELS.items()
+}
+LONGEST = timedelta(days=400)
+ZONES = (
+    "UTC",
+    "America/Los_Angeles",
+    "America/Chicago",
+    "America/New_York",
+    "America/Sao_Paulo",
+    "Europe/London",
+    "Europe/Berlin",
+    "Africa/Johannesburg",
+    "Asia/Dubai",
+    "Asia/Kolkata",
+    "Asia/Singapore",
+    "Asia/Tokyo",
+    "Australia/Sydney",
+)
+
+
+def is_zone(name: str) -> bool:
+    return name in available_timezones()
+
+
+def read_moment(text: str, zone: ZoneInfo) -> datetime | None:
+    """ISO 8601. Without an offset it is in `zone`, as forms send it. None: not a time."""
+    try:
+        moment = datetime.fromisoformat(text)
+        return moment if moment.tzinfo else moment.replace(tzinfo=zone)
+    except (ValueError, OverflowError):
+        return None
+
+
+def named(span: timedelta) -> str:
+    """24 h, or 3 h 12 min for a span that has no name."""
+    return next((SHORT[key] for key, each in RANGES.items() if each == span), length(span))
+
+
+def shorter(default: str, age: timedelta | None) -> str:
+    """The preset to begin with. If all data is younger than a quarter of the default, the shortest that holds it."""
+    if age is None or age * 4 >= RANGES[default]:
+        return default
+    return next(key for key, span in RANGES.items() if span >= age)

@@ -1,0 +1,44 @@
+"""The table of why calls failed."""
+
+from telemetry import wording
+from telemetry.pages.address import Address
+from telemetry.pages.tables import Cell, Column, Table, table
+from telemetry.pages.words import ORIGINS
+from telemetry.queries import Selection, Span
+from telemetry.queries.reasons import reasons
+
+COLUMNS = (
+    Column("reason", "Reason", is_number=False),
+    Column("origin", "Origin", is_number=False),
+    Column("calls", "Calls"),
+    Column("share", "Share"),
+    Column("first", "First", is_number=False),
+    Column("last", "Last", is_number=False),
+    Column("example", "Last one", is_number=False),
+)
+
+
+def reason_table(address: Address, selection: Selection, **chosen: str) -> Table:
+    """`chosen`: the filter that names the object of the page, for links."""
+    found = reasons(Span.of(*address.span), selection)
+    failed = sum(each.calls for each in found)
+    rows = [
+        [
+            Cell(each.reason, address.to("calls", reason=each.reason, **chosen), is_code=True),
+            Cell(ORIGINS.get(each.origin, "unknown"), value=each.origin),
+            Cell(wording.whole(each.calls), value=each.calls),
+            Cell(wording.share(each.calls / failed), value=each.calls / failed),
+            Cell(wording.clock(each.first_at, address.now), value=each.first_at.isoformat()),
+            Cell(wording.clock(each.last_at, address.now), value=each.last_at.isoformat()),
+            Cell(each.message or each.request_id, address.to("call", each.request_id)),
+        ]
+        for each in found
+    ]
+    return table(
+        address,
+        key="reasons",
+        title="Errors by reason",
+        columns=COLUMNS,
+        rows=rows,
+        empty=f"No call failed in {address.range_in_words}.",
+    )

@@ -1,0 +1,69 @@
+"""The search box of every page: a request id, or a part of the name of a tool, key or upstream. Answered over all that
+is stored, not over what a page shows."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
+from django.views.decorators.http import require_safe
+
+from telemetry.models import TelemetryRecord
+from telemetry.pages import facts
+from telemetry.pages.address import Address, is_text
+from telemetry.pages.shell import page, show
+
+AT_MOST = 50  # of each kind
+# What is found under each kind's column, and the page that shows it.
+KINDS = {"operation": ("Tool", "tool"), "caller": ("Key", "caller"), "upstream": ("Upstream", "upstream")}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    kind: str
+    name: str
+    link: str
+
+
+@require_safe
+@page()
+def search(request: HttpRequest, address: Address) -> HttpResponseBase:
+    text = address.get("q").strip()
+    found = _found(text, address) if is_text(text) else []
+    exact = [each for each in found if each.name == text and each.link]
+    if len(exact) == 1:
+        return HttpResponseRedirect(exact[0].link)
+    if len(found) == 1 and found[0].link:
+        return HttpResponseRedirect(found[0].link)
+    return show(
+        request, address, "telemetry/search.html", title="Search", sentence=_said(text, found), found=found, text=text
+    )
+
+
+def _said(text: str, found: list[Found]) -> str:
+    if not text:
+        return "Type a request id, or a part of the name of a tool, key or upstream."
+    count = f"{len(found)} results" if len(found) != 1 else "1 result"
+    return f"{count} for “{text}”."
+
+
+def _found(text: str, address: Address) -> list[Found]:
+    plain = Address(path=address.path, now=address.now, zone=address.zone, chosen=address.chosen & {"tz"})
+    if TelemetryRecord.objects.filter(request_id=text).exists():
+        return [Found("Request", text, plain.to("call", text))]
+    known: Mapping[str, Iterable[str]] = {
+        "operation": facts.tools.all(),
+        "caller": facts.keys.all(),
+        "upstream": facts.upstreams.all(),
+    }
+    return [
+        Found(label, name, plain.to(target, name))
+        for column, (label, target) in KINDS.items()
+        for name in _names(column, text, known[column])
+    ]
+
+
+def _names(column: str, text: str, known: Iterable[str]) -> list[str]:
+    stored = TelemetryRecord.objects.filter(**{f"{column}__icontains": text}).order_by(column)
+    names = {*stored.values_list(column, flat=True).distinct()[:AT_MOST]}
+    names |= {name for name in known if text.lower() in name.lower()}
+    return sorted(names)[:AT_MOST]

@@ -1,0 +1,264 @@
+"""What all pages at /telemetry/ share: who may see them, their address, header, menu and control bar.
+
+To add a page, write a view, name it in urls.py, and extend telemetry/base.html:
+
+    @require_safe
+    @page(default_range="15m", default_refresh=10)
+    def now(request: HttpRequest, address: Address) -> HttpResponse:
+        lights = guarded("Lights", lambda: lights_of(*address.span))       # fails alone: telemetry/pages/panels.py
+        return show(request, address, "telemetry/now.html", title="Now", state=State.OK, sentence="…", lights=lights)
+
+    {% extends "telemetry/base.html" %}
+    {% block content %}
+    <section class="card" data-live id="lights"> … </section>              {# data-live and an id: swapped on refresh #}
+    {% include "telemetry/_chart.html" with panel=chart %}                 {# telemetry/pages/charts.py #}
+    {% include "telemetry/_table.html" with panel=table %}                 {# telemetry/pages/tables.py #}
+    {% endblock %}
+
+- `Span.of(*address.span)`, `address.before` and `address.selection` are what queries take.
+- Links: `address.to("tool", "get_order", origin="upstream")` to another page, `address.link(sort="-calls")` here.
+- A page appears in the menu as soon as its name of PLACES is in urls.py.
+- Times are in the zone of the page: use telemetry.wording for them, and for all figures.
+- `exports=("csv", "json")` adds Export to the menu ⋯; the view then answers `?export=csv` (telemetry/pages/export.py).
+- Blocks of telemetry/base.html: heading (beside the title), controls (more controls), content, scripts.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import wraps
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
+
+from telemetry import wording
+from telemetry.models import SavedView
+from telemetry.pages import access, ranges, saved_views
+from telemetry.pages.address import COMPARISONS, DIMENSIONS, REFRESHES, Address, Filter, is_text
+from telemetry.pages.states import State
+
+View = Callable[..., HttpResponseBase]
+PageView = Callable[..., HttpResponseBase]  # takes the request and its Address
+ROOT = "/telemetry/"  # its path is the beginning of all others
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    name: str  # of its URL
+    title: str
+    group: str
+    is_ours: bool = True  # below /telemetry/, so that time and filters go with the link
+
+
+PLACES = (
+    Place("telemetry:now", "Now", "Watch"),
+    Place("telemetry:overview", "Overview", "Watch"),
+    Place("telemetry:tools", "Tools", "Watch"),
+    Place("telemetry:callers", "Callers", "Watch"),
+    Place("telemetry:upstreams", "Upstreams", "Watch"),
+    Place("telemetry:calls", "Calls", "Watch"),
+    Place("telemetry:live", "Live", "Watch"),
+    Place("telemetry:alerts", "Alerts", "Watch"),
+    Place("telemetry:accuracy", "Token accuracy", "Improve"),
+    Place("admin:context_protection_tokenbudget_changelist", "Budgets", "Configure", is_ours=False),
+    Place("admin:access_apikey_changelist", "Keys", "Configure", is_ours=False),
+    Place("admin:index", "All settings", "Configure", is_ours=False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A place in the menu."""
+
+    title: str
+    group: str
+    link: str
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    value: str
+    label: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    words: str
+    remove: str  # the page without this filter
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """What telemetry/base.html shows around a page."""
+
+    address: Address
+    title: str
+    state: State | None
+    sentence: str
+    notes: Sequence[str]
+    exports: Sequence[str]
+    has_comparison: bool
+    menu: Sequence[Item]
+    views: Sequence[SavedView]
+    copy_link: str
+
+    @property
+    def tab(self) -> str:
+        """The title of the browser's tab: ■ acme | Sluice"""
+        sign = f"{self.state.character} " if self.state and self.state is not State.OK else ""
+        return f"{sign}{self.title} | Sluice"
+
+    @property
+    def ranges(self) -> list[Choice]:
+        chosen = self.address.range
+        presets = [Choice(key, label, key == chosen) for key, label in ranges.LABELS.items()]
+        return presets if chosen else [Choice("", self.address.range_in_words, True), *presets]
+
+    @property
+    def zones(self) -> list[Choice]:
+        names = dict.fromkeys((self.address.zone, *ranges.ZONES))
+        return [Choice(name, name.replace("_", " "), name == self.address.zone) for name in names]
+
+    @property
+    def comparisons(self) -> list[Choice]:
+        return [Choice(key, label, key == self.address.compare) for key, label in COMPARISONS.items()]
+
+    @property
+    def refreshes(self) -> list[Choice]:
+        return [Choice(str(key), label, key == self.address.refresh) for key, label in REFRESHES.items()]
+
+    @property
+    def dimensions(self) -> list[tuple[str, str]]:
+        return list(DIMENSIONS.items())
+
+    @property
+    def chips(self) -> list[Chip]:
+        return [Chip(each.words, self.address.without(each)) for each in self.address.filters]
+
+    @property
+    def form(self) -> list[tuple[str, str]]:
+        """What the control bar's form sends in hidden inputs, besides its own controls."""
+        return [pair for pair in self.address.hidden if pair[0] not in ("range", "tz", "compare", "refresh", "cursor")]
+
+    @property
+    def form_for_times(self) -> list[tuple[str, str]]:
+        """What the form for two times sends besides them."""
+        return [pair for pair in self.address.hidden if pair[0] not in ("range", "from", "to", "cursor")]
+
+    @property
+    def times(self) -> tuple[str, str]:
+        """From and to, as inputs of the type datetime-local take them."""
+        since, until = (timezone.localtime(moment) for moment in self.address.span)
+        return f"{since:%Y-%m-%dT%H:%M}", f"{until:%Y-%m-%dT%H:%M}"
+
+    @property
+    def export_links(self) -> list[tuple[str, str]]:
+        return [(name.upper(), self._export(name)) for name in self.exports]
+
+    def _export(self, form: str) -> str:
+        link = self.address.fixed.link()
+        return f"{link}{'&' if '?' in link else '?'}export={form}"
+
+    @property
+    def view(self) -> SavedView | None:
+        """The saved view that is shown."""
+        return next((each for each in self.views if str(each.pk) == self.address.get("view")), None)
+
+
+def page(
+    *,
+    default_range: str = "24h",
+    default_refresh: int = 0,
+    needs: str = access.SEE_CALLS,
+    since_first: Callable[[], datetime | None] | None = None,
+) -> Callable[[PageView], View]:
+    """For views of a page: checks access, and gives the view its Address, with the page's zone in force.
+
+    `since_first`: when data starts. A page without `range` then begins with a shorter one if there is little data.
+    """
+
+    def decorated(view: PageView) -> View:
+        @wraps(view)
+        def answered(request: HttpRequest, *args: Any, **options: Any) -> HttpResponseBase:
+            if refused := access.refusal(request, needs):
+                return refused
+            address = Address.of(request, default_range=default_range, default_refresh=default_refresh)
+            if added := _added_filter(request):
+                return HttpResponseRedirect(address.with_filter(added))
+            with timezone.override(ZoneInfo(address.zone)):
+                if since_first and address.range and "range" not in address.chosen:
+                    address = _shortened(address, since_first())
+                return view(request, address, *args, **options)
+
+        return answered
+
+    return decorated
+
+
+def show(
+    request: HttpRequest,
+    address: Address,
+    template: str,
+    *,
+    title: str,
+    state: State | None = None,
+    sentence: str = "",
+    notes: Sequence[str] = (),
+    exports: Sequence[str] = (),
+    has_comparison: bool = True,
+    status: int = 200,
+    **context: Any,
+) -> HttpResponse:
+    """The page. `sentence` says state, since when, how much and whose; `notes` are what a reader must know of the
+    figures (late, dropped, a shorter range)."""
+    shell = Shell(
+        address=address,
+        title=title,
+        state=state,
+        sentence=sentence,
+        notes=(*address.problems, *notes),
+        exports=exports,
+        has_comparison=has_comparison,
+        menu=tuple(_menu(request, address)),
+        views=saved_views.seen_by(request.user),
+        copy_link=request.build_absolute_uri(address.fixed.link()),
+    )
+    response = render(request, template, {"shell": shell, "address": address, **context}, status=status)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def _shortened(address: Address, first: datetime | None) -> Address:
+    chosen = ranges.shorter(address.range, address.now - first if first else None)
+    if chosen == address.range:
+        return address
+    assert first is not None
+    said = f"The first call was at {wording.minute(first)}, so this shows the last {ranges.LABELS[chosen]}."
+    return replace(address, range=chosen, problems=(*address.problems, said))
+
+
+def _menu(request: HttpRequest, address: Address) -> list[Item]:
+    items = []
+    for place in PLACES:
+        try:
+            path = reverse(place.name)
+        except NoReverseMatch:
+            continue  # a part that this installation does not have
+        link = address.to(place.name.removeprefix("telemetry:")) if place.is_ours else path
+        is_current = request.path == path or (place.is_ours and path != ROOT and request.path.startswith(path))
+        items.append(Item(place.title, place.group, link, is_current))
+    return items
+
+
+def _added_filter(request: HttpRequest) -> Filter | None:
+    """What the form "+ Filter" sends: dimension, value and whether it is to be excluded."""
+    dimension, value = request.GET.get("filter", ""), request.GET.get("value", "").strip()
+    if dimension not in DIMENSIONS or not is_text(value):
+        return None
+    return Filter(dimension, f"!{value}" if request.GET.get("not") else value)

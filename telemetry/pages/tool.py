@@ -1,0 +1,122 @@
+"""One tool: its state, figures, errors, callers and arguments."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from django.http import Http404, HttpRequest, HttpResponseBase
+from django.views.decorators.http import require_safe
+
+from telemetry import queries, wording
+from telemetry.call_figures import CallFigures, share
+from telemetry.models import TelemetryRecord
+from telemetry.pages import export, facts
+from telemetry.pages.address import Address
+from telemetry.pages.conditions import condition
+from telemetry.pages.group_table import group_table
+from telemetry.pages.marks import marks
+from telemetry.pages.overview import before_of, charts_of, figures_of, groups_of
+from telemetry.pages.panels import guarded
+from telemetry.pages.reason_table import reason_table
+from telemetry.pages.shell import page, show
+from telemetry.pages.states import State
+from telemetry.pages.tables import Cell, Column, Table, table
+from telemetry.pages.tiles import Fact
+from telemetry.queries import Selection, Span
+from telemetry.queries.usage import argument_usage
+
+CHARTS = ("outcomes", "origins", "means", "tokens")
+BY = ("key", "client")
+MONTH = timedelta(days=30)
+
+
+@require_safe
+@page(default_range="1h")
+def tool(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
+    known = facts.tools.get(name)
+    if known is None and not TelemetryRecord.objects.filter(operation=name).exists():
+        raise Http404
+    selection = address.selection.and_also(tool=name)
+    if form := export.wanted(request):
+        return export.exported(_callers(address, selection, name), form, f"tool-{name}")
+    upstreams = _upstreams(address, name)
+    subjects = [name, *upstreams]
+    calls = guarded("Figures", lambda: figures_of(address, selection))
+    seen = calls.content.seen if calls.content else CallFigures()
+    state = guarded("State", lambda: condition(address, selection))
+    drawn = guarded("Charts", lambda: charts_of(address, selection, seen, subjects))
+    return show(
+        request,
+        address,
+        "telemetry/tool.html",
+        title=name,
+        state=state.content.state if state.content else State.ERROR,
+        sentence=state.content.sentence if state.content else state.failure,
+        exports=export.FORMS,
+        name=name,
+        known=known,
+        facts=_facts(address, known, upstreams, seen),
+        calls=calls,
+        charts=drawn,
+        shown=[drawn.content[key] for key in CHARTS] if drawn.content else [],
+        reasons=guarded("Errors by reason", lambda: reason_table(address, selection, tool=name)),
+        callers=guarded("Who calls it", lambda: _callers(address, selection, name)),
+        usage=guarded("How it is called", lambda: _usage(address, name)),
+        marks=guarded("Changes", lambda: marks(*address.span, subjects)),
+        calls_link=address.to("calls", tool=name),
+    )
+
+
+def _upstreams(address: Address, name: str) -> Sequence[str]:
+    """Those that its calls of the last month needed."""
+    month = Span.of(address.now - MONTH, address.now)
+    groups = queries.groups(month, Selection().and_also(tool=name), by=("upstream",), has_latency=False)
+    return [str(group.values[0]) for group in groups if group.values[0]]
+
+
+def _facts(
+    address: Address, known: facts.ToolFacts | None, upstreams: Sequence[str], seen: CallFigures
+) -> Sequence[Fact]:
+    needed = [Fact("Upstream", each, address.to("upstream", each)) for each in upstreams]
+    every = queries.totals(Span.of(*address.span), address.selection, has_latency=False)
+    of_all = Fact("Of all tokens sent", wording.share(share(seen.tokens_sent, every.tokens_sent)))
+    if known is None:
+        return [Fact("Catalogue", "not in it now: removed, renamed or switched off"), *needed, of_all]
+    return [
+        *needed,
+        Fact("Kind", "reads" if known.is_reading else "writes"),
+        Fact("Budget", f"{wording.whole(known.budget)} tokens", known.edit),
+        Fact("Hard cap", f"{wording.whole(known.hard_cap)} tokens"),
+        Fact("In the tool list", f"{wording.whole(known.tokens)} tokens" if known.is_listed else "no"),
+        of_all,
+    ]
+
+
+def _callers(address: Address, selection: Selection, name: str) -> Table:
+    return group_table(
+        address,
+        BY,
+        groups_of(address, selection, BY),
+        before_of(address, selection, BY),
+        title="Who calls it",
+        empty=f"Nobody called {name} in {address.range_in_words}.",
+    )
+
+
+def _usage(address: Address, name: str) -> Table:
+    usage = argument_usage(Span.of(*address.span), name)
+    rows = [
+        [
+            Cell(argument, is_code=True),
+            Cell(wording.share(count / usage.calls), value=count / usage.calls, bar=count / usage.calls),
+        ]
+        for argument, count in usage.names
+    ]
+    return table(
+        address,
+        key="usage",
+        title="How it is called",
+        columns=(Column("argument", "Argument", is_number=False), Column("used", "Used in")),
+        rows=rows,
+        note=f"Of {wording.plural(usage.calls, 'call')} whose argument names are stored.",
+        empty="No argument names are stored for calls in this range.",
+    )

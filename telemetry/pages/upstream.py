@@ -1,0 +1,197 @@
+"""One upstream: whether it answers, what it answers, and the tools on it."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from django.http import Http404, HttpRequest, HttpResponseBase
+from django.views.decorators.http import require_safe
+
+from telemetry import queries, wording
+from telemetry.call_figures import CallFigures, Series
+from telemetry.models import TelemetryRecord
+from telemetry.pages import export, facts
+from telemetry.pages.address import Address
+from telemetry.pages.charts import Chart, Line, chart
+from telemetry.pages.conditions import condition
+from telemetry.pages.group_table import group_table
+from telemetry.pages.marks import marks
+from telemetry.pages.overview import before_of, charts_of, groups_of
+from telemetry.pages.panels import guarded
+from telemetry.pages.reason_table import reason_table
+from telemetry.pages.reports import UpstreamReport, upstream_reports
+from telemetry.pages.shell import page, show
+from telemetry.pages.states import State
+from telemetry.pages.tables import Table
+from telemetry.pages.tiles import Better, Fact, Tile, changed, changed_share
+from telemetry.pages.upstreams import breaker
+from telemetry.queries import Selection, Span
+
+BY = ("tool",)
+# What an upstream answered, in the order of the stack.
+STATUSES: tuple[tuple[str, str, Callable[[int], bool]], ...] = (
+    ("2xx", "s6", lambda status: 200 <= status < 300),
+    ("3xx", "s4", lambda status: 300 <= status < 400),
+    ("4xx", "s1", lambda status: 400 <= status < 500 and status != 429),
+    ("429", "s3", lambda status: status == 429),
+    ("5xx", "s2", lambda status: status >= 500),
+    ("no answer", "s5", lambda status: status < 200),
+)
+
+
+@require_safe
+@page(default_range="1h")
+def upstream(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
+    known = facts.upstreams.get(name)
+    report = upstream_reports().get(name)
+    if known is None and report is None and not TelemetryRecord.objects.filter(upstream=name).exists():
+        raise Http404
+    selection = address.selection.and_also(upstream=name)
+    if form := export.wanted(request):
+        return export.exported(_tools(address, selection, name), form, f"upstream-{name}")
+    state = guarded("State", lambda: condition(address, selection))
+    return show(
+        request,
+        address,
+        "telemetry/upstream.html",
+        title=name,
+        state=_worse(report, state.content.state if state.content else State.ERROR),
+        sentence=_sentence(report, state.content.sentence if state.content else state.failure),
+        exports=export.FORMS,
+        facts=_facts(known, report),
+        tiles=guarded("Figures", lambda: _tiles(address, selection, report)),
+        charts=guarded("Charts", lambda: _charts(address, selection, name)),
+        reasons=guarded("Errors by reason", lambda: reason_table(address, selection, upstream=name)),
+        tools=guarded("Tools on it", lambda: _tools(address, selection, name)),
+        marks=guarded("Changes", lambda: marks(*address.span, (name,))),
+        calls_link=address.to("calls", upstream=name),
+    )
+
+
+def _worse(report: UpstreamReport | None, seen: State) -> State:
+    """An open breaker is worse than what the calls show: while it is open, few are tried."""
+    return State.DOWN if report and report.breaker == "open" else seen
+
+
+def _sentence(report: UpstreamReport | None, counts: str) -> str:
+    if report is None or report.breaker == "closed":
+        return counts
+    failed = f": {report.last_failure}" if report.last_failure else ""
+    again = f" Next try in {report.next_try_in:.0f} s." if report.next_try_in else ""
+    return f"The {breaker(report)[1]}{failed}.{again} {counts}"
+
+
+def _facts(known: facts.UpstreamFacts | None, report: UpstreamReport | None) -> Sequence[Fact]:
+    found = [Fact("Reported", breaker(report)[1])]
+    if report and report.last_success_at:
+        found.append(Fact("Last success", wording.moment(report.last_success_at)))
+    if report and report.last_failure_at:
+        found.append(Fact("Last failure", wording.moment(report.last_failure_at)))
+    if known is None:
+        return [Fact("Connection", "none now: removed or renamed"), *found]
+    return [*([Fact("Connection", "settings", known.edit)] if known.edit else []), *found]
+
+
+def _tiles(address: Address, selection: Selection, report: UpstreamReport | None) -> Sequence[Tile]:
+    now = queries.totals(Span.of(*address.span), selection)
+    before = queries.totals(Span.of(*address.before), selection) if address.before else None
+    old, against = before or now, address.before_in_words if before else ""
+    requests, requests_before = now.total("attempts"), old.total("attempts")
+    tried = now.calls - now.cached_calls
+    return [
+        Tile(
+            "Requests",
+            wording.short(requests),
+            wording.whole(requests),
+            (f"for {wording.plural(now.calls, 'call')}",),
+            changed(requests, requests_before, against, Better.UNKNOWN),
+            address.to("calls"),
+        ),
+        Tile(
+            "Failed",
+            wording.share(now.error_share),
+            notes=(f"{wording.whole(now.origins.get('upstream', 0))} because of it",),
+            change=changed_share(now.error_share, old.error_share, against, Better.LESS),
+            link=address.to("calls", outcome="error"),
+        ),
+        Tile(
+            "Its time, p95",
+            wording.milliseconds(now.upstream_latency.p95),
+            notes=(f"p50 {wording.milliseconds(now.upstream_latency.p50)}",),
+            change=changed(now.upstream_latency.p95, old.upstream_latency.p95, against, Better.LESS),
+        ),
+        Tile("Requests a call", f"{requests / tried:.1f}" if tried else wording.NOTHING, notes=("without the cache",)),
+        Tile("Rate left", *_rate(report)),
+        Tile("From cache", wording.share(now.cached_calls / now.calls if now.calls else None)),
+    ]
+
+
+def _rate(report: UpstreamReport | None) -> tuple[str, str, tuple[str, ...]]:
+    if report is None or report.rate_limit is None:
+        return wording.NOTHING, "", ("no limit is known",)
+    left = wording.whole(report.rate_left)
+    return left, left, (f"of {wording.whole(report.rate_limit)}",)
+
+
+def _charts(address: Address, selection: Selection, name: str) -> Sequence[Chart]:
+    span = Span.of(*address.span)
+    series = queries.series(span, selection, split="status")
+    seen = queries.totals(span, selection, has_latency=False)
+    usual = charts_of(address, selection, seen, (name,))
+    draw = partial(
+        chart,
+        address,
+        starts=[bucket.start for bucket in series.buckets],
+        step=series.step,
+        marks=usual["outcomes"].marks,
+    )
+    statuses = draw(
+        key="statuses",
+        title="Answers by status",
+        unit="count",
+        kind="bars",
+        caption="By the last try of each call that reached it.",
+        calls=address.timeless.to("calls", upstream=name),
+        lines=_status_lines(address, series, name),
+        empty="" if seen.calls else f"No call needed {name} in {address.range_in_words}.",
+    )
+    latency = draw(
+        key="upstream-time",
+        title="Its time",
+        unit="ms",
+        kind="lines",
+        is_log=True,
+        calls=address.timeless.to("calls", upstream=name),
+        lines=[
+            Line("p50", "s1", tuple(each.figures.upstream_latency.p50 for each in series.buckets)),
+            Line("p95", "s2", tuple(each.figures.upstream_latency.p95 for each in series.buckets), "dashed"),
+            Line("p99", "s5", tuple(each.figures.upstream_latency.p99 for each in series.buckets), "dotted"),
+        ],
+    )
+    return statuses, latency, usual["origins"], usual["means"]
+
+
+def _status_lines(address: Address, series: Series, name: str) -> Sequence[Line]:
+    lines = []
+    for label, colour, is_one in STATUSES:
+        values = tuple(
+            sum(_requested(figures) for status, figures in bucket.parts.items() if is_one(int(status)))
+            for bucket in series.buckets
+        )
+        lines.append(Line(label, colour, values, total=wording.short(sum(values))))
+    return lines
+
+
+def _requested(figures: CallFigures) -> int:
+    """Calls that were not answered from the cache."""
+    return figures.calls - figures.cached_calls
+
+
+def _tools(address: Address, selection: Selection, name: str) -> Table:
+    return group_table(
+        address,
+        BY,
+        groups_of(address, selection, BY),
+        before_of(address, selection, BY),
+        title="Tools on it",
+        empty=f"No call needed {name} in {address.range_in_words}.",
+    )

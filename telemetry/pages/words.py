@@ -1,0 +1,33 @@
+"""Names of values on the screen."""
+
+from collections.abc import Mapping
+
+ORIGINS: Mapping[str, str] = {"upstream": "upstream", "sluice": "Sluice", "caller": "caller", "policy": "policy"}
+ORIGIN_COLOURS: Mapping[str, str] = {"upstream": "s2", "sluice": "s4", "caller": "s1", "policy": "s6"}
+NAMELESS: Mapping[str, str] = {
+    "key": "(no valid key)",
+    "client": "(not named)",
+    "upstream": "(own store)",
+    "origin": "(answered)",
+    "reason": "(none)",
+    "protocol": "(REST)",
+    "policy": "(not known)",
+    "arm": "(no experiment)",
+}
+
+
+def value(dimension: str, name: object) -> str:
+    """A dimension's value: the name of what has none, and origins as they are written."""
+    text = str(name)
+    if dimension == "origin" and text in ORIGINS:
+        return ORIGINS[text]
+    if dimension == "cache":
+        return "from cache" if name else "not from cache"
+    return text or NAMELESS.get(dimension, "(none)")
+
+
+def written(dimension: str, name: object) -> str:
+    """A dimension's value as an address has it."""
+    if dimension == "cache":
+        return "yes" if name else "no"
+    return str(name)
