@@ -15,8 +15,8 @@ class GatewayConfig(AppConfig):
         from gateway.celery import app
         from gateway.connectors import connectors
         from gateway.pages.upstream_metrics import UpstreamCollector
-        from telemetry.counters import REGISTRY
         from gateway.telemetry_facts import provide
+        from telemetry.counters import REGISTRY
 
         REGISTRY.register(UpstreamCollector())
         switchable: dict[str, list[str]] = {}
