@@ -184,6 +184,10 @@ class Address:
         pairs = [(name, value) for name, value in self._pairs() if name != "cursor"]
         return self._with(path or self.path, pairs, (*kept, *added))
 
+    def about(self, dimension: str) -> "Address":
+        """Without filters by the dimension whose value the page is about."""
+        return replace(self, filters=tuple(each for each in self.filters if each.dimension != dimension))
+
     def with_filter(self, added: Filter) -> str:
         """This page, with one more filter."""
         return replace(self, filters=tuple(dict.fromkeys((*self.filters, added)))).link()

@@ -49,7 +49,7 @@ def call_tiles(address: Address, now: CallFigures, before: CallFigures | None) -
             "Saved, net",
             wording.short(now.tokens_saved),
             wording.whole(now.tokens_saved),
-            notes=(f"{wording.share(now.reduction)} of {wording.short(now.tokens_baseline)}",),
+            notes=(f"{wording.share(now.reduction)} of {wording.short(now.tokens_baseline)}",) if now.reduction else (),
             change=changed_share(now.reduction, old.reduction, against, Better.MORE),
             link=_sorted(address, "saved"),
         ),

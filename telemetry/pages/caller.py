@@ -40,7 +40,7 @@ CLIENTS = (
 
 
 @require_safe
-@page()
+@page(subject="key")
 def caller(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
     known = facts.keys.get(name)
     last_at = TelemetryRecord.objects.filter(caller=name).aggregate(last=Max("created_at"))["last"]
@@ -63,6 +63,7 @@ def caller(request: HttpRequest, address: Address, name: str) -> HttpResponseBas
         exports=export.FORMS,
         facts=_facts(known, seen, last_at, address.now),
         calls=calls,
+        nothing=calls.content and calls.content.nothing,
         charts=drawn,
         shown=[drawn.content[key] for key in CHARTS] if drawn.content else [],
         reasons=guarded("Refused and failed calls", lambda: reason_table(address, selection, key=name)),

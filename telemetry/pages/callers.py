@@ -3,7 +3,7 @@
 from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from telemetry import queries
+from telemetry import queries, wording
 from telemetry.pages import export
 from telemetry.pages.address import Address
 from telemetry.pages.group_table import group_table
@@ -20,13 +20,16 @@ BY = ("key",)
 def callers(request: HttpRequest, address: Address) -> HttpResponseBase:
     if form := export.wanted(request):
         return export.exported(_table(address), form, "callers")
+    groups = guarded("Keys", lambda: _table(address))
+    used = f"{wording.plural(groups.content.count, 'key')} used in {address.range_in_words}." if groups.content else ""
     return show(
         request,
         address,
         "telemetry/callers.html",
         title="Callers",
+        sentence=used,
         exports=export.FORMS,
-        groups=guarded("Keys", lambda: _table(address)),
+        groups=groups,
     )
 
 

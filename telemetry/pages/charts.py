@@ -84,6 +84,7 @@ class Chart:
     empty: str = ""
     calls: str = ""
     zoom: str = ""
+    has_legend: bool = False
 
     @property
     def data_id(self) -> str:
@@ -112,10 +113,12 @@ class Chart:
     @property
     def drawing(self) -> Drawing:
         values = [line.values for line in self.lines]
-        colours = [line.colour for line in self.lines]
+        colours = [f"{line.colour} {line.dash}".strip() for line in self.lines]
         if self.kind == "bars":
             return bars(values, colours, highest=self._highest)
-        return polyline(values, colours, highest=self._highest)
+        if self.limit is not None:
+            values, colours = [*values, (self.limit,) * len(self.starts)], [*colours, "limit dashed"]
+        return polyline(values, colours, highest=max(self._highest, self.limit or 0))
 
     @property
     def payload(self) -> dict[str, Any]:
@@ -177,6 +180,7 @@ def chart(
     **more: Any,
 ) -> Chart:
     """A chart of the page's span. Lines without a value at any time are left out."""
+    has_legend = len(lines) > 1 or bool(more.get("limit_label"))
     lines = tuple(line for line in lines if any(value for value in line.values)) or tuple(lines)
     since, until = address.span
     return Chart(
@@ -190,16 +194,17 @@ def chart(
         span=(min(since, *starts[:1]), max(until, *(start + step for start in starts[-1:]))),
         marks=tuple(marks),
         zoom=address.timeless.link(),
-        empty=empty or why_empty(lines, unit),
+        empty=empty or why_empty(lines, kind),
+        has_legend=has_legend,
         **more,
     )
 
 
-def why_empty(lines: Sequence[Line], unit: str) -> str:
+def why_empty(lines: Sequence[Line], kind: str) -> str:
     values = [value for line in lines for value in line.values]
     if any(values):
         return ""
-    return TOO_FEW if unit == "ms" and values and all(value is None for value in values) else NO_CALLS
+    return TOO_FEW if kind == "lines" and all(value is None for value in values) else NO_CALLS
 
 
 def _ms(moment: datetime) -> int:

@@ -12,7 +12,7 @@ Values = Sequence[float | None]
 @dataclass(frozen=True, slots=True)
 class Path:
     d: str
-    colour: str  # s1 to s6
+    colour: str  # s1 to s6, and dashed or dotted
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def bars(series: Sequence[Values], colours: Sequence[str], *, highest: float = 0
     for values, colour in zip(series, colours, strict=True):
         path = []
         for n, value in enumerate(values):
-            if value:
+            if value and value > 0:
                 path.append(_bar(n, columns, tops[n] / top, (tops[n] + value) / top))
                 tops[n] += value
         paths.append(Path("".join(path), colour))

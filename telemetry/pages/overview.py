@@ -13,6 +13,7 @@ from telemetry.pages.address import DIMENSIONS, Address
 from telemetry.pages.call_charts import call_charts
 from telemetry.pages.call_tiles import answered, call_tiles
 from telemetry.pages.charts import Chart
+from telemetry.pages.emptiness import Emptiness, emptiness
 from telemetry.pages.group_table import AT_MOST, Before, group_table
 from telemetry.pages.marks import marks
 from telemetry.pages.panels import guarded
@@ -25,11 +26,11 @@ from telemetry.queries import Selection, Span
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """What the first panel of a page shows."""
+    """What the first panel of a page shows. `nothing`: there is no call, and why."""
 
     seen: CallFigures
-    before: CallFigures | None
     tiles: Sequence[Tile]
+    nothing: Emptiness | None
 
 
 @require_safe
@@ -50,6 +51,7 @@ def overview(request: HttpRequest, address: Address) -> HttpResponseBase:
         sentence=_sentence(address, calls.content.seen) if calls.content else "",
         exports=export.FORMS,
         calls=calls,
+        nothing=calls.content and calls.content.nothing,
         charts=charts,
         more=guarded("Facts", lambda: _facts(address, selection, seen)),
         groups=guarded("By group", lambda: _groups(address, selection, by)),
@@ -62,7 +64,7 @@ def overview(request: HttpRequest, address: Address) -> HttpResponseBase:
 def figures_of(address: Address, selection: Selection) -> Calls:
     seen = queries.totals(Span.of(*address.span), selection)
     before = queries.totals(Span.of(*address.before), selection) if address.before else None
-    return Calls(seen, before, call_tiles(address, seen, before))
+    return Calls(seen, call_tiles(address, seen, before), None if seen.calls else emptiness(address, selection))
 
 
 def charts_of(
@@ -95,15 +97,14 @@ def _groups(address: Address, selection: Selection, by: tuple[str, ...]) -> Tabl
 
 
 def nothing(address: Address) -> str:
-    """Why there are no rows."""
-    if not address.filters:
-        return f"No calls in {address.range_in_words}. Choose a longer range, or connect a client and make a call."
-    return f"No call matches {wording.plural(len(address.filters), 'filter')} in {address.range_in_words}."
+    """Why a table has no rows."""
+    filtered = " with these filters" if address.filters else ""
+    return f"No calls in {address.range_in_words}{filtered}."
 
 
 def _sentence(address: Address, seen: CallFigures) -> str:
     if not seen.calls:
-        return nothing(address)
+        return ""
     said = f"{wording.plural(seen.calls, 'call')}, {wording.share(answered(seen))} answered."
     if not seen.errors:
         return f"{said} None failed."

@@ -176,11 +176,13 @@ def page(
     default_range: str = "24h",
     default_refresh: int = 0,
     needs: str = access.SEE_CALLS,
+    subject: str = "",
     since_first: Callable[[], datetime | None] | None = None,
 ) -> Callable[[PageView], View]:
     """For views of a page: checks access, and gives the view its Address, with the page's zone in force.
 
-    `since_first`: when data starts. A page without `range` then begins with a shorter one if there is little data.
+    `subject`: the dimension whose value the page is about; filters by it are dropped. `since_first`: when data starts.
+    A page without `range` then begins with a shorter one if there is little data.
     """
 
     def decorated(view: PageView) -> View:
@@ -189,6 +191,8 @@ def page(
             if refused := access.refusal(request, needs):
                 return refused
             address = Address.of(request, default_range=default_range, default_refresh=default_refresh)
+            if subject:
+                address = address.about(subject)
             if added := _added_filter(request):
                 return HttpResponseRedirect(address.with_filter(added))
             with timezone.override(ZoneInfo(address.zone)):

@@ -30,7 +30,7 @@ MONTH = timedelta(days=30)
 
 
 @require_safe
-@page(default_range="1h")
+@page(default_range="1h", subject="tool")
 def tool(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
     known = facts.tools.get(name)
     if known is None and not TelemetryRecord.objects.filter(operation=name).exists():
@@ -56,6 +56,7 @@ def tool(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
         known=known,
         facts=_facts(address, known, upstreams, seen),
         calls=calls,
+        nothing=calls.content and calls.content.nothing,
         charts=drawn,
         shown=[drawn.content[key] for key in CHARTS] if drawn.content else [],
         reasons=guarded("Errors by reason", lambda: reason_table(address, selection, tool=name)),

@@ -28,16 +28,25 @@ BY = ("tool",)
 def tools(request: HttpRequest, address: Address) -> HttpResponseBase:
     if form := export.wanted(request):
         return export.exported(_table(address), form, "tools")
+    groups, unused = guarded("Tools", lambda: _table(address)), guarded("Never called", lambda: _unused(address))
     return show(
         request,
         address,
         "telemetry/tools.html",
         title="Tools",
+        sentence=_sentence(groups.content, unused.content),
         exports=export.FORMS,
-        groups=guarded("Tools", lambda: _table(address)),
+        groups=groups,
+        unused=unused,
         paging=guarded("Lists read page by page", lambda: _paging(address)),
-        unused=guarded("Never called", lambda: _unused(address)),
     )
+
+
+def _sentence(called: Table | None, unused: Table | None) -> str:
+    if called is None or unused is None:
+        return ""
+    idle = f", {wording.whole(unused.count)} not called in {UNUSED_DAYS} days" if unused.count else ""
+    return f"{wording.plural(called.count, 'tool')} called{idle}."
 
 
 def _table(address: Address) -> Table:

@@ -39,7 +39,7 @@ STATUSES: tuple[tuple[str, str, Callable[[int], bool]], ...] = (
 
 
 @require_safe
-@page(default_range="1h")
+@page(default_range="1h", subject="upstream")
 def upstream(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
     known = facts.upstreams.get(name)
     report = upstream_reports().get(name)

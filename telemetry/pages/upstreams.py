@@ -1,5 +1,7 @@
 """The list of upstreams, also those without calls."""
 
+from collections.abc import Mapping, Sequence
+
 from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
@@ -35,14 +37,18 @@ BREAKERS = {
 @page(since_first=queries.first_call_at)
 def upstreams(request: HttpRequest, address: Address) -> HttpResponseBase:
     if form := export.wanted(request):
-        return export.exported(_table(address), form, "upstreams")
+        return export.exported(_table(address, upstream_reports()), form, "upstreams")
+    reports = upstream_reports()
+    away = [name for name, report in reports.items() if report.breaker == "open"]
     return show(
         request,
         address,
         "telemetry/upstreams.html",
         title="Upstreams",
+        state=State.DOWN if away else None,
+        sentence=_sentence(away, len(reports)),
         exports=export.FORMS,
-        groups=guarded("Upstreams", lambda: _table(address)),
+        groups=guarded("Upstreams", lambda: _table(address, reports)),
     )
 
 
@@ -51,10 +57,16 @@ def breaker(report: UpstreamReport | None) -> tuple[State, str]:
     return BREAKERS[report.breaker] if report else (State.NO_DATA, "no process reports it")
 
 
-def _table(address: Address) -> Table:
+def _sentence(away: Sequence[str], reported: int) -> str:
+    if away:
+        of_all = f"{len(away)} of {wording.plural(reported, 'upstream')}"
+        return f"{of_all} not tried, because the breaker is open: {', '.join(away)}."
+    return f"All {reported} upstreams are tried: no breaker is open." if reported else "No process reports an upstream."
+
+
+def _table(address: Address, reports: Mapping[str, UpstreamReport]) -> Table:
     groups = groups_of(address, address.selection, ("upstream",))
     figures = {str(group.values[0]): group.figures for group in groups if group.values[0]}
-    reports = upstream_reports()
     names = sorted({*figures, *reports, *facts.upstreams.all()})
     rows = [_row(address, name, figures.get(name, CallFigures()), reports.get(name)) for name in names]
     return table(
