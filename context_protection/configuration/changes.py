@@ -31,7 +31,7 @@ def log_changes() -> None:
 def _log(sender: Any, *, instance: models.Model, history_instance: Any, using: str, **others: Any) -> None:
     kind = KINDS[history_instance.history_type]
     fields = _fields(instance, history_instance, kind)
-    if kind == "changed" and not fields:
+    if kind != "deleted" and not fields:  # nothing that a person can set
         return
     user = history_instance.history_user
     line = {
@@ -51,7 +51,7 @@ def _fields(instance: models.Model, version: Any, kind: str) -> Mapping[str, str
     before = version.prev_record if kind == "changed" else type(instance)()
     if before is None:  # the history is younger than the object
         return {}
-    names = [field.attname for field in version.tracked_fields if field.name not in IGNORED]
+    names = [field.attname for field in version.tracked_fields if field.editable and field.name not in IGNORED]
     return dict(
         _difference(name, getattr(before, name), getattr(version, name))
         for name in names
