@@ -8,8 +8,10 @@ class ContextProtectionConfig(AppConfig):
 
     def ready(self) -> None:
         from context_protection import checks
+        from context_protection.configuration.changes import log_changes
         from context_protection.configuration.revisions import bump_when_changed
         from context_protection.models import TokenBudget
 
         register(checks.environment_makes_sense)
         bump_when_changed(TokenBudget)
+        log_changes()

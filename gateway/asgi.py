@@ -27,6 +27,7 @@ from gateway.process.gates import Gate, hashing_paths
 from gateway.process.handler import PooledHandler
 from gateway.process.lifespan import Lifespan
 from gateway.process.readiness import readiness
+from gateway.process.started import note_ready
 from gateway.process.warmup import warm_up
 from gateway.threads.bridge import run_sync
 from gateway.tracing import export
@@ -52,7 +53,7 @@ starts = [connector.start for connector in all_connectors if connector.start]
 stops = [connector.stop for connector in all_connectors if connector.stop]
 readiness.when_redis_is_lost(response_cache.forget)
 lifespan = Lifespan(
-    startup=[readiness.start, warm_up, *starts, streamable_http.start, changes.start],
+    startup=[readiness.start, warm_up, *starts, streamable_http.start, changes.start, note_ready],
     shutdown=[changes.stop, streamable_http.stop, *stops, close_connections, flush_telemetry, readiness.stop],
 )
 rest_of_http: Endpoint = PooledHandler(gate=Gate(hashing_paths()))

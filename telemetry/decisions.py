@@ -20,8 +20,14 @@ def log_decision(call: Measurement) -> None:
 def _fields(call: Measurement) -> dict[str, object]:
     return {
         "request_id": call.request_id,
+        **({"trace_id": call.trace_id} if call.trace_id else {}),
+        "caller": call.caller,
+        "transport": call.transport,
         "operation": call.operation,
         "outcome": call.outcome,
+        "oversized": call.oversized,
+        "items": call.item_count,
+        "bytes": call.response_bytes,
         "original_tokens": call.original_tokens,
         "final_tokens": call.estimated_tokens,
         "reduction_percent": round(100 * call.reduction, 1),

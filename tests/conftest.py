@@ -22,6 +22,7 @@ from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.connectors.hostaway.models import Booking
 from gateway.logins.hasher import YieldingHasher
+from gateway.pages import refreshed
 from gateway.threads import bridge
 from telemetry import recorder, rejections
 from tests.doors import Doors
@@ -141,6 +142,12 @@ def on_this_thread() -> Iterator[None]:
 def fresh_configuration() -> None:
     """Configuration of an earlier test, which its rollback removed, is loaded anew."""
     revisions.bump()
+
+
+@pytest.fixture(autouse=True)
+def fresh_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures of an earlier moment would lack what the test has just stored."""
+    monkeypatch.setattr(refreshed, "REUSE", 0)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ It has no structuredContent: given both, clients drop the text or spend tokens o
 """
 
 import hashlib
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -34,6 +35,7 @@ from gateway.dispatch.measurements import record_error
 from gateway.mcp.call_tools import ACTING, READING, requested_call
 from gateway.mcp.client_questions import Answered, answered
 from gateway.mcp.clients import loads_lazily
+from gateway.mcp.discovery import slowest
 from gateway.mcp.errors import as_protocol_errors
 from gateway.mcp.instructions import instructions
 from gateway.mcp.paging import page
@@ -224,11 +226,13 @@ def tool_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
     async def list_tools(
         ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
+        started = time.perf_counter()
         with as_protocol_errors(ctx.protocol_version):
             cursor = params.cursor if params else None
             peer = peer_of(ctx, stdio_peer)
             is_lazy = loads_lazily(ctx, peer)
             found, following = await on_thread(peer.limit_key, page_of_tools, peer.caller, is_lazy, cursor)
+        slowest.note(time.perf_counter() - started)
         return types.ListToolsResult(tools=found, next_cursor=following)
 
     async def call_tool(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> Answered:

@@ -10,6 +10,8 @@ from django.views.decorators.http import require_safe
 from context_protection.core import tokens
 from context_protection.core.budget import dumps
 from gateway.dispatch import audit
+from gateway.pages import success_criteria
+from gateway.pages.refreshed import Refreshed
 from gateway.pages.visitors import known_visitors_only, may_see_details, varies_by_visitor
 from gateway.upstreams.client import UpstreamState
 from gateway.upstreams.registry import upstreams
@@ -50,12 +52,13 @@ def health_document() -> dict[str, Any]:
         "database": {"engine": connection.vendor, "answers": database_works},
         "ruler": {"claude": tokens.claude.degraded or "ok"},
     }
-    document["upstreams"] = [_upstream(each.state()) for each in upstreams.all()]
-    is_any_open = any(each["state"] == "open" for each in document["upstreams"])
-    if database_works and (tokens.claude.degraded or is_any_open):
+    states = [each.state() for each in upstreams.all()]
+    document["upstreams"] = [_upstream(each) for each in states]
+    document["upstreamsDown"] = [each.name for each in states if each.is_down]
+    if database_works and (tokens.claude.degraded or document["upstreamsDown"]):
         document["status"] = "degraded"
     try:
-        return {**document, **_figures()}
+        return {**document, **_figures.get(), "telemetry": _telemetry()}
     except DatabaseError:
         return document
 
@@ -79,8 +82,8 @@ def _moment(seconds: float | None) -> datetime | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
 
 
-def _figures() -> dict[str, Any]:
-    figures, recorded = queries.health(), recorder.state()
+def _calls() -> dict[str, Any]:
+    figures = queries.health()
     day = figures.last_24_hours
     return {
         "calls": figures.ever.calls,
@@ -102,13 +105,22 @@ def _figures() -> dict[str, Any]:
             "tokensSaved": day.tokens_saved,
             "latencyMs": {"p50": day.latency.p50, "p95": day.latency.p95, "p99": day.latency.p99},
         },
-        "telemetry": {
-            "queued": recorded.queued,
-            "stored": recorded.stored,
-            "dropped": recorded.dropped,
-            "lagSeconds": _rounded(recorded.lag_seconds, 2),
-        },
         "tokenAudit": _token_audit(),
+        **success_criteria.document(now=datetime.now(UTC)),
+        "figuresAt": datetime.now(UTC),
+    }
+
+
+_figures = Refreshed(_calls)
+
+
+def _telemetry() -> dict[str, Any]:
+    recorded = recorder.state()
+    return {
+        "queued": recorded.queued,
+        "stored": recorded.stored,
+        "dropped": recorded.dropped,
+        "lagSeconds": _rounded(recorded.lag_seconds, 2),
     }
 
 

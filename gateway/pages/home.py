@@ -29,7 +29,7 @@ def home(request: HttpRequest) -> HttpResponse:
     context = {
         "version": VERSION,
         "health": document,
-        "state": STATES[document["status"]],
+        "state": _state(document),
         "problems": list(_problems(document)),
         "figures": _figures(day) if day else [],
         "sent_share": _percent(day["tokensSent"], day["tokensSent"] + day["tokensSaved"]) if day else None,
@@ -45,6 +45,13 @@ def home(request: HttpRequest) -> HttpResponse:
         ],
     }
     return render(request, "home.html", context)
+
+
+def _state(health: Mapping[str, Any]) -> str:
+    down = health["upstreamsDown"]
+    if health["status"] == "degraded" and down:
+        return f"Running, but {down[0]} is down" if len(down) == 1 else f"Running, but {len(down)} upstreams are down"
+    return STATES[health["status"]]
 
 
 def _server(request: HttpRequest) -> ConnectionDetails:
@@ -94,8 +101,7 @@ def _problems(health: Mapping[str, Any]) -> Iterator[str]:
         yield "Claude's own token count is not available; budgets are held by a cautious estimate."
     if health.get("openAlerts"):
         yield "An alert is open. Staff find it in the admin, under Alerts."
-    for upstream in health["upstreams"]:
-        if upstream["state"] == "open":
-            yield f"{upstream['name']} does not answer; its tools give older answers, or say so."
+    for name in health["upstreamsDown"]:
+        yield f"{name} does not answer; its tools give older answers, or say so."
     if dropped := health.get("telemetry", {}).get("dropped"):
         yield f"{dropped:,} calls since the start are missing from the figures."

@@ -18,6 +18,7 @@ from telemetry.models import TelemetryRecord
 
 REPLAYED = "replayed-"  # begins the request ids of stored copies
 STORED_SECONDS = 15.0  # for the server to store what it has measured
+BUSY_SECONDS = 120.0  # for the database to take a batch
 BATCH = 1_000
 # How busy an hour of the day is, UTC, as a share of the busiest.
 BUSY = (4, 3, 2, 2, 3, 5, 12, 30, 60, 85, 95, 90, 70, 80, 100, 95, 80, 60, 40, 28, 20, 14, 9, 6)
@@ -53,10 +54,22 @@ def replay(calls: Sequence[Measurement], since: datetime, until: datetime, seed:
     copies, stored = _copies(calls, since, until, random.Random(seed), most), 0  # noqa: S311 (not a secret)
     try:
         while batch := list(islice(copies, BATCH)):
-            stored += storage.store(batch).stored
+            stored += _store(batch)
     finally:
         decisions.setLevel(level)
     return stored
+
+
+def _store(batch: Sequence[Measurement]) -> int:
+    """Returns how many were stored. Waits while another process writes to SQLite."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            return storage.store(batch).stored
+        except storage.StoreUnavailableError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
 
 
 def _copies(

@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -70,12 +70,14 @@ class Server:
 
 @dataclass(frozen=True)
 class State:
-    """`enter` brings the server into the state; `keep` is repeated for as long as the state is held."""
+    """`enter` brings the server into the state; `keep` is repeated for as long as the state is held. `past` stores
+    measured calls with earlier times, before the server starts that is looked at: SQLite has one writer at a time."""
 
     what: str
     enter: Callable[[Server, Mapping[str, str]], None]
     keep: Callable[[Server], None] = lambda server: time.sleep(0.5)
     environment: Mapping[str, str] = field(default_factory=dict)
+    past: Callable[[Sequence[Measurement], int], None] | None = None
 
 
 def _nothing(server: Server, secrets: Mapping[str, str]) -> None:
@@ -90,24 +92,22 @@ def _few(server: Server, secrets: Mapping[str, str]) -> None:
     _traffic(server, secrets, calls=8, seconds=4)
 
 
-def _quiet(server: Server, secrets: Mapping[str, str]) -> None:
+def _quiet_past(calls: Sequence[Measurement], seed: int) -> None:
     """Traffic until three hours ago."""
-    calls = _measured(server, secrets)
     until = timezone.now() - timedelta(hours=3)
-    history.replay(calls, until - timedelta(days=2), until, server.seed)
+    history.replay(calls, until - timedelta(days=2), until, seed)
     recent = models.TelemetryRecord.objects.filter(created_at__gte=until)
     times = list(recent.values_list("created_at", flat=True))
     recent.delete()
     marks.mark(times)
 
 
-def _huge(server: Server, secrets: Mapping[str, str]) -> None:
-    calls, now = _measured(server, secrets), timezone.now()
-    most = int(os.environ.get("SIMULATED_RECORDS", "1000000"))
-    history.replay(calls, now - timedelta(days=settings.TELEMETRY_RETENTION_DAYS - 1), now, server.seed, most)
+def _huge_past(calls: Sequence[Measurement], seed: int) -> None:
+    now, most = timezone.now(), int(os.environ.get("SIMULATED_RECORDS", "1000000"))
+    history.replay(calls, now - timedelta(days=settings.TELEMETRY_RETENTION_DAYS - 1), now, seed, most)
 
 
-def _measured(server: Server, secrets: Mapping[str, str]) -> list[Measurement]:
+def measure(server: Server, secrets: Mapping[str, str]) -> list[Measurement]:
     began, allowance = timezone.now(), Allowance(200, 15)
     traffic.run(server.base, secrets, allowance, server.seed)
     return history.measured(began, allowance.made)
@@ -163,12 +163,12 @@ def _error(server: Server, secrets: Mapping[str, str]) -> None:
 STATES: Mapping[str, State] = {
     "empty": State("no call yet", _nothing),
     "few": State("8 calls: too few for percentiles", _few),
-    "quiet": State("calls until three hours ago, none since", _quiet),
+    "quiet": State("calls until three hours ago, none since", _nothing, past=_quiet_past),
     "late": State("the database is held for 15 seconds at a time, so that figures end earlier", _traffic, _late),
     "dropped": State("the database was held until calls were lost to telemetry", _dropped, _keep_reading),
     "down": State("an upstream is dead (NSIP)", _down, _call_upstream, {"NSIP_BASE_URL": NOBODY}),
     "error": State("the table of calls cannot be read", _error, _keep_reading),
-    "huge": State("a million calls in a month (SIMULATED_RECORDS)", _huge),
+    "huge": State("a million calls in a month (SIMULATED_RECORDS)", _traffic, past=_huge_past),
 }
 
 

@@ -65,6 +65,11 @@ class UpstreamState:
     misses: int
 
     @property
+    def is_down(self) -> bool:
+        """Whether it has failed several times in a row, and has not answered since."""
+        return self.breaker != "closed"
+
+    @property
     def hit_rate(self) -> float:
         return self.hits / (self.hits + self.misses) if self.hits else 0.0
 

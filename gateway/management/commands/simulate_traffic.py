@@ -4,6 +4,8 @@ to show."""
 import ipaddress
 import math
 import re
+import signal
+import sys
 import time
 from contextlib import suppress
 from datetime import timedelta
@@ -17,7 +19,8 @@ from django.utils import timezone
 from gateway.process import first_start
 from gateway.simulation import history, traffic
 from gateway.simulation.allowance import Allowance
-from gateway.simulation.states import STATES, CannotSimulate, Server, serving
+from gateway.simulation.states import STATES, CannotSimulate, Server, measure, serving
+from telemetry.rollups.building import build_stale
 
 MOST_CALLS = 100_000
 PERIODS = {"h": timedelta(hours=1), "d": timedelta(days=1)}
@@ -78,7 +81,13 @@ class Command(BaseCommand):
             self.stdout.write(f"{copies:,} copies of these calls, from {first:%Y-%m-%d %H:%M} UTC on.")
 
     def _hold(self, options: dict[str, Any]) -> None:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that its server stops, too
         state, credentials = STATES[options["state"]], _first_start()
+        if state.past is not None:
+            with serving(settings.PORT, state.environment) as base, traffic.keys() as secrets:
+                calls = measure(Server(base, next(iter(secrets.values())), options["seed"]), secrets)
+            state.past(calls, options["seed"])
+            build_stale()
         with serving(settings.PORT, state.environment) as base, traffic.keys() as secrets:
             server = Server(base, next(iter(secrets.values())), options["seed"])
             state.enter(server, secrets)

@@ -3,6 +3,8 @@
 import json
 import re
 import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
 
@@ -11,10 +13,14 @@ from django.conf import settings
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
+from context_protection.breaker import OPENS_AFTER
 from context_protection.models import TokenBudget
 from gateway.api.errors import server_error
 from gateway.catalog.catalog import catalogue
 from gateway.dispatch.configuration import current
+from gateway.upstreams.client import Upstream
+from gateway.upstreams.registry import upstreams
+from telemetry import recorder
 from telemetry.models import Alert
 from tests.telemetry.examples import a_call, a_summary, stored
 
@@ -125,7 +131,7 @@ def test_home_shows_the_path_to_staff_only(client, settings, api_key, is_public)
 @pytest.mark.django_db
 def test_home_asks_the_database_no_more_than_health(admin_client, django_assert_max_num_queries):
     current()  # the configuration is in memory, as after any call
-    with django_assert_max_num_queries(10) as asked:
+    with django_assert_max_num_queries(24) as asked:
         admin_client.get("/health")
     with django_assert_max_num_queries(len(asked)):
         admin_client.get("/")
@@ -280,3 +286,61 @@ def test_a_form_without_its_token_is_told_in_the_form_that_is_asked_for(accept, 
     response = Client(enforce_csrf_checks=True).post("/admin/login/", headers={"accept": accept})
     assert response.status_code == 403
     assert expected in text(response)
+
+
+# -- Health: upstreams and success criteria -----------------------------------------------------------
+
+
+@pytest.fixture
+def dead_upstream() -> Iterator[None]:
+    """One that has failed several times in a row."""
+    upstream = Upstream("acme")
+    for _ in range(OPENS_AFTER):
+        upstream._breaker.failed()
+    upstreams.register(upstream)
+    yield
+    upstreams.remove("acme")
+
+
+def test_health_is_degraded_while_an_upstream_is_down(admin_client, dead_upstream):
+    document = admin_client.get("/health").json()
+    assert (document["status"], document["upstreamsDown"]) == ("degraded", ["acme"])
+
+
+def test_home_never_says_running_while_an_upstream_is_down(admin_client, dead_upstream):
+    page = admin_client.get("/").content.decode()
+    assert "Running, but acme is down" in page
+    assert "state-ok" not in page
+
+
+def test_an_upstream_that_is_tried_again_is_still_down(admin_client, dead_upstream):
+    upstreams.get("acme")._breaker._open_until = 0.0  # its cooldown is over
+    assert admin_client.get("/health").json()["upstreamsDown"] == ["acme"]
+
+
+def test_success_criteria_are_judged_by_measured_figures(admin_client):
+    good = {"operation": "nsip_get_animal", "outcome": "summarized", "original_tokens": 10_000, "at": datetime.now(UTC)}
+    for _ in range(19):
+        recorder.record(a_call(**good, estimated_tokens=1_000))
+    recorder.record(
+        a_call(operation="nsip_get_animal", outcome="error", error_reason="invalid_lpn", at=datetime.now(UTC))
+    )
+    recorder.flush()
+    document = admin_client.get("/health").json()
+    criteria = document["successCriteria"]
+    assert criteria["SC-002"] == {
+        "what": "tokens left out by summaries, share",
+        "value": 0.9,
+        "target": 0.7,
+        "n": 19,
+        "isMet": True,
+    }
+    assert (criteria["SC-003"]["value"], criteria["SC-003"]["n"]) == (0.95, 20)
+    assert document["meets_success_criteria"] == {name: each["isMet"] for name, each in criteria.items()}
+    recorder.record(a_call(**good, estimated_tokens=9_900_000))
+    recorder.flush()
+    assert admin_client.get("/health").json()["meets_success_criteria"]["SC-002"] is False
+
+
+def test_what_was_never_measured_is_neither_met_nor_missed(admin_client):
+    assert admin_client.get("/health").json()["meets_success_criteria"]["SC-002"] is None
