@@ -7,7 +7,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 
-from telemetry.models import Alert
+from telemetry.alerts import links
+from telemetry.models.alerts import Alert
 
 PAGES = ("/admin/", "/telemetry/")
 
@@ -36,10 +37,10 @@ def _alerts_for(request: HttpRequest) -> tuple[OpenAlert, ...]:
     may_open = user.has_perm("telemetry.view_alert")
     return tuple(
         OpenAlert(
-            title=alert.get_kind_display(),
+            title=alert.title,
             message=alert.message,
-            opened_at=alert.opened_at,
-            url=reverse("admin:telemetry_alert_change", args=(alert.pk,)) if may_open else "",
+            opened_at=alert.fired_at or alert.started_at,
+            url=links.alert(alert) or reverse("admin:telemetry_alert_change", args=(alert.pk,)) if may_open else "",
         )
-        for alert in Alert.objects.filter(state=Alert.State.OPEN)
+        for alert in Alert.objects.open().select_related("rule")
     )
