@@ -39,6 +39,11 @@ def test_staff_see_open_alerts(path, alert, staff):
     assert f'href="/admin/telemetry/alert/{alert.pk}/change/"' in html
 
 
+def test_staff_who_see_calls_are_led_to_the_alerts_own_page(alert, staff):
+    staff.user_permissions.add(Permission.objects.get(codename="view_telemetryrecord"))
+    assert f'href="/telemetry/alerts/{alert.pk}/"' in banner("/admin/", User.objects.get(pk=staff.pk))
+
+
 def test_staff_who_may_not_open_alerts_get_no_link(alert):
     html = banner("/admin/", User.objects.create_user("clerk", is_staff=True))
     assert "6 of 100" in html

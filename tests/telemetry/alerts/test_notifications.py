@@ -60,6 +60,8 @@ def test_an_email_says_what_where_and_links_to_the_alert(settings):
     assert message.subject == "[Sluice] ▲ Too many oversized answers is firing"
     assert "6% of answers were over budget (limit 5%): get_booking 6 of 100 calls" in message.body
     assert alert.message in message.body
+    assert f"https://sluice.example.com/telemetry/alerts/{alert.pk}/" in message.body
+    assert "https://sluice.example.com/telemetry/alerts/runbooks/#oversized_share" in message.body
 
 
 def test_a_webhook_is_signed_with_its_time():
