@@ -19,6 +19,7 @@ class GatewayConfig(AppConfig):
         from telemetry.counters import REGISTRY
 
         REGISTRY.register(UpstreamCollector())
+        _give_alerts_the_network()
         switchable: dict[str, list[str]] = {}
         for connector in connectors():
             operations = connector.operations()
@@ -40,3 +41,15 @@ def _add_switches(names: list[str], **_: object) -> None:
     from gateway.access.switches import add
 
     add(names)
+
+
+def _give_alerts_the_network() -> None:
+    """Telemetry connects nowhere by itself, and knows no vault."""
+    from gateway import notification_network
+    from gateway.upstreams.auth.vault import vault
+    from telemetry.alerts import channels
+
+    channels.send_with(notification_network.post, notification_network.address_problem)
+    channels.seal_with(
+        lambda secret: vault().seal(secret), lambda sealed, channel: vault().open(sealed, upstream=channel)
+    )

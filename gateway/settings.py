@@ -217,7 +217,7 @@ CELERY_BEAT_SCHEDULE = {
     "purge-expired-walks": {"task": "context_protection.tasks.purge_expired_walks", "schedule": 60.0},
     "build-rollups": {"task": "telemetry.tasks.build_rollups", "schedule": 10.0},
     "ensure-partitions": {"task": "telemetry.tasks.ensure_partitions", "schedule": 3600.0},
-    "check-alerts": {"task": "telemetry.tasks.check_alerts", "schedule": 60.0},
+    "check-alerts": {"task": "telemetry.tasks.check_alerts", "schedule": 30.0},
     "purge-logins": {"task": "gateway.logins.tasks.purge", "schedule": 3600.0},
     "purge-old-calls": {"task": "telemetry.tasks.purge_old_calls", "schedule": 3600.0},
 }
@@ -240,6 +240,7 @@ ANTHROPIC_API_KEY = env.str(
 )  # if set, audited bodies are sent to the provider to be counted
 ANTHROPIC_BASE_URL = env.str("ANTHROPIC_BASE_URL", default="https://api.anthropic.com")
 ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])
+PUBLIC_URL = env.str("PUBLIC_URL", default=f"http://{HOST}:{PORT}")
 vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="sluice@localhost")
 

@@ -9,39 +9,17 @@ from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.text import capfirst
 
 from telemetry import queries, wording
+from telemetry.alerts import admin as _alerts_admin  # noqa: F401 (registers its pages)
 from telemetry.audit_table import audit_table
 from telemetry.dashboard import dashboard
 from telemetry.figure import Figure, Group
 from telemetry.filters import MinuteFilter, TimeFilter, TransportFilter, chosen_range
 from telemetry.measurement import FIGURES, CallOutcome
-from telemetry.models import Alert, RejectedKey, TelemetryRecord, TokenAudit, WithheldField
-
-
-class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at run time
-    actions = None
-    list_per_page = 50
-    show_full_result_count = False
-
-    class Media:
-        css = {"all": ("telemetry/telemetry.css",)}
-
-    def changelist_view(self, request: HttpRequest, extra_context: Mapping[str, Any] | None = None) -> HttpResponse:
-        title = capfirst(str(self.opts.verbose_name_plural))  # not "Select call to view"
-        return super().changelist_view(request, {"title": title, **(extra_context or {})})
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+from telemetry.models import RejectedKey, TelemetryRecord, TokenAudit, WithheldField
+from telemetry.read_only_admin import ReadOnlyAdmin, badge
 
 
 def _column(figure: Figure) -> Any:
@@ -118,7 +96,7 @@ class TelemetryRecordAdmin(ReadOnlyAdmin):
     @admin.display(description="outcome", ordering="outcome")
     def result(self, record: TelemetryRecord) -> SafeString:
         outcome = CallOutcome(record.measurement.outcome)
-        return _badge(outcome.value, str(outcome.label), record.measurement.error_reason)
+        return badge(outcome.value, str(outcome.label), record.measurement.error_reason)
 
     @admin.display(description="tokens, Claude's count", ordering="original_tokens")
     def tokens(self, record: TelemetryRecord) -> str:
@@ -226,52 +204,3 @@ class WithheldFieldAdmin(ReadOnlyAdmin):
     @admin.display(description="times", ordering="count")
     def times(self, row: WithheldField) -> str:
         return wording.whole(row.count)
-
-
-@admin.register(Alert)
-class AlertAdmin(ReadOnlyAdmin):
-    list_display = ("badge", "message", "opened_at", "cleared_at", "opening_share", "highest_share")
-    list_display_links = ("badge", "message")
-    list_filter = ("state", "kind")
-    HOW_MUCH = {
-        Alert.AlertKind.OVERSIZED_SHARE: (
-            "opening_share",
-            "highest_share",
-            "alert_line",
-            "oversized_calls",
-            "calls",
-            "window_minutes",
-        ),
-        Alert.AlertKind.TOKEN_DRIFT: ("opening_share", "highest_share", "alert_line", "audits"),
-    }
-
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        return (
-            (None, {"fields": ("badge", "kind", "message")}),
-            ("When", {"fields": ("opened_at", "cleared_at", "last_checked_at")}),
-            ("How much", {"fields": self.HOW_MUCH[obj.kind]}),
-        )
-
-    @admin.display(description="audits looked at")
-    def audits(self, alert: Alert) -> str:
-        return wording.whole(alert.calls)
-
-    @admin.display(description="state", ordering="state")
-    def badge(self, alert: Alert) -> SafeString:
-        return _badge(alert.state, alert.get_state_display())
-
-    @admin.display(description="share at opening", ordering="share")
-    def opening_share(self, alert: Alert) -> str:
-        return wording.share(alert.share)
-
-    @admin.display(description="highest share", ordering="peak_share")
-    def highest_share(self, alert: Alert) -> str:
-        return wording.share(alert.peak_share)
-
-    @admin.display(description="alert line")
-    def alert_line(self, alert: Alert) -> str:
-        return wording.share(alert.threshold_share)
-
-
-def _badge(kind: str, label: str, detail: str = "") -> SafeString:
-    return format_html('<span class="tm-badge tm-badge-{}" title="{}">{}</span>', kind, detail, label)

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 
-from telemetry.models import Alert
+from telemetry.alerts import links
+from telemetry.models.alerts import Alert
 
 PAGES = ("/admin/", "/telemetry/")
 
@@ -33,13 +35,22 @@ def _alerts_for(request: HttpRequest) -> tuple[OpenAlert, ...]:
     user = getattr(request, "user", None)
     if user is None or not (user.is_active and user.is_staff):
         return ()
-    may_open = user.has_perm("telemetry.view_alert")
     return tuple(
         OpenAlert(
-            title=alert.get_kind_display(),
+            title=alert.title,
             message=alert.message,
-            opened_at=alert.opened_at,
-            url=reverse("admin:telemetry_alert_change", args=(alert.pk,)) if may_open else "",
+            opened_at=alert.fired_at or alert.started_at,
+            url=_page_for(user, alert),
         )
-        for alert in Alert.objects.filter(state=Alert.State.OPEN)
+        for alert in Alert.objects.open().select_related("rule")
     )
+
+
+def _page_for(user: Any, alert: Alert) -> str:
+    """The alert's page, or what the user may see of it in the admin."""
+    page = links.alert(alert)
+    if page and user.has_perm("telemetry.view_telemetryrecord"):
+        return page
+    if user.has_perm("telemetry.view_alert"):
+        return reverse("admin:telemetry_alert_change", args=(alert.pk,))
+    return ""

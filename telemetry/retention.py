@@ -1,17 +1,18 @@
-"""Deletes calls, rollups, audits, rejected keys and counts of redacted fields after the retention period."""
+"""Deletes calls, rollups, audits, rejected keys, counts of redacted fields and alerts after their retention period."""
 
 import logging
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Manager
+from django.db.models import Manager, Q
 from django.utils import timezone
 
 from telemetry import partitions
-from telemetry.models import RejectedKey, Rollup, TelemetryRecord, TokenAudit, WithheldField
+from telemetry.models import Alert, RejectedKey, Rollup, TelemetryRecord, TokenAudit, WithheldField
 from telemetry.rollups.coverage import kept_for
 
+ALERTS_KEPT = timedelta(days=400)  # after their end; those that never fired go with the calls
 BATCH = 5_000  # rows per transaction: few, so that the writer of calls never waits long
 
 logger = logging.getLogger(__name__)
@@ -47,6 +48,14 @@ def purge_old_rejected_keys(*, now: datetime | None = None, batch: int = BATCH) 
 def purge_old_withheld(*, now: datetime | None = None, batch: int = BATCH) -> int:
     """The same for counts of redacted fields."""
     return _purge(WithheldField.objects, "day", now or timezone.now(), batch)
+
+
+def purge_old_alerts(*, now: datetime | None = None) -> int:
+    """Deletes alerts that ended long ago, with their history. Returns how many rows."""
+    now = now or timezone.now()
+    ended = Alert.objects.exclude(ended_at=None)
+    short, long = now - timedelta(days=settings.TELEMETRY_RETENTION_DAYS), now - ALERTS_KEPT
+    return ended.filter(Q(ended_at__lt=long) | Q(ended_at__lt=short, fired_at=None)).delete()[0]
 
 
 def _purge(rows: Manager[Any], time: str, now: datetime, batch: int) -> int:

@@ -4,14 +4,19 @@ from datetime import UTC, datetime
 
 from celery import shared_task
 
-from telemetry import alerts, drift, partitions, retention
+from telemetry import partitions, retention
+from telemetry.alerts import evaluation, notifications
 from telemetry.rollups.building import build_stale
 
 
 @shared_task(name="telemetry.tasks.check_alerts")
 def check_alerts() -> None:
-    alerts.check()
-    drift.check()
+    evaluation.check_alerts()
+
+
+@shared_task(name="telemetry.tasks.deliver_notification")
+def deliver_notification(pk: int) -> None:
+    notifications.deliver(pk)
 
 
 @shared_task(name="telemetry.tasks.purge_old_calls")
@@ -21,6 +26,7 @@ def purge_old_calls() -> None:
     retention.purge_old_audits()
     retention.purge_old_rejected_keys()
     retention.purge_old_withheld()
+    retention.purge_old_alerts()
 
 
 @shared_task(name="telemetry.tasks.build_rollups")

@@ -18,7 +18,7 @@ from gateway.upstreams.registry import upstreams
 from gateway.version import VERSION
 from telemetry import audits, queries, recorder
 from telemetry.metrics import metrics_text
-from telemetry.models import Alert
+from telemetry.models.alerts import Alert
 
 
 @varies_by_visitor
@@ -92,7 +92,7 @@ def _calls() -> dict[str, Any]:
         "averageEstimatedTokens": _rounded(figures.ever.average("estimated_tokens"), 1),
         "tokensSaved": figures.ever.tokens_saved,
         "lastCallAt": figures.last_call_at,
-        "openAlerts": Alert.objects.filter(state=Alert.State.OPEN).count(),
+        "openAlerts": Alert.objects.open().count(),
         "last24Hours": {
             "calls": day.calls,
             "errors": day.errors,

@@ -1,6 +1,6 @@
 """The tables of telemetry."""
 
-from telemetry.models.alerts import Alert
+from telemetry.models.alerts import Alert, AlertRule, AlertTransition, Channel, Notification
 from telemetry.models.arguments import CallArguments
 from telemetry.models.audits import TokenAudit
 from telemetry.models.calls import TelemetryRecord
@@ -13,8 +13,12 @@ from telemetry.models.withheld_fields import WithheldField
 
 __all__ = [
     "Alert",
+    "AlertRule",
+    "AlertTransition",
     "CallArguments",
+    "Channel",
     "Event",
+    "Notification",
     "ProcessReport",
     "RejectedKey",
     "Rollup",

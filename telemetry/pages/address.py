@@ -31,6 +31,7 @@ DIMENSIONS: Mapping[str, str] = {
     "policy": "Policy revision",
     "arm": "Arm",
     "cache": "From cache",
+    "oversized": "Oversized",
     "status": "Upstream's status",
     "connector": "Connector",
     "chain": "Chain of pages",

@@ -15,19 +15,21 @@ NAMELESS: Mapping[str, str] = {
     "arm": "(no experiment)",
 }
 
+YES_OR_NO = {"cache": "from cache", "oversized": "oversized"}
+
 
 def value(dimension: str, name: object) -> str:
     """A dimension's value: the name of what has none, and origins as they are written."""
     text = str(name)
     if dimension == "origin" and text in ORIGINS:
         return ORIGINS[text]
-    if dimension == "cache":
-        return "from cache" if name else "not from cache"
+    if dimension in YES_OR_NO:
+        return YES_OR_NO[dimension] if name else f"not {YES_OR_NO[dimension]}"
     return text or NAMELESS.get(dimension, "(none)")
 
 
 def written(dimension: str, name: object) -> str:
     """A dimension's value as an address has it."""
-    if dimension == "cache":
+    if dimension in YES_OR_NO:
         return "yes" if name else "no"
     return str(name)

@@ -24,9 +24,11 @@ DIMENSIONS: Mapping[str, str] = {
     "policy": "revision",
     "arm": "arm",
     "cache": "is_cached",
+    "oversized": "oversized",
     "chain": "chain",
 }
-CACHE = {"yes": True, "no": False}
+YES_OR_NO = ("cache", "oversized")  # dimensions with these two values
+ANSWERS = {"yes": True, "no": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,8 @@ class Condition:
     @property
     def q(self) -> Q:
         column = DIMENSIONS[self.dimension]
-        if self.dimension == "cache":
-            return Q(**{column: CACHE[self.text]})
+        if self.dimension in YES_OR_NO:
+            return Q(**{column: ANSWERS[self.text]})
         if self.dimension == "status":
             return Q(**{column: int(self.text)})
         if "*" in self.text:
@@ -115,8 +117,8 @@ def _condition(dimension: str, text: str) -> Condition:
     if dimension not in DIMENSIONS:
         raise ValueError(f"{dimension} is no filter. Expected one of: {', '.join(DIMENSIONS)}.")
     is_negated, value = text.startswith("!"), text.removeprefix("!")
-    if dimension == "cache" and value not in CACHE:
-        raise ValueError(f"cache is {value!r}; expected yes or no.")
+    if dimension in YES_OR_NO and value not in ANSWERS:
+        raise ValueError(f"{dimension} is {value!r}; expected yes or no.")
     if dimension == "status" and not value.isdecimal():
         raise ValueError(f"status is {value!r}; expected an HTTP status such as 503, or 0 for no answer.")
     return Condition(dimension, value, is_negated)

@@ -18,13 +18,16 @@ KEYS = "/admin/access/apikey/"
 WITHHELD = "/admin/telemetry/withheldfield/"
 VIEWER = "looks-only-2026"
 MESSAGE = (
-    "6 of 100 answers (6.0%) in the last 15 minutes would have been over their token budget, by the formula estimate "
-    "or, where the budget's ruler says so, by Claude's count; the alert line is 5.0%."
+    "6% of answers were over budget (limit 5%): get_booking 4, get_listing 2 of 100 calls in 15 minutes. All were made "
+    "smaller before sending."
 )
 PREPARE = f"""
 from django.contrib.auth.models import Permission, User
-from telemetry.models import Alert
-Alert.objects.create(message="{MESSAGE}", state="cleared", share=0.06, peak_share=0.2, threshold_share=0.05, calls=100)
+from django.utils import timezone
+from telemetry.models import Alert, AlertRule
+times = dict.fromkeys(("since", "started_at", "fired_at", "ended_at", "checked_at"), timezone.now())
+rule = AlertRule.objects.get(shipped_as="oversized_share")
+Alert.objects.create(rule=rule, message="{MESSAGE}", state="normal", value=0.06, peak=0.2, limit=0.05, **times)
 viewer = User.objects.create_user("viewer", password="{VIEWER}", is_staff=True)
 viewer.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
 """

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from telemetry.models import Alert, RejectedKey, TelemetryRecord, TokenAudit
+from telemetry.models import RejectedKey, TelemetryRecord, TokenAudit
+from tests.telemetry.alerts.examples import an_alert
 from tests.telemetry.examples import NOON, a_call, a_summary, stored
 
 pytestmark = pytest.mark.django_db
@@ -152,19 +153,9 @@ def test_a_call_can_be_looked_at_and_not_changed(admin_client):
 
 
 def test_alerts_can_be_looked_at_and_not_changed(admin_client):
-    alert = Alert.objects.create(
-        kind=Alert.AlertKind.OVERSIZED_SHARE,
-        message="6 of 100",
-        opened_at=NOON,
-        share=0.0612,
-        peak_share=0.2,
-        threshold_share=0.05,
-        window_minutes=15,
-        calls=100,
-        oversized_calls=6,
-    )
+    alert = an_alert(value=0.0612)
     html = admin_client.get(ALERTS).content.decode()
-    assert "tm-badge-open" in html
+    assert "tm-badge-alerting" in html
     assert "6.1%" in html
     url = f"{ALERTS}{alert.pk}/change/"
     assert admin_client.get(url).status_code == 200
@@ -176,7 +167,7 @@ def test_every_page_writes_dates_in_one_form(admin_client):
     stored(a_call(at=ago(minutes=5)))
     TokenAudit.objects.create(at=NOON, text_class="json", chars=9, formula_tokens=2, claude_tokens=3, actual_tokens=3)
     RejectedKey.objects.create(minute=NOON, address="127.0.0.1", transport="rest", attempts=1, last_at=NOON)
-    Alert.objects.create(message="6 of 100", opened_at=NOON, share=0.1, peak_share=0.2, threshold_share=0.05, calls=9)
+    an_alert()
     for model in ("telemetryrecord/?range=any", "tokenaudit/", "rejectedkey/?range=any", "alert/"):
         html = admin_client.get(f"/admin/telemetry/{model}").content.decode()
         assert not re.findall(r"Nov\b|noon|a\.m\.|p\.m\.", html), model

@@ -5,15 +5,13 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.core import mail
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from telemetry import audits, drift, retention, tasks
-from telemetry.alerts import Verdict
+from telemetry import audits, retention, tasks
 from telemetry.audits import Audit
-from telemetry.drift import Drift
 from telemetry.models import Alert, TokenAudit
+from tests.telemetry.alerts.examples import check, only
 from tests.telemetry.examples import NOON
 
 PAGE = "/admin/telemetry/tokenaudit/"
@@ -90,76 +88,61 @@ def test_a_formula_that_is_far_off_is_logged_once(caplog, formula_tokens, lines)
 # -- Drift ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("ratios", "alert_is_open", "verdict"),
-    [
-        ([], False, Verdict.QUIET),
-        ([1.049], False, Verdict.QUIET),
-        ([1.051, 1.0], False, Verdict.RAISE),
-        ([0.949], False, Verdict.RAISE),
-        ([1.045], True, Verdict.KEEP),  # under the line, not yet back
-        ([1.03], True, Verdict.CLEAR),
-        ([], True, Verdict.CLEAR),
-    ],
-)
-def test_the_rule(ratios, alert_is_open, verdict):
-    assert drift.judge([Drift("json", ratio, 20) for ratio in ratios], alert_is_open) is verdict
-
-
 def off_by(percent: int, count: int, text_class: str = "json", at=NOON) -> None:
     stored(*[an_audit(at=at, text_class=text_class, claude_tokens=1000 + 10 * percent)] * count)
 
 
 @pytest.mark.django_db
-def test_a_class_that_drifts_opens_one_alert_which_clears_when_it_is_back(settings, caplog):
-    settings.ALERT_EMAILS = ["ops@example.com"]
+@pytest.mark.parametrize(
+    ("percent", "state"), [(4, None), (6, "alerting"), (-6, "alerting")]
+)  # the line itself does not fire
+def test_a_class_fires_that_is_more_than_five_percent_off(percent, state):
+    only("token_drift")
+    off_by(percent, 20)
+    check(0)
+    assert [alert.state for alert in Alert.objects.all()] == ([state] if state else [])
+
+
+@pytest.mark.django_db
+def test_a_class_that_drifts_opens_one_alert_which_clears_when_it_is_back(caplog):
+    only("token_drift")
     off_by(0, 40, "prose")
     off_by(-8, 19)
-    assert drift.check(now=NOON) is Verdict.QUIET  # too few to mean anything
+    check(0)
+    assert not Alert.objects.exists(), "too few to mean anything"
     off_by(-8, 1)
-    assert drift.check(now=NOON) is Verdict.RAISE
-    assert drift.check(now=NOON + timedelta(minutes=1)) is Verdict.KEEP
+    for seconds in (30, 60):
+        check(seconds)
 
     alert = Alert.objects.get()
-    assert (alert.kind, alert.state, alert.calls) == ("token_drift", "open", 60)
-    assert alert.share == pytest.approx(0.08)
+    assert (alert.rule.kind, alert.state, alert.sample) == ("token_drift", "alerting", 60)
+    assert alert.value == pytest.approx(0.08)
     assert "json -8.0%" in alert.message
     assert "prose" not in alert.message
-    (message,) = mail.outbox
-    assert "Token counts drift" in message.subject
     assert "alert raised" in caplog.text
 
     off_by(0, 50, at=NOON + timedelta(hours=1))
-    assert drift.check(now=NOON + timedelta(hours=2)) is Verdict.CLEAR
+    for seconds in (7200, 7230):
+        check(seconds)
     alert.refresh_from_db()
-    assert alert.state == Alert.State.CLEARED
-    assert alert.message == "Cleared: our counts of Claude's tokens are within 5% of the full counts."
+    assert alert.state == "normal"
+    assert alert.message == "Our counts of Claude's tokens are within 5% of the full counts."
 
 
 @pytest.mark.django_db
 def test_a_few_odd_texts_are_no_drift():
+    only("token_drift")
     off_by(0, 11)
     off_by(60, 9)
-    assert drift.check(now=NOON) is Verdict.QUIET
+    check(0)
+    assert not Alert.objects.exists()
 
 
 @pytest.mark.django_db
-def test_both_alerts_may_be_open_at_once_and_the_task_checks_both():
+def test_the_task_checks_for_drift():
     off_by(10, 20)
     tasks.check_alerts()
-    Alert.objects.create(
-        kind=Alert.AlertKind.OVERSIZED_SHARE, message="x", share=1, peak_share=1, threshold_share=0, calls=1
-    )
-    assert set(Alert.objects.filter(state="open").values_list("kind", flat=True)) == {"token_drift", "oversized_share"}
-
-
-@pytest.mark.django_db
-def test_an_alert_of_drift_shows_what_it_is_about(admin_client):
-    off_by(10, 20)
-    drift.check(now=NOON)
-    html = admin_client.get(f"/admin/telemetry/alert/{Alert.objects.get().pk}/change/").content.decode()
-    assert "Audits looked at" in html
-    assert "Oversized calls" not in html
+    assert Alert.objects.open().get().rule.kind == "token_drift"
 
 
 # -- Retention, page, migration ---------------------------------------------------------------------

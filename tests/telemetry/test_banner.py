@@ -7,6 +7,7 @@ from django.test import RequestFactory
 
 from telemetry.banner import open_alerts
 from telemetry.models import Alert
+from tests.telemetry.alerts.examples import an_alert
 from tests.telemetry.examples import NOON
 
 pytestmark = pytest.mark.django_db
@@ -14,17 +15,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def alert():
-    return Alert.objects.create(
-        kind=Alert.AlertKind.OVERSIZED_SHARE,
-        message="6 of 100 answers <would> have been too large.",
-        opened_at=NOON,
-        share=0.06,
-        peak_share=0.06,
-        threshold_share=0.05,
-        window_minutes=15,
-        calls=100,
-        oversized_calls=6,
-    )
+    return an_alert(message="6 of 100 answers <would> have been too large.")
 
 
 @pytest.fixture
@@ -48,6 +39,11 @@ def test_staff_see_open_alerts(path, alert, staff):
     assert f'href="/admin/telemetry/alert/{alert.pk}/change/"' in html
 
 
+def test_staff_who_see_calls_are_led_to_the_alerts_own_page(alert, staff):
+    staff.user_permissions.add(Permission.objects.get(codename="view_telemetryrecord"))
+    assert f'href="/telemetry/alerts/{alert.pk}/"' in banner("/admin/", User.objects.get(pk=staff.pk))
+
+
 def test_staff_who_may_not_open_alerts_get_no_link(alert):
     html = banner("/admin/", User.objects.create_user("clerk", is_staff=True))
     assert "6 of 100" in html
@@ -61,7 +57,7 @@ def test_others_see_nothing():
 
 
 def test_a_cleared_alert_is_gone(alert, staff):
-    Alert.objects.filter(pk=alert.pk).update(state=Alert.State.CLEARED)
+    Alert.objects.filter(pk=alert.pk).update(state="normal", ended_at=NOON)
     assert banner("/admin/", staff).strip() == ""
 
 

@@ -21,7 +21,7 @@ from gateway.dispatch.configuration import current
 from gateway.upstreams.client import Upstream
 from gateway.upstreams.registry import upstreams
 from telemetry import recorder
-from telemetry.models import Alert
+from tests.telemetry.alerts.examples import an_alert
 from tests.telemetry.examples import a_call, a_summary, stored
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
@@ -140,16 +140,7 @@ def test_home_asks_the_database_no_more_than_health(admin_client, django_assert_
 @pytest.mark.django_db
 def test_home_says_that_an_alert_is_open(admin_client):
     assert "alert is open" not in text(admin_client.get("/"))
-    Alert.objects.create(
-        kind=Alert.AlertKind.OVERSIZED_SHARE,
-        message="6 of 100 answers would have been too large.",
-        share=0.06,
-        peak_share=0.06,
-        threshold_share=0.05,
-        window_minutes=15,
-        calls=100,
-        oversized_calls=6,
-    )
+    an_alert()
     page = text(admin_client.get("/"))
     assert "An alert is open." in page
     assert "6 of 100" not in page

@@ -1,0 +1,135 @@
+"""What a rule asks, frozen for one evaluation, and what an evaluation found."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from fnmatch import fnmatchcase
+
+from django.conf import settings
+
+from telemetry.alerts.kinds import Kind, NoData, Per, RuleKind, kind_of
+from telemetry.alerts.states import Signal, Timing
+from telemetry.models.alerts import AlertRule
+
+DEFAULT_RECOVERY = 0.8  # of the limit, where OVERSIZED_ALERT_RECOVERY is not set
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """`limit` and `recovery` are in the kind's unit; `own_limits` replace `limit` for single tools."""
+
+    kind: RuleKind
+    per: Per
+    limit: float
+    recovery: float
+    minimum: int
+    window: timedelta
+    timing: Timing
+    no_data: NoData
+    tools: tuple[str, ...] = ()
+    connectors: tuple[str, ...] = ()
+    upstreams: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    own_limits: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def declared(self) -> Kind:
+        return kind_of(self.kind)
+
+    def for_tool(self, tool: str) -> "Condition":
+        """The condition of a tool with a limit of its own, which recovers at the same part of its limit."""
+        limit = self.own_limits[tool]
+        part = self.recovery / self.limit if self.limit else DEFAULT_RECOVERY
+        return replace(self, limit=limit, recovery=limit * part, tools=(tool,), own_limits={})
+
+
+def condition_of(rule: AlertRule) -> Condition:
+    condition = Condition(
+        kind=RuleKind(rule.kind),
+        per=Per(rule.per),
+        limit=rule.limit,
+        recovery=rule.recovery_limit,
+        minimum=rule.minimum,
+        window=timedelta(seconds=rule.window_seconds),
+        timing=Timing(timedelta(seconds=rule.pending_seconds), timedelta(seconds=rule.recovery_seconds)),
+        no_data=NoData(rule.no_data),
+        tools=patterns(rule.tools),
+        connectors=patterns(rule.connectors),
+        upstreams=patterns(rule.upstreams),
+        origins=patterns(rule.origins),
+        own_limits=dict(rule.limits_by_tool),
+    )
+    return _as_settings_say(condition) if rule.follows_settings else condition
+
+
+def patterns(text: str) -> tuple[str, ...]:
+    """ "list_*, !list_documents" as single patterns."""
+    return tuple(each.strip() for each in text.split(",") if each.strip())
+
+
+def matches(name: str, wanted: Sequence[str]) -> bool:
+    """Whether a name is among patterns: one that begins with ! excludes, * is any letters, none at all is any name."""
+    chosen = [each for each in wanted if not each.startswith("!")]
+    is_in = any(fnmatchcase(name, each) for each in chosen) if chosen else True
+    return is_in and not any(fnmatchcase(name, each[1:]) for each in wanted if each.startswith("!"))
+
+
+def _as_settings_say(condition: Condition) -> Condition:
+    """The shipped rule until somebody saves it: the settings OVERSIZED_ALERT_… are its condition."""
+    declared = condition.declared
+    limit = getattr(settings, "OVERSIZED_ALERT_SHARE", declared.limit)
+    return replace(
+        condition,
+        limit=limit,
+        recovery=limit * getattr(settings, "OVERSIZED_ALERT_RECOVERY", DEFAULT_RECOVERY),
+        minimum=getattr(settings, "OVERSIZED_ALERT_MIN_CALLS", declared.minimum),
+        window=timedelta(minutes=getattr(settings, "OVERSIZED_ALERT_WINDOW_MINUTES", declared.window / 60)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ToolShare:
+    """A tool's part in what was found: `affected` of `calls`."""
+
+    tool: str
+    affected: int
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one evaluation found for one subject ("" is everything). `value` None: there was nothing to judge.
+
+    `calls` names the calls behind it, as filters of the list of calls."""
+
+    subject: str
+    value: float | None
+    limit: float
+    recovery: float
+    message: str
+    sample: int = 0
+    affected: int = 0
+    tools: Sequence[ToolShare] = ()
+    calls: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def signal(reading: Reading, *, minimum: int, no_data: NoData) -> Signal | None:
+    """How a reading is judged; None keeps the state. A sample below `minimum` neither fires nor, over the recovery
+    threshold, recovers."""
+    if reading.value is None:
+        return _of_no_data(no_data)
+    if reading.value > reading.limit:
+        return Signal.OVER if reading.sample >= minimum else Signal.BETWEEN
+    return Signal.UNDER if reading.value <= reading.recovery else Signal.BETWEEN
+
+
+def _of_no_data(no_data: NoData) -> Signal | None:
+    match no_data:
+        case NoData.SAY:
+            return Signal.NO_DATA
+        case NoData.OK:
+            return Signal.UNDER
+        case NoData.FIRE:
+            return Signal.OVER
+        case NoData.KEEP:
+            return None

@@ -1,0 +1,96 @@
+"""One round of checks over all rules. Beat starts one every 30 seconds; only one runs at a time.
+
+A rule that cannot be evaluated puts its alerts into the state Error and never stops the others. Nothing here waits for
+a channel: notifications are queued, and tasks deliver them.
+"""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db import DatabaseError, transaction
+from django.utils import timezone
+
+from telemetry.alerts import lifecycle, notifications, readings
+from telemetry.alerts.conditions import Condition, Reading, condition_of, signal
+from telemetry.alerts.kinds import NoData
+from telemetry.alerts.one_at_a_time import only_one
+from telemetry.alerts.states import Signal, State
+from telemetry.models.alerts import Alert, AlertRule
+
+NO_CALLS = "No calls to check. That is not the same as OK."
+NOT_CHECKED = "The rule could not be checked ({error}). It is tried again in 30 seconds."
+
+logger = logging.getLogger("telemetry.alerts")
+
+
+def check_alerts(*, now: datetime | None = None) -> bool:
+    """Evaluates every rule that is on, and hands over what is due to be told. False: another process is at it."""
+    now = now or timezone.now()
+    with only_one("alerts") as is_ours:
+        if not is_ours:
+            return False
+        for rule in AlertRule.objects.filter(is_enabled=True):
+            evaluate(rule, now)
+        end_orphans(now)
+    notifications.hand_over_due(now)
+    return True
+
+
+def evaluate(rule: AlertRule, now: datetime) -> None:
+    """One rule, in one transaction."""
+    condition = condition_of(rule)
+    try:
+        with transaction.atomic():
+            found = readings.read(rule, condition, now)
+            _apply(rule, condition, found, now)
+    except Exception as error:  # one rule never stops the others; its state says that it was not checked
+        logger.exception("alert rule not evaluated", extra={"rule": rule.name})
+        if isinstance(error, DatabaseError) and not transaction.get_connection().is_usable():
+            raise
+        with transaction.atomic():
+            _could_not_check(rule, condition, type(error).__name__, now)
+    AlertRule.objects.filter(pk=rule.pk).update(checked_at=now, memory=rule.memory)
+
+
+def _apply(rule: AlertRule, condition: Condition, found: Sequence[Reading], now: datetime) -> None:
+    current = {alert.subject: alert for alert in rule.alerts.current().select_for_update()}
+    for reading in found:
+        seen = signal(reading, minimum=condition.minimum, no_data=condition.no_data)
+        lifecycle.advance(rule, condition, current.pop(reading.subject, None), reading, seen, now)
+    for alert in current.values():
+        _without_calls(rule, condition, alert, now)
+
+
+def _without_calls(rule: AlertRule, condition: Condition, alert: Alert, now: datetime) -> None:
+    """An alert whose tool has had no calls in the window."""
+    if alert.state == State.ERROR and alert.fired_at is None:
+        lifecycle.end(alert, "The rule can be checked again.", now)
+        return
+    if alert.state == State.NO_DATA and now - alert.since > lifecycle.FORGOTTEN_AFTER:
+        lifecycle.end(alert, "Nothing was seen of it for a day.", now)
+        return
+    seen = signal(_nothing(alert, NO_CALLS), minimum=condition.minimum, no_data=NoData(condition.no_data))
+    lifecycle.advance(rule, condition, alert, _nothing(alert, NO_CALLS), seen, now)
+
+
+def _could_not_check(rule: AlertRule, condition: Condition, error: str, now: datetime) -> None:
+    message = NOT_CHECKED.format(error=error)
+    current = list(rule.alerts.current().select_for_update())
+    for alert in current:
+        lifecycle.advance(rule, condition, alert, _nothing(alert, message), Signal.ERROR, now)
+    if not current:
+        everything = Reading(
+            subject="", value=None, limit=condition.limit, recovery=condition.recovery, message=message
+        )
+        lifecycle.advance(rule, condition, None, everything, Signal.ERROR, now)
+
+
+def _nothing(alert: Alert, message: str) -> Reading:
+    return Reading(subject=alert.subject, value=None, limit=alert.limit, recovery=alert.limit, message=message)
+
+
+def end_orphans(now: datetime) -> None:
+    """Ends the alerts of rules that have been switched off."""
+    for alert in Alert.objects.current().filter(rule__is_enabled=False).select_related("rule"):
+        lifecycle.end(alert, "The rule was switched off.", now)

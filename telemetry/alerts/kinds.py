@@ -1,0 +1,214 @@
+"""What a rule can watch: each kind is declared once, with its words, its unit and its defaults.
+
+The form, the sentences, the shipped rules and the runbooks follow from these declarations.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.db.models import TextChoices
+
+
+class RuleKind(TextChoices):
+    ERROR_RATE = "error_rate", "Too many errors"
+    SLOW = "slow", "Slow"
+    UPSTREAM_DOWN = "upstream_down", "Upstream down"
+    OVERSIZED = "oversized_share", "Oversized answers"
+    REFUSED_KEYS = "refused_keys", "Keys refused"
+    DRIFT = "token_drift", "Token counts drift"
+    LOST_RECORDS = "lost_records", "Records lost"
+    PAGING = "paging_failures", "Paging fails"
+    TOOL_LIST = "tool_list_flipped", "Tool list changed"
+
+
+class Per(TextChoices):
+    """What gets an alert of its own."""
+
+    ALL = "all", "for all together"
+    TOOL = "tool", "per tool"
+    UPSTREAM = "upstream", "per upstream"
+
+
+class NoData(TextChoices):
+    """What it means when there is nothing to judge."""
+
+    SAY = "no_data", "say No data"
+    OK = "ok", "count as recovered"
+    KEEP = "keep", "keep the state"
+    FIRE = "fire", "count as over the limit"
+
+
+class Unit(StrEnum):
+    SHARE = "share"  # 0 to 1; people read and write percent
+    MILLISECONDS = "ms"
+    COUNT = "count"
+    FACT = "fact"  # true or not: there is no limit to set
+
+
+class Severity(StrEnum):
+    DOWN = "down"
+    DEGRADED = "degraded"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """The declaration of a kind. Times in seconds. `limit` and `recovery` are in the kind's unit; `minimum` is the
+    smallest sample (calls, audits) that may fire, 0 where there is none. `window` 0: the state of now is judged.
+
+    `value`: how the value is named in sentences: "more than 5% of calls fail". `counted`: what the sample counts."""
+
+    title: str  # of the shipped rule
+    value: str
+    unit: Unit
+    limit: float
+    recovery: float
+    minimum: int
+    window: int
+    pending: int
+    recovery_time: int
+    per: tuple[Per, ...]  # the first is the default
+    no_data: NoData = NoData.SAY
+    counted: str = "calls"
+    is_shipped_on: bool = False
+    severity: Severity = Severity.DEGRADED
+    has_origins: bool = False
+    has_places: bool = True  # can be limited to tools, connectors and upstreams
+    has_own_limits: bool = False  # tools can have a limit of their own
+
+    @property
+    def has_limit(self) -> bool:
+        return self.unit is not Unit.FACT
+
+
+KINDS: Mapping[RuleKind, Kind] = {
+    RuleKind.ERROR_RATE: Kind(
+        title="Too many errors",
+        value="of calls fail",
+        unit=Unit.SHARE,
+        limit=0.05,
+        recovery=0.02,
+        minimum=20,
+        window=300,
+        pending=60,
+        recovery_time=180,
+        per=(Per.TOOL, Per.UPSTREAM, Per.ALL),
+        is_shipped_on=True,
+        has_origins=True,
+    ),
+    RuleKind.SLOW: Kind(
+        title="Slow answers",
+        value="is the 95th percentile of the time that calls take",
+        unit=Unit.MILLISECONDS,
+        limit=2000,
+        recovery=1500,
+        minimum=20,
+        window=300,
+        pending=300,
+        recovery_time=300,
+        per=(Per.TOOL, Per.UPSTREAM, Per.ALL),
+    ),
+    RuleKind.UPSTREAM_DOWN: Kind(
+        title="Upstream down",
+        value="of an upstream's calls fail because of it, or it does not answer",
+        unit=Unit.SHARE,
+        limit=0.5,
+        recovery=0.2,
+        minimum=3,
+        window=60,
+        pending=0,
+        recovery_time=60,
+        per=(Per.UPSTREAM,),
+        is_shipped_on=True,
+        severity=Severity.DOWN,
+    ),
+    RuleKind.OVERSIZED: Kind(
+        title="Too many oversized answers",
+        value="of answers are over their budget",
+        unit=Unit.SHARE,
+        limit=0.05,
+        recovery=0.04,
+        minimum=20,
+        window=900,
+        pending=0,
+        recovery_time=60,
+        per=(Per.ALL, Per.TOOL, Per.UPSTREAM),
+        no_data=NoData.OK,  # without answers, nothing is too large
+        is_shipped_on=True,
+        has_own_limits=True,
+    ),
+    RuleKind.REFUSED_KEYS: Kind(
+        title="Many refused keys",
+        value="calls come with a key that is refused",
+        unit=Unit.COUNT,
+        limit=100,
+        recovery=20,
+        minimum=0,
+        window=300,
+        pending=0,
+        recovery_time=300,
+        per=(Per.ALL,),
+        no_data=NoData.OK,
+        has_places=False,
+    ),
+    RuleKind.DRIFT: Kind(
+        title="Token counts drift",
+        value="is the median error of Sluice's own token count, in a class of texts",
+        unit=Unit.SHARE,
+        limit=0.05,
+        recovery=0.04,
+        minimum=20,
+        window=0,
+        pending=0,
+        recovery_time=0,
+        per=(Per.ALL,),
+        no_data=NoData.OK,
+        counted="audits of a class",
+        is_shipped_on=True,
+        has_places=False,
+    ),
+    RuleKind.LOST_RECORDS: Kind(
+        title="Records lost",
+        value="calls are answered but not recorded",
+        unit=Unit.COUNT,
+        limit=0,
+        recovery=0,
+        minimum=0,
+        window=300,
+        pending=0,
+        recovery_time=0,
+        per=(Per.ALL,),
+        is_shipped_on=True,
+        has_places=False,
+    ),
+    RuleKind.PAGING: Kind(
+        title="Paging fails",
+        value="calls come with a cursor that is expired or invalid",
+        unit=Unit.COUNT,
+        limit=10,
+        recovery=3,
+        minimum=0,
+        window=900,
+        pending=0,
+        recovery_time=300,
+        per=(Per.ALL, Per.TOOL),
+        no_data=NoData.OK,
+    ),
+    RuleKind.TOOL_LIST: Kind(
+        title="Tool list changed",
+        value="The tool list is over its budget, so that clients get search tools instead of it",
+        unit=Unit.FACT,
+        limit=0,
+        recovery=0,
+        minimum=0,
+        window=0,
+        pending=0,
+        recovery_time=0,
+        per=(Per.ALL,),
+        has_places=False,
+    ),
+}
+
+
+def kind_of(code: str) -> Kind:
+    return KINDS[RuleKind(code)]

@@ -1,0 +1,127 @@
+"""One step of one alert: begins, updates and ends episodes, and writes down each transition.
+
+Runs inside the evaluation's transaction; notifications are queued in it too, so that neither is without the other.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from typing import Any
+
+from telemetry.alerts import links, notifications, states
+from telemetry.alerts.conditions import Condition, Reading
+from telemetry.alerts.states import Signal, State
+from telemetry.models.alerts import LONGEST_SUBJECT, Alert, AlertRule, AlertTransition
+from telemetry.models.events import Event
+
+FORGOTTEN_AFTER = timedelta(days=1)  # an episode of a tool that has had no calls for so long is over
+LONGEST_MESSAGE = 500
+KEPT_TOOLS = 20
+
+logger = logging.getLogger("telemetry.alerts")
+
+
+def advance(
+    rule: AlertRule, condition: Condition, alert: Alert | None, reading: Reading, signal: Signal | None, now: datetime
+) -> Alert | None:
+    """The alert after this evaluation; None if there was no episode and none has begun. `signal` None keeps the
+    state."""
+    track = alert.track if alert else states.normal(now)
+    next_track = states.step(track, signal, now, condition.timing) if signal else track
+    if alert is None and next_track.state is State.NORMAL:
+        return None
+    alert = alert or _begun(rule, reading, now)
+    before = State.NORMAL if alert.pk is None else State(alert.state)
+    _note(alert, reading, now)
+    alert.state, alert.since = next_track.state, next_track.since
+    if next_track.state is State.ALERTING:
+        alert.fired_at = alert.fired_at or now
+    if next_track.state is State.NORMAL:
+        alert.ended_at = now
+    alert.save()
+    transition = _write_down(alert, before, now) if alert.state != before else None
+    notifications.queue_for(alert, transition, now)
+    return alert
+
+
+def _begun(rule: AlertRule, reading: Reading, now: datetime) -> Alert:
+    """A new episode. A silence that was set for the last episode of this subject still holds."""
+    subject = reading.subject[:LONGEST_SUBJECT]
+    last = Alert.objects.filter(rule=rule, subject=subject, silenced_until__gt=now).first()
+    return Alert(
+        rule=rule,
+        subject=subject,
+        started_at=now,
+        silenced_until=last.silenced_until if last else None,
+        silenced_by=last.silenced_by if last else "",
+    )
+
+
+def _note(alert: Alert, reading: Reading, now: datetime) -> None:
+    alert.checked_at, alert.limit = now, reading.limit
+    alert.message = reading.message[:LONGEST_MESSAGE]
+    alert.sample, alert.affected = reading.sample, reading.affected
+    alert.value = reading.value
+    if reading.value is not None:
+        alert.peak = max(reading.value, alert.peak if alert.peak is not None else reading.value)
+    alert.details = {
+        "tools": [[*asdict(share).values()] for share in reading.tools[:KEPT_TOOLS]],
+        "calls": {name: list(values) for name, values in reading.calls.items()},
+    }
+
+
+def _write_down(alert: Alert, before: State, now: datetime) -> AlertTransition:
+    transition = AlertTransition.objects.create(
+        alert=alert,
+        at=now,
+        before=before,
+        after=alert.state,
+        value=alert.value,
+        limit=alert.limit,
+        message=alert.message,
+    )
+    match before, alert.state:
+        case _, State.ALERTING if alert.fired_at == now:
+            logger.warning("alert raised: %s", alert.message, extra=_fields(alert))
+            _mark(alert, "fires", now)
+        case _, State.NORMAL if alert.fired_at is not None:
+            logger.info("alert cleared: %s", alert.message, extra=_fields(alert))
+            _mark(alert, "recovered", now)
+        case _, State.ERROR:
+            logger.warning("alert could not be checked: %s", alert.message, extra=_fields(alert))
+    return transition
+
+
+def _mark(alert: Alert, verb: str, now: datetime) -> None:
+    """The mark A on charts."""
+    Event.objects.create(
+        at=now,
+        kind=Event.Kind.ALERT,
+        subject_type=alert.rule.per if alert.subject else "alert",
+        subject=alert.subject[:100],
+        summary=f"{alert.title} {verb}"[:300],
+        reason=alert.message[:300],
+        link=links.alert(alert),
+    )
+
+
+def _fields(alert: Alert) -> Mapping[str, Any]:
+    return {
+        "alert": alert.pk,
+        "kind": alert.rule.kind,
+        "subject": alert.subject,
+        "value": None if alert.value is None else round(alert.value, 4),
+        "limit": alert.limit,
+        "calls": alert.sample,
+        "affected": alert.affected,
+    }
+
+
+def end(alert: Alert, message: str, now: datetime) -> None:
+    """Ends an episode that cannot recover by itself. Nobody is told."""
+    before, alert.state = State(alert.state), State.NORMAL
+    alert.since = alert.ended_at = now
+    alert.message = message
+    alert.save()
+    _write_down(alert, before, now)

@@ -1,0 +1,168 @@
+"""When a rule would have fired in the last seven days: the same measures and states, run over the stored figures.
+
+The last two days are judged by intervals of 5 minutes, and what is before them by hours; so a short excess of a day
+long ago may be missed. Breakers, health checks and counters of processes are not kept over time.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from django.db.models import Sum
+
+from telemetry import queries
+from telemetry.alerts import states
+from telemetry.alerts.conditions import Condition, Reading, signal
+from telemetry.alerts.kinds import NoData, Per, RuleKind, Unit
+from telemetry.alerts.readings.measures import MEASURES, Measured, filters, measured, needs_latency
+from telemetry.alerts.states import State
+from telemetry.models import RejectedKey
+from telemetry.queries import Selection, Span
+
+SPAN = timedelta(days=7)
+FINE, FINE_SPAN = timedelta(minutes=5), timedelta(days=2)
+COARSE = timedelta(hours=1)
+NOT_KEPT = "What this rule looks at is not kept over time, so its past cannot be computed."
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """What was measured of one subject from `start` for `step`."""
+
+    start: datetime
+    step: timedelta
+    seen: Measured
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """Would have fired: from `since` until `until`."""
+
+    subject: str
+    since: datetime
+    until: datetime
+    peak: float
+
+    @property
+    def lasted(self) -> timedelta:
+        return self.until - self.since
+
+
+@dataclass(frozen=True, slots=True)
+class LookBack:
+    """`hours`: the highest value of any subject in each hour, for the strip. `unknown`: why there is none."""
+
+    firings: tuple[Firing, ...]
+    hours: tuple[float | None, ...]
+    since: datetime
+    until: datetime
+    unknown: str = ""
+
+
+def look_back(condition: Condition, now: datetime) -> LookBack:
+    since = (now - SPAN).replace(minute=0, second=0, microsecond=0)
+    if condition.kind is not RuleKind.REFUSED_KEYS and condition.kind not in MEASURES:
+        return LookBack((), (), since, now, NOT_KEPT)
+    firings: list[Firing] = []
+    highest: dict[datetime, float] = {}
+    for part, series in _parts(condition, since, now):
+        for subject, intervals in series.items():
+            rolled = list(_rolled(intervals, part))
+            firings += _replayed(subject, rolled, part)
+            for interval in rolled:
+                hour = interval.start.replace(minute=0, second=0, microsecond=0)
+                if interval.seen.value is not None:
+                    highest[hour] = max(interval.seen.value, highest.get(hour, 0.0))
+    hours = tuple(highest.get(since + n * COARSE) for n in range(int((now - since) / COARSE) + 1))
+    return LookBack(tuple(sorted(firings, key=lambda firing: firing.since)), hours, since, now)
+
+
+# -- Figures ------------------------------------------------------------------------------------------
+
+Parts = Iterator[tuple[Condition, Mapping[str, Sequence[Interval]]]]
+
+
+def _parts(condition: Condition, since: datetime, now: datetime) -> Parts:
+    """The condition, and those of tools with a limit of their own, with what they would have seen."""
+    yield condition, _intervals(condition, since, now)
+    for tool in condition.own_limits:
+        own = replace(condition.for_tool(tool), per=Per.TOOL)
+        yield own, _intervals(own, since, now)
+
+
+def _intervals(condition: Condition, since: datetime, now: datetime) -> Mapping[str, Sequence[Interval]]:
+    fine_from = (now - FINE_SPAN).replace(minute=0, second=0, microsecond=0)
+    found: defaultdict[str, list[Interval]] = defaultdict(list)
+    for span in (Span(since, fine_from, COARSE), Span(fine_from, now, FINE)):
+        read = _of_keys if condition.kind is RuleKind.REFUSED_KEYS else _of_calls
+        for subject, intervals in read(condition, span).items():
+            found[subject] += intervals
+    return found
+
+
+def _of_calls(condition: Condition, span: Span) -> Mapping[str, list[Interval]]:
+    per = Per.UPSTREAM if condition.kind is RuleKind.UPSTREAM_DOWN else condition.per
+    chosen = replace(condition, origins=("upstream",)) if condition.kind is RuleKind.UPSTREAM_DOWN else condition
+    split = None if per is Per.ALL else per.value
+    has_latency = needs_latency(condition)
+    series = queries.series(span, Selection.of(filters(chosen)), split=split, has_latency=has_latency)
+    found: defaultdict[str, list[Interval]] = defaultdict(list)
+    for bucket in series.buckets:
+        by_subject = {"": bucket.figures} if split is None else bucket.parts
+        for subject, figures in by_subject.items():
+            if subject or split is None:
+                found[subject].append(Interval(bucket.start, series.step, measured(figures, chosen)))
+    return found
+
+
+def _of_keys(condition: Condition, span: Span) -> Mapping[str, list[Interval]]:
+    rows = RejectedKey.objects.filter(minute__gte=span.since, minute__lt=span.until).order_by().values_list("minute")
+    counts: defaultdict[int, int] = defaultdict(int)
+    for minute, times in rows.annotate(times=Sum("attempts")):
+        counts[int((minute - span.since) / span.step)] += times
+    return {
+        "": [
+            Interval(span.since + n * span.step, span.step, Measured(float(counts[n]), counts[n], counts[n]))
+            for n in range(int((span.until - span.since) / span.step))
+        ]
+    }
+
+
+# -- Replay -------------------------------------------------------------------------------------------
+
+
+def _rolled(intervals: Sequence[Interval], condition: Condition) -> Iterator[Interval]:
+    """Counts and shares over the rule's window, where it is longer than an interval. Percentiles cannot be added up."""
+    if condition.declared.unit is Unit.MILLISECONDS:
+        yield from intervals
+        return
+    window: deque[Interval] = deque()
+    for interval in intervals:
+        window.append(interval)
+        while window[0].start <= interval.start - max(condition.window, interval.step):
+            window.popleft()
+        sample, affected = sum(each.seen.sample for each in window), sum(each.seen.affected for each in window)
+        is_count = condition.declared.unit is Unit.COUNT
+        value = float(affected) if is_count else (affected / sample if sample else None)
+        yield replace(interval, seen=Measured(value, sample, affected))
+
+
+def _replayed(subject: str, intervals: Sequence[Interval], condition: Condition) -> Iterator[Firing]:
+    """Runs the states over the intervals. What was measured in one holds from its start to its end."""
+    track, fired_at, peak = states.normal(intervals[0].start), None, 0.0
+    for interval in intervals:
+        end = interval.start + interval.step
+        reading = Reading(subject, interval.seen.value, condition.limit, condition.recovery, "", interval.seen.sample)
+        seen = signal(reading, minimum=condition.minimum, no_data=NoData(condition.no_data))
+        for moment in (interval.start, end):
+            track = states.step(track, seen, moment, condition.timing) if seen else track
+        if track.state is State.ALERTING and fired_at is None:
+            fired_at, peak = end, 0.0
+        if fired_at is not None:
+            peak = max(peak, interval.seen.value or 0.0)
+        if track.state is State.NORMAL and fired_at is not None:
+            yield Firing(subject, fired_at, end, peak)
+            fired_at = None
+    if fired_at is not None:
+        yield Firing(subject, fired_at, intervals[-1].start + intervals[-1].step, peak)

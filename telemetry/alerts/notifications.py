@@ -1,0 +1,116 @@
+"""Who is told what, once: the queue of notifications, and their delivery.
+
+The rows are the queue. `queue_for` writes them in the evaluation's transaction, one for each transition and channel;
+tasks deliver them. A task that is lost is made again by the next evaluation.
+"""
+
+import logging
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from telemetry.alerts import channels, messages
+from telemetry.alerts.states import State
+from telemetry.models.alerts import Alert, AlertTransition, Notification
+
+PAUSES = (5, 15, 60, 300, 900, 3600)  # seconds between attempts
+LEASE = timedelta(seconds=60)  # an attempt that has not ended by then is taken for lost
+LONGEST_RESULT = 300
+
+logger = logging.getLogger("telemetry.alerts")
+
+
+def queue_for(alert: Alert, transition: AlertTransition | None, now: datetime) -> None:
+    """Queues what is due to be told of this alert: that it fires, once, and that it is over."""
+    if alert.acknowledged_at is not None or alert.is_silenced(now):
+        return
+    if alert.state == State.ALERTING and alert.told_at is None:
+        alert.told_at = now
+        alert.save(update_fields=["told_at"])
+        _queue(alert, transition or _firing(alert), now)
+    elif alert.state == State.NORMAL and alert.told_at is not None and transition is not None:
+        _queue(alert, transition, now)
+
+
+def _firing(alert: Alert) -> AlertTransition:
+    """The transition in which it has fired last, for alerts that are told of after a silence."""
+    return alert.transitions.filter(after=State.ALERTING).latest("at")
+
+
+def _queue(alert: Alert, transition: AlertTransition, now: datetime) -> None:
+    wanted = [channel for channel in alert.rule.channels.all() if channel.can_send]
+    made = [Notification(transition=transition, channel=channel, queued_at=now, due_at=now) for channel in wanted]
+    Notification.objects.bulk_create(made, ignore_conflicts=True)
+
+
+# -- Delivery -----------------------------------------------------------------------------------------
+
+
+def hand_over_due(now: datetime) -> int:
+    """Makes a task for each notification that is due. Returns how many."""
+    due = list(
+        Notification.objects.filter(state=Notification.Delivery.QUEUED, due_at__lte=now).values_list("pk", flat=True)
+    )
+    return sum(_hand_over(pk) for pk in due)
+
+
+def _hand_over(pk: int, pause: float = 0) -> bool:
+    from telemetry.tasks import deliver_notification  # tasks imports this module
+
+    try:
+        deliver_notification.apply_async((pk,), countdown=pause, retry=False)
+    except OperationalError as error:  # the broker is away; the next evaluation tries again
+        logger.warning("notification not handed over", extra={"notification": pk, "error": type(error).__name__})
+        return False
+    return True
+
+
+def deliver(pk: int, *, now: datetime | None = None) -> None:
+    """One attempt, if it is due and no other worker is at it. Arranges for the next one if it fails."""
+    now = now or timezone.now()
+    if not _claimed(pk, now):
+        return
+    notification = Notification.objects.select_related("channel", "transition__alert__rule").get(pk=pk)
+    if reason := _no_longer_wanted(notification, now):
+        _finish(notification, Notification.Delivery.DROPPED, reason)
+        return
+    sent = channels.send(notification.channel, messages.of_transition(notification), deduplicate=f"notification-{pk}")
+    if sent.ok:
+        _finish(notification, Notification.Delivery.SENT, sent.result)
+    elif notification.attempts > len(PAUSES) or sent.is_final:
+        _finish(notification, Notification.Delivery.FAILED, sent.result)
+        logger.warning(
+            "notification not delivered", extra={"channel": notification.channel.name, "result": sent.result}
+        )
+    else:
+        _try_again(notification, sent.result, now)
+
+
+def _claimed(pk: int, now: datetime) -> bool:
+    due = Notification.objects.filter(pk=pk, state=Notification.Delivery.QUEUED, due_at__lte=now)
+    return bool(due.update(due_at=now + LEASE, attempts=F("attempts") + 1))
+
+
+def _no_longer_wanted(notification: Notification, now: datetime) -> str:
+    alert = notification.transition.alert
+    if notification.transition.after != State.ALERTING:
+        return ""
+    if alert.acknowledged_at is not None:
+        return f"acknowledged by {alert.acknowledged_by} meanwhile"
+    return "silenced meanwhile" if alert.is_silenced(now) else ""
+
+
+def _try_again(notification: Notification, result: str, now: datetime) -> None:
+    pause = PAUSES[notification.attempts - 1]
+    notification.result, notification.due_at = result[:LONGEST_RESULT], now + timedelta(seconds=pause)
+    notification.save(update_fields=["result", "due_at"])
+    transaction.on_commit(lambda: _hand_over(notification.pk, pause))
+
+
+def _finish(notification: Notification, state: str, result: str) -> None:
+    notification.state, notification.result = state, result[:LONGEST_RESULT]
+    notification.sent_at = timezone.now() if state == Notification.Delivery.SENT else None
+    notification.save(update_fields=["state", "result", "sent_at"])

@@ -1,0 +1,29 @@
+"""What a rule sees now: one module for each source of figures, one entry in READERS for each kind of rule."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+
+from telemetry.alerts.conditions import Condition, Reading
+from telemetry.alerts.kinds import RuleKind
+from telemetry.alerts.readings import calls, drift, keys, processes, upstreams
+from telemetry.models.alerts import AlertRule
+
+Reader = Callable[[Condition, datetime], Sequence[Reading]]
+
+READERS: Mapping[RuleKind, Reader] = {
+    RuleKind.ERROR_RATE: calls.read,
+    RuleKind.SLOW: calls.read,
+    RuleKind.OVERSIZED: calls.read,
+    RuleKind.PAGING: calls.read,
+    RuleKind.UPSTREAM_DOWN: upstreams.read,
+    RuleKind.REFUSED_KEYS: keys.read,
+    RuleKind.DRIFT: drift.read,
+    RuleKind.TOOL_LIST: processes.read_tool_list,
+}
+
+
+def read(rule: AlertRule, condition: Condition, now: datetime) -> Sequence[Reading]:
+    """What the rule sees at `now`. Raises whatever its source raises."""
+    if condition.kind is RuleKind.LOST_RECORDS:
+        return processes.read_lost_records(rule, condition, now)
+    return READERS[condition.kind](condition, now)

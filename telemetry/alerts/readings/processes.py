@@ -1,0 +1,89 @@
+"""Rules on what processes report about themselves: records that were lost, and the tool list."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from telemetry.alerts import words
+from telemetry.alerts.conditions import Condition, Reading
+from telemetry.models import ProcessReport
+from telemetry.models.alerts import AlertRule
+
+ALIVE = timedelta(seconds=30)  # a process that has not reported for longer is gone
+
+NO_REPORT = "No process has reported for 30 seconds."
+
+
+def alive(now: datetime) -> list[ProcessReport]:
+    return list(ProcessReport.objects.filter(seen_at__gt=now - ALIVE))
+
+
+# -- Lost records -------------------------------------------------------------------------------------
+
+
+def read_lost_records(rule: AlertRule, condition: Condition, now: datetime) -> Sequence[Reading]:
+    """Counters of processes only rise; `rule.memory` has those of the last evaluation, and what was lost since."""
+    reports = list(ProcessReport.objects.filter(seen_at__gt=now - condition.window - ALIVE))
+    rule.memory = remembered(rule.memory, reports, now, condition.window)
+    lost = rule.memory["lost"]
+    count = sum(number for _, number in lost)
+    return [
+        Reading(
+            subject="",
+            value=float(count) if reports else None,
+            limit=condition.limit,
+            recovery=condition.recovery,
+            message=_lost(count, lost) if reports else NO_REPORT,
+            sample=count,
+            affected=count,
+        )
+    ]
+
+
+def remembered(
+    memory: Mapping[str, Any], reports: Iterable[ProcessReport], now: datetime, window: timedelta
+) -> dict[str, Any]:
+    """The next memory: {"dropped": {process: counter}, "lost": [[ISO time, number]], "at": ISO time}."""
+    before = memory.get("dropped", {})
+    last = datetime.fromisoformat(memory["at"]) if "at" in memory else now
+    dropped, new = {}, 0
+    for report in reports:
+        process, count = str(report.process), int(report.report.get("recorder", {}).get("dropped", 0))
+        # A process that is new to this memory has lost all that it counts, unless it is older than the memory.
+        new += max(0, count - before.get(process, 0 if report.started_at > last else count))
+        dropped[process] = count
+    kept = [[at, number] for at, number in memory.get("lost", []) if datetime.fromisoformat(at) > now - window]
+    return {"dropped": dropped, "lost": kept + ([[now.isoformat(), new]] if new else []), "at": now.isoformat()}
+
+
+def _lost(count: int, lost: Sequence[Sequence[Any]]) -> str:
+    if not count:
+        return "Every call was recorded."
+    at = datetime.fromisoformat(lost[-1][0])
+    return (
+        f"{words.plural(count, 'call')} around {at:%H:%M} UTC "
+        f"{'was' if count == 1 else 'were'} answered but not recorded. Totals are too low by that number."
+    )
+
+
+# -- Tool list ----------------------------------------------------------------------------------------
+
+
+def read_tool_list(condition: Condition, now: datetime) -> Sequence[Reading]:
+    lists = [report.report["toolList"] for report in alive(now) if report.report.get("toolList")]
+    largest = max(lists, key=lambda each: (bool(each["isSearch"]), each["tokens"]), default=None)
+    return [
+        Reading(
+            subject="",
+            value=float(bool(largest["isSearch"])) if largest else None,
+            limit=condition.limit,
+            recovery=condition.recovery,
+            message=_tool_list(largest) if largest else NO_REPORT,
+            sample=largest["tools"] if largest else 0,
+        )
+    ]
+
+
+def _tool_list(tool_list: Mapping[str, Any]) -> str:
+    figures = f"{tool_list['tools']} tools take {tool_list['tokens']:,} of {tool_list['budget']:,} tokens"
+    return f"{figures}: clients get search tools instead of them." if tool_list["isSearch"] else f"{figures}."

@@ -1,0 +1,96 @@
+"""The states of an alert, as a pure function of what each evaluation saw.
+
+    Normal ─► Pending ─► Alerting ─► Recovering ─► Normal
+    any of them ─► No data, Error ─► back, as soon as there is something to judge
+
+An episode begins when Normal is left, and ends when it is reached again. An episode fires at most once, however often
+its value crosses the limit; so a flapping value makes one notification. Without data an alert never becomes Normal.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from django.db.models import TextChoices
+
+
+class State(TextChoices):
+    NORMAL = "normal", "Normal"
+    PENDING = "pending", "Pending"
+    ALERTING = "alerting", "Firing"
+    RECOVERING = "recovering", "Recovering"
+    NO_DATA = "no_data", "No data"
+    ERROR = "error", "Error"
+
+
+FIRING = (State.ALERTING, State.RECOVERING)
+UNKNOWN = (State.NO_DATA, State.ERROR)
+
+
+class Signal(TextChoices):
+    """What one evaluation saw."""
+
+    OVER = "over", "over the limit, with enough of a sample"
+    BETWEEN = "between", "neither over the limit nor recovered"
+    UNDER = "under", "at or below the recovery threshold"
+    NO_DATA = "no_data", "nothing to judge"
+    ERROR = "error", "could not be evaluated"
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """`pending`: how long a value stays over the limit before the alert fires. `recovery`: how long it stays at or
+    below the recovery threshold before the alert is over."""
+
+    pending: timedelta
+    recovery: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """Where one alert is. `has_fired`: at some time in this episode."""
+
+    state: State
+    since: datetime
+    has_fired: bool = False
+
+
+def normal(now: datetime) -> Track:
+    return Track(State.NORMAL, now)
+
+
+def step(track: Track, signal: Signal, now: datetime, timing: Timing) -> Track:
+    """The track after one more evaluation; `track` itself if nothing has changed."""
+    state = _next(track, signal, now, timing)
+    if state is track.state:
+        return track
+    if state is State.NORMAL:
+        return normal(now)
+    return replace(track, state=state, since=now, has_fired=track.has_fired or state is State.ALERTING)
+
+
+def _next(track: Track, signal: Signal, now: datetime, timing: Timing) -> State:
+    match signal:
+        case Signal.ERROR:
+            return State.ERROR
+        case Signal.NO_DATA:
+            return State.NO_DATA
+        case Signal.OVER:
+            return _over(track, now, timing)
+        case Signal.BETWEEN:
+            return State.ALERTING if track.has_fired else State.NORMAL
+        case Signal.UNDER:
+            return _under(track, now, timing)
+
+
+def _over(track: Track, now: datetime, timing: Timing) -> State:
+    if track.has_fired:
+        return State.ALERTING
+    waited = now - track.since if track.state is State.PENDING else timedelta()
+    return State.ALERTING if waited >= timing.pending else State.PENDING
+
+
+def _under(track: Track, now: datetime, timing: Timing) -> State:
+    if not track.has_fired:
+        return State.NORMAL
+    waited = now - track.since if track.state is State.RECOVERING else timedelta()
+    return State.NORMAL if waited >= timing.recovery else State.RECOVERING

@@ -1,0 +1,154 @@
+"""Alerts: what fires, what cannot be judged, what is about to fire; and what has recovered."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from telemetry import wording
+from telemetry.alerts import links
+from telemetry.alerts.states import State as AlertState
+from telemetry.models.alerts import Alert, AlertRule
+from telemetry.pages import access
+from telemetry.pages.address import Address
+from telemetry.pages.alert_states import in_order, shape_of
+from telemetry.pages.shell import page, show
+from telemetry.pages.states import State
+
+MAY_CHANGE = "telemetry.change_alertrule"
+RECOVERED = 50  # rows
+
+TABS: Mapping[str, tuple[str, Callable[[Alert, datetime], bool]]] = {
+    "firing": ("Firing", lambda alert, now: alert.is_firing),
+    "pending": ("Pending", lambda alert, now: alert.state == AlertState.PENDING),
+    "error": ("Error", lambda alert, now: alert.state == AlertState.ERROR),
+    "no_data": ("No data", lambda alert, now: alert.state == AlertState.NO_DATA),
+    "silenced": ("Silenced", lambda alert, now: alert.is_silenced(now)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    label: str
+    link: str
+    count: int | None
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An alert in a list. `calls`: the address of the calls behind it."""
+
+    alert: Alert
+    shape: State
+    since: str
+    age: str
+    calls: str
+    link: str
+    is_silenced: bool
+
+    @property
+    def state(self) -> str:
+        return str(self.alert.get_state_display())
+
+
+@require_safe
+@page(default_refresh=10)
+def alert_list(request: HttpRequest, address: Address) -> HttpResponse:
+    now = timezone.now()
+    current = in_order(list(Alert.objects.current().select_related("rule")))
+    chosen = request.GET.get("state", "")
+    shown = _recovered() if chosen == "recovered" else [each for each in current if _is_in(each, chosen, now)]
+    return show(
+        request,
+        address,
+        "telemetry/alerts/list.html",
+        title="Alerts",
+        state=_worst(current),
+        sentence=_sentence(current, now),
+        has_comparison=False,
+        tabs=_tabs(address, current, chosen, now),
+        lines=[line_of(each, now) for each in shown],
+        empty=_empty(chosen),
+        may_change=request.user.has_perm(MAY_CHANGE),
+        needs=access.SEE_CALLS,
+        stale=_stale(now),
+        return_to=request.get_full_path(),
+    )
+
+
+def line_of(alert: Alert, now: datetime) -> Line:
+    began = alert.ended_at or alert.since
+    return Line(
+        alert=alert,
+        shape=shape_of(alert),
+        since=wording.clock(began, now),
+        age=wording.age(now - began),
+        calls=links.calls(alert, alert.ended_at or now),
+        link=links.alert(alert),
+        is_silenced=alert.is_silenced(now),
+    )
+
+
+def _recovered() -> Sequence[Alert]:
+    ended = Alert.objects.exclude(ended_at=None).exclude(fired_at=None)
+    return list(ended.select_related("rule").order_by("-ended_at")[:RECOVERED])
+
+
+def _is_in(alert: Alert, tab: str, now: datetime) -> bool:
+    return TABS[tab][1](alert, now) if tab in TABS else True
+
+
+def _tabs(address: Address, current: Sequence[Alert], chosen: str, now: datetime) -> list[Tab]:
+    def link(state: str) -> str:
+        base = address.to("alerts")
+        return f"{base}{'&' if '?' in base else '?'}state={state}" if state else base
+
+    open_tabs = [
+        Tab(label, link(key), sum(is_in(each, now) for each in current), key == chosen)
+        for key, (label, is_in) in TABS.items()
+    ]
+    return [
+        Tab("All open", link(""), len(current), chosen not in {*TABS, "recovered"}),
+        *open_tabs,
+        Tab("Recovered", link("recovered"), None, chosen == "recovered"),
+        Tab("Rules", address.to("alert-rules"), AlertRule.objects.count(), False),
+    ]
+
+
+def _worst(current: Sequence[Alert]) -> State:
+    shapes = {shape_of(each) for each in current}
+    return next((each for each in (State.DOWN, State.DEGRADED, State.ERROR) if each in shapes), State.OK)
+
+
+def _sentence(current: Sequence[Alert], now: datetime) -> str:
+    firing = [each for each in current if each.is_firing]
+    if not firing:
+        unknown = sum(each.state in (AlertState.NO_DATA, AlertState.ERROR) for each in current)
+        return "No alert fires." + (f" {wording.plural(unknown, 'alert')} cannot be judged." if unknown else "")
+    first = firing[0]
+    more = f" {wording.plural(len(firing) - 1, 'more alert')} firing." if len(firing) > 1 else ""
+    since = first.fired_at or first.since
+    return f"{first.title}, firing since {wording.clock(since, now)} ({wording.age(now - since)}).{more}"
+
+
+def _empty(chosen: str) -> str:
+    if chosen == "recovered":
+        return "No alert has fired and recovered yet."
+    return f"No alert is in the state “{TABS[chosen][0]}”." if chosen in TABS else "No alert is open."
+
+
+def _stale(now: datetime) -> str:
+    """Said when the alert checker is dead."""
+    checked = AlertRule.objects.filter(is_enabled=True).order_by("-checked_at").values_list("checked_at", flat=True)
+    last = max((each for each in checked if each), default=None)
+    if not checked:
+        return "No rule is switched on, so nothing is checked."
+    if last is None:
+        return "Alerts have not been checked yet. Is the beat process running?"
+    if (now - last).total_seconds() > 90:
+        return f"Alerts have not been checked since {wording.clock(last, now)}. Is the beat process running?"
+    return ""

@@ -1,0 +1,196 @@
+"""One alert: its value against its limit, what happened, and what people do about it."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST, require_safe
+
+from telemetry import queries, wording
+from telemetry.alerts import actions, links, words
+from telemetry.alerts.conditions import Condition, condition_of
+from telemetry.alerts.kinds import Per, RuleKind, Unit
+from telemetry.alerts.readings.measures import MEASURES, filters, measured
+from telemetry.alerts.states import State as AlertState
+from telemetry.models.alerts import Alert, AlertTransition
+from telemetry.pages import access, charts
+from telemetry.pages.address import Address
+from telemetry.pages.alert_list import MAY_CHANGE, line_of
+from telemetry.pages.alert_states import shape_of
+from telemetry.pages.marks import marks
+from telemetry.pages.panels import guarded
+from telemetry.pages.shell import page, show
+from telemetry.pages.states import State
+from telemetry.queries import Selection, Span
+
+BEFORE = timedelta(hours=1)
+CHANGES = "CDF"  # kinds of marks that may be why: changes, deployments, the tool list
+CHART_UNITS = {Unit.SHARE: "share", Unit.MILLISECONDS: "ms", Unit.COUNT: "count"}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A line of “What happened”."""
+
+    at: str
+    what: str
+    shape: State | None = None
+    detail: str = ""
+
+
+@require_safe
+@page(default_refresh=10)
+def alert_page(request: HttpRequest, address: Address, number: int) -> HttpResponse:
+    alert = get_object_or_404(Alert.objects.select_related("rule"), pk=number)
+    now = timezone.now()
+    condition = condition_of(alert.rule)
+    seen = address.at(alert.started_at - BEFORE, alert.ended_at or now)
+    return show(
+        request,
+        address,
+        "telemetry/alerts/alert.html",
+        title=alert.title,
+        state=shape_of(alert),
+        sentence=_sentence(alert, now),
+        has_comparison=False,
+        alert=alert,
+        line=line_of(alert, now),
+        condition=f"It fires when {words.condition_sentence(condition)}. {words.recovery_sentence(condition)}",
+        chart=guarded("Value and limit", lambda: _chart(alert, condition, seen)) if _has_chart(condition) else None,
+        steps=_steps(alert),
+        changes=[each for each in marks(alert.started_at - BEFORE, alert.started_at) if each.kind in CHANGES],
+        runbook=links.runbook(alert.rule),
+        rule_link=links.rule(alert.rule),
+        may_change=request.user.has_perm(MAY_CHANGE),
+        needs=access.SEE_CALLS,
+        return_to=request.get_full_path(),
+    )
+
+
+def _sentence(alert: Alert, now: datetime) -> str:
+    if alert.ended_at:
+        began = alert.fired_at or alert.started_at
+        return f"Recovered at {wording.moment(alert.ended_at)}, after {wording.length(alert.ended_at - began)}."
+    since = alert.fired_at if alert.is_firing and alert.fired_at else alert.since
+    return f"{alert.get_state_display()} since {wording.moment(since)} ({wording.age(now - since)})."
+
+
+# -- What happened ------------------------------------------------------------------------------------
+
+
+def _steps(alert: Alert) -> list[Step]:
+    steps: list[tuple[datetime, Step]] = []
+    for transition in alert.transitions.prefetch_related("notifications__channel"):
+        steps.append((transition.at, _step(alert, transition)))
+        for sent in transition.notifications.all():
+            at = sent.sent_at or sent.queued_at
+            tried = f", {words.plural(sent.attempts, 'attempt')}" if sent.attempts > 1 else ""
+            told = f"{sent.channel}: {sent.get_state_display().lower()}{tried}"
+            steps.append((at, Step(wording.moment(at), told, detail=sent.result)))
+    return [step for _, step in sorted(steps, key=lambda step: step[0])]
+
+
+def _step(alert: Alert, transition: AlertTransition) -> Step:
+    if transition.what != AlertTransition.What.STATE:
+        done = f"{transition.get_what_display()} by {transition.by}"
+        return Step(wording.moment(transition.at), done, detail=transition.message)
+    state = AlertState(transition.after)
+    word = "Recovered" if state is AlertState.NORMAL else str(state.label)
+    return Step(wording.moment(transition.at), word, shape_of(alert, state), transition.message)
+
+
+# -- Chart --------------------------------------------------------------------------------------------
+
+
+def _has_chart(condition: Condition) -> bool:
+    return condition.kind in MEASURES
+
+
+def _chart(alert: Alert, condition: Condition, seen: Address) -> charts.Chart:
+    """The value in each interval: the rule itself judges windows of its own length, which overlap."""
+    since, until = seen.span
+    span = Span.of(since, until)
+    chosen = filters(condition)
+    if condition.kind is RuleKind.UPSTREAM_DOWN:
+        chosen, condition = {"upstream": [alert.subject]}, replace(condition, origins=("upstream",))
+    elif alert.subject:
+        chosen |= {"upstream" if condition.per is Per.UPSTREAM else "tool": [alert.subject]}
+    series = queries.series(span, Selection.of(chosen))
+    unit = condition.declared.unit
+    return charts.chart(
+        seen,
+        key="value",
+        title="Value and limit",
+        unit=CHART_UNITS[unit],
+        kind="lines",
+        lines=[charts.Line("Value", "s1", tuple(measured(each.figures, condition).value for each in series.buckets))],
+        starts=[bucket.start for bucket in series.buckets],
+        step=series.step,
+        marks=marks(since, until),
+        limit=alert.limit,
+        limit_label=f"limit {words.amount(alert.limit, unit)}",
+    )
+
+
+# -- Actions ------------------------------------------------------------------------------------------
+
+
+@require_POST
+def acknowledge(request: HttpRequest, number: int) -> HttpResponse:
+    if refused := access.refusal(request, MAY_CHANGE):
+        return refused  # type: ignore[return-value]
+    alert = get_object_or_404(Alert, pk=number, ended_at=None)
+    actions.acknowledge(alert, by=request.user.get_username(), note=request.POST.get("note", ""), now=timezone.now())
+    messages.success(request, "Acknowledged. Notifications of this alert stop; it stays open until it recovers.")
+    return _back(request, number)
+
+
+@require_POST
+def silence(request: HttpRequest, number: int) -> HttpResponse:
+    """Field `until`: 1h, 4h, 08:00, 7d, or end. In the zone of the page."""
+    if refused := access.refusal(request, MAY_CHANGE):
+        return refused  # type: ignore[return-value]
+    alert = get_object_or_404(Alert, pk=number, ended_at=None)
+    now, by = timezone.now(), request.user.get_username()
+    wanted = request.POST.get("until", "")
+    if wanted == "end":
+        actions.end_silence(alert, by=by, now=now)
+        messages.success(request, "The silence has ended. People are told again.")
+        return _back(request, number)
+    zone = ZoneInfo(Address.of(request).zone)
+    until = end_of_silence(wanted, now, zone)
+    if until is None:
+        messages.error(request, f"until={wanted[:40]!r} is not a time of silence. Expected: 1h, 4h, 08:00 or 7d.")
+        return _back(request, number)
+    actions.silence(alert, by=by, until=until, now=now)
+    messages.success(
+        request, f"Silenced until {wording.minute(until.astimezone(zone))}. It is still checked and shown."
+    )
+    return _back(request, number)
+
+
+def end_of_silence(wanted: str, now: datetime, zone: ZoneInfo) -> datetime | None:
+    match wanted:
+        case "1h" | "4h":
+            return now + timedelta(hours=int(wanted[0]))
+        case "7d":
+            return now + actions.LONGEST_SILENCE
+        case "08:00":
+            local = now.astimezone(zone)
+            eight = local.replace(hour=8, minute=0, second=0, microsecond=0)
+            return eight if eight > local else eight + timedelta(days=1)
+        case _:
+            return None
+
+
+def _back(request: HttpRequest, number: int) -> HttpResponse:
+    page_of_alert = reverse("telemetry:alert", args=(number,))
+    wanted = request.POST.get("return_to", "")
+    is_ours = wanted.startswith("/telemetry/") and url_has_allowed_host_and_scheme(wanted, allowed_hosts=None)
+    return HttpResponseRedirect(wanted if is_ours else page_of_alert)

@@ -1,0 +1,253 @@
+"""The rules of alerts: what is watched, and the form that writes a rule."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from telemetry import wording
+from telemetry.alerts import lifecycle, links, trial, words
+from telemetry.alerts.conditions import Condition, condition_of
+from telemetry.alerts.forms import RuleForm, kinds
+from telemetry.alerts.kinds import RuleKind
+from telemetry.alerts.look_back import LookBack, look_back
+from telemetry.models.alerts import AlertRule
+from telemetry.models.events import Event
+from telemetry.pages import access
+from telemetry.pages.address import Address
+from telemetry.pages.alert_list import MAY_CHANGE
+from telemetry.pages.alert_states import in_order, shape_of
+from telemetry.pages.drawings import Drawing, bars
+from telemetry.pages.panels import Panel, guarded
+from telemetry.pages.shell import page, show
+from telemetry.pages.states import State
+
+LISTED_FIRINGS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RuleLine:
+    rule: AlertRule
+    shape: State
+    state: str
+    sentence: str
+    told: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a form would do: its sentence, and its last seven days."""
+
+    sentence: str
+    past: Panel["Past"]
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    headline: str
+    firings: Sequence[str]
+    more: int
+    drawing: Drawing | None
+    peak: str
+    limit: str
+    limit_height: str  # of the limit's line, from the top, in the drawing's box
+
+
+@require_safe
+@page()
+def rule_list(request: HttpRequest, address: Address) -> HttpResponse:
+    rules = list(AlertRule.objects.prefetch_related("channels"))
+    on = sum(rule.is_enabled for rule in rules)
+    return show(
+        request,
+        address,
+        "telemetry/alerts/rules.html",
+        title="Alert rules",
+        sentence=f"{wording.plural(on, 'rule')} of {len(rules)} {'is' if on == 1 else 'are'} on.",
+        has_comparison=False,
+        lines=[_line(rule) for rule in rules],
+        may_change=request.user.has_perm(MAY_CHANGE),
+    )
+
+
+def _line(rule: AlertRule) -> RuleLine:
+    current = in_order(list(rule.alerts.current().select_related("rule")))
+    condition = condition_of(rule)
+    channels = [str(channel) for channel in rule.channels.all() if channel.can_send]
+    worst = current[0] if current else None
+    return RuleLine(
+        rule=rule,
+        shape=shape_of(worst) if worst else (State.OK if rule.is_enabled else State.SILENCED),
+        state=str(worst.get_state_display()) if worst else ("Normal" if rule.is_enabled else "Off"),
+        sentence=_capital(words.condition_sentence(condition)),
+        told=", ".join(channels) or "nobody",
+        link=links.rule(rule),
+    )
+
+
+def _capital(sentence: str) -> str:
+    return f"{sentence[0].upper()}{sentence[1:]}."
+
+
+# -- The form -----------------------------------------------------------------------------------------
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@page(needs=MAY_CHANGE)
+def new_rule(request: HttpRequest, address: Address) -> HttpResponse:
+    asked = request.POST.get("kind") or request.GET.get("kind", "")
+    kind = RuleKind(asked) if asked in RuleKind.values else RuleKind.ERROR_RATE
+    form = RuleForm(request.POST if request.method == "POST" else None, kind=kind)
+    return _answered(request, address, form, title="New alert rule")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@page(needs=MAY_CHANGE)
+def edit_rule(request: HttpRequest, address: Address, number: int) -> HttpResponse:
+    rule = get_object_or_404(AlertRule, pk=number)
+    form = RuleForm(request.POST if request.method == "POST" else None, kind=RuleKind(rule.kind), instance=rule)
+    return _answered(request, address, form, title=rule.name)
+
+
+def _answered(request: HttpRequest, address: Address, form: RuleForm, *, title: str) -> HttpResponse:
+    """Saves, sends a test or shows the effect, as the pressed button says."""
+    results: list[trial.TrialResult] = []
+    is_valid = form.is_valid() if form.is_bound else False
+    if is_valid and request.POST.get("do") == "save":
+        return _saved(request, form)
+    if is_valid and request.POST.get("do") == "test":
+        results = trial.send_test(form.rule(), form.ticked(), by=request.user.get_username())
+    return show(
+        request,
+        address,
+        "telemetry/alerts/rule.html",
+        title=title,
+        has_comparison=False,
+        form=form,
+        kind=form.kind,
+        kinds=[(kind, f"{reverse('telemetry:new-alert-rule')}?kind={kind.value}") for kind, _ in kinds()],
+        rule=form.instance if form.instance.pk else None,
+        effect=_effect(form.condition(), form.sentence()) if is_valid else _effect_of_start(form),
+        test=trial.summary(results) if request.POST.get("do") == "test" and is_valid else "",
+        results=results,
+        status=200 if is_valid or not form.is_bound else 422,
+    )
+
+
+def _effect_of_start(form: RuleForm) -> Effect | None:
+    """Of the rule as it is, or of the kind's defaults. None after an invalid form: its errors come first."""
+    if form.is_bound:
+        return None
+    rule = form.instance
+    channels = [str(channel) for channel in rule.channels.all()] if rule.pk else []
+    condition = condition_of(rule)
+    return _effect(condition, words.rule_sentence(condition, channels))
+
+
+def _effect(condition: Condition, sentence: str) -> Effect:
+    return Effect(sentence, guarded("Last 7 days with this rule", lambda: _past(condition)))
+
+
+def _past(condition: Condition) -> Past:
+    found: LookBack = look_back(condition, timezone.now())
+    if found.unknown:
+        return Past(found.unknown, (), 0, None, "", "", "")
+    unit = condition.declared.unit
+    newest = found.firings[::-1]
+    top = max((value for value in found.hours if value is not None), default=0.0)
+    highest = max(top, condition.limit) or 1.0
+    times = "once" if len(newest) == 1 else f"{len(newest)} times"
+    return Past(
+        headline=f"Would have fired {times} in the last 7 days."
+        if newest
+        else "Would not have fired in the last 7 days.",
+        firings=[
+            f"{wording.minute(each.since)} ({wording.length(each.lasted)}"
+            f"{f', {each.subject}' if each.subject else ''}): up to {words.amount(each.peak, unit)}"
+            for each in newest[:LISTED_FIRINGS]
+        ],
+        more=max(0, len(newest) - LISTED_FIRINGS),
+        drawing=bars([found.hours], ["s1"], highest=highest),
+        peak=words.amount(top, unit),
+        limit=words.amount(condition.limit, unit),
+        limit_height=f"{100 * (1 - condition.limit / highest):.1f}",
+    )
+
+
+@transaction.atomic
+def _saved(request: HttpRequest, form: RuleForm) -> HttpResponse:
+    is_new, by, now = form.instance.pk is None, request.user.get_username(), timezone.now()
+    before = AlertRule.objects.filter(pk=form.instance.pk).first()
+    before_words = _described(before) if before else ""
+    rule = form.rule()
+    rule.changed_by, rule.changed_at = by, now
+    form.save()
+    if before and _watches(before) != _watches(rule):
+        for alert in rule.alerts.current():
+            lifecycle.end(alert, f"The rule was changed by {by}.", now)
+    _note(rule, "added" if is_new else "changed", by, before=before_words, after=_described(rule))
+    messages.success(request, f"Saved {rule.name}. The next check, within 30 seconds, uses it.")
+    return HttpResponseRedirect(reverse("telemetry:alert-rules"))
+
+
+def _note(rule: AlertRule, verb: str, by: str, *, before: str = "", after: str = "") -> None:
+    """The mark C on charts, and a line of what was changed."""
+    Event.objects.create(
+        at=timezone.now(),
+        kind=Event.Kind.CHANGE,
+        subject_type="alert rule",
+        subject=rule.name,
+        summary=f"alert rule {rule.name} {verb}",
+        actor=by,
+        before=before[:300],
+        after=after[:300],
+        link=links.rule(rule) if rule.pk else "",
+    )
+
+
+def _watches(rule: AlertRule) -> tuple[Any, ...]:
+    """What decides which alerts a rule has."""
+    return rule.per, rule.tools, rule.connectors, rule.upstreams, tuple(rule.limits_by_tool)
+
+
+def _described(rule: AlertRule) -> str:
+    channels = [str(channel) for channel in rule.channels.all()]
+    return ("" if rule.is_enabled else "Off. ") + words.rule_sentence(condition_of(rule), channels)
+
+
+# -- Switches -----------------------------------------------------------------------------------------
+
+
+@require_POST
+def switch_rule(request: HttpRequest, number: int) -> HttpResponse:
+    """Field `to`: on or off."""
+    if refused := access.refusal(request, MAY_CHANGE):
+        return refused  # type: ignore[return-value]
+    rule = get_object_or_404(AlertRule, pk=number)
+    rule.is_enabled = request.POST.get("to") == "on"
+    word, by = "on" if rule.is_enabled else "off", request.user.get_username()
+    rule.changed_by, rule.changed_at = by, timezone.now()
+    rule.save(update_fields=["is_enabled", "changed_by", "changed_at"])
+    _note(rule, f"switched {word}", by)
+    messages.success(request, f"{rule.name} is {word}.")
+    return HttpResponseRedirect(reverse("telemetry:alert-rules"))
+
+
+@require_POST
+def delete_rule(request: HttpRequest, number: int) -> HttpResponse:
+    """Shipped rules can only be switched off: a start would create them again."""
+    if refused := access.refusal(request, MAY_CHANGE):
+        return refused  # type: ignore[return-value]
+    rule = get_object_or_404(AlertRule, pk=number, shipped_as=None)
+    rule.delete()
+    _note(rule, "deleted", request.user.get_username())
+    messages.success(request, f"Deleted {rule.name} with its alerts.")
+    return HttpResponseRedirect(reverse("telemetry:alert-rules"))

@@ -1,0 +1,28 @@
+"""How an alert's state is shown: shape, word, age."""
+
+from telemetry.alerts.kinds import Severity
+from telemetry.alerts.states import State as AlertState
+from telemetry.models.alerts import Alert
+from telemetry.pages.states import State
+
+SHOWN = {
+    AlertState.NORMAL: State.OK,
+    AlertState.PENDING: State.PENDING,
+    AlertState.RECOVERING: State.RECOVERING,
+    AlertState.NO_DATA: State.NO_DATA,
+    AlertState.ERROR: State.ERROR,
+}
+ORDER = (AlertState.ALERTING, AlertState.ERROR, AlertState.NO_DATA, AlertState.PENDING, AlertState.RECOVERING)
+
+
+def shape_of(alert: Alert, state: str | None = None) -> State:
+    """The shape of its state, or of a state that it had."""
+    shown = AlertState(state or alert.state)
+    if shown is AlertState.ALERTING:
+        return State.DOWN if alert.severity is Severity.DOWN else State.DEGRADED
+    return SHOWN[shown]
+
+
+def in_order(alerts: list[Alert]) -> list[Alert]:
+    """Firing first, and of the same state the newest first."""
+    return sorted(alerts, key=lambda alert: (ORDER.index(AlertState(alert.state)), -alert.since.timestamp()))
