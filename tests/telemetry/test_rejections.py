@@ -104,11 +104,11 @@ def test_a_database_that_is_away_for_a_moment_loses_nothing(monkeypatch: pytest.
     assert rows("attempts") == [(1,)]
 
 
-def test_they_are_counted_for_prometheus_by_door():
+def test_they_are_counted_for_prometheus_by_transport():
     def counted() -> float:
         lines = metrics_text()[0].decode().splitlines()
         return sum(
-            float(line.split()[-1]) for line in lines if line.startswith('sluice_rejected_keys_total{door="sse"}')
+            float(line.split()[-1]) for line in lines if line.startswith('sluice_rejected_keys_total{transport="sse"}')
         )
 
     before = counted()
