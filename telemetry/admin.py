@@ -19,7 +19,7 @@ from telemetry.dashboard import dashboard
 from telemetry.figure import Figure, Group
 from telemetry.filters import MinuteFilter, TimeFilter, TransportFilter, chosen_range
 from telemetry.measurement import FIGURES, CallOutcome
-from telemetry.models import Alert, RejectedKey, TelemetryRecord, TokenAudit, WithheldField
+from telemetry.models import Alert, KeptTool, RejectedKey, TelemetryRecord, TokenAudit, WithheldField
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at run time
@@ -275,3 +275,10 @@ class AlertAdmin(ReadOnlyAdmin):
 
 def _badge(kind: str, label: str, detail: str = "") -> SafeString:
     return format_html('<span class="tm-badge tm-badge-{}" title="{}">{}</span>', kind, detail, label)
+
+
+@admin.register(KeptTool)
+class KeptToolAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at run time
+    """Switches on that masked arguments are stored also when a call succeeds."""
+
+    list_display = ("__str__", "changed_at")

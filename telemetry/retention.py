@@ -9,7 +9,7 @@ from django.db.models import Manager
 from django.utils import timezone
 
 from telemetry import partitions
-from telemetry.models import RejectedKey, Rollup, TelemetryRecord, TokenAudit, WithheldField
+from telemetry.models import CallArguments, RejectedKey, Rollup, TelemetryRecord, TokenAudit, WithheldField
 from telemetry.rollups.coverage import kept_for
 
 BATCH = 5_000  # rows per transaction: few, so that the writer of calls never waits long
@@ -47,6 +47,12 @@ def purge_old_rejected_keys(*, now: datetime | None = None, batch: int = BATCH) 
 def purge_old_withheld(*, now: datetime | None = None, batch: int = BATCH) -> int:
     """The same for counts of redacted fields."""
     return _purge(WithheldField.objects, "day", now or timezone.now(), batch)
+
+
+def purge_old_arguments(*, now: datetime | None = None) -> int:
+    """Deletes arguments whose time is over (TELEMETRY_ARGUMENT_DAYS); returns how many."""
+    total, _ = CallArguments.objects.filter(expires_at__lte=now or timezone.now()).delete()
+    return total
 
 
 def _purge(rows: Manager[Any], time: str, now: datetime, batch: int) -> int:

@@ -1,7 +1,7 @@
 """The tables of telemetry."""
 
 from telemetry.models.alerts import Alert
-from telemetry.models.arguments import CallArguments
+from telemetry.models.arguments import CallArguments, KeptTool
 from telemetry.models.audits import TokenAudit
 from telemetry.models.calls import TelemetryRecord
 from telemetry.models.events import Event
@@ -15,6 +15,7 @@ __all__ = [
     "Alert",
     "CallArguments",
     "Event",
+    "KeptTool",
     "ProcessReport",
     "RejectedKey",
     "Rollup",
