@@ -39,6 +39,12 @@ class Breaker:
             return "closed"
         return "open" if self._clock() < open_until else "half-open"
 
+    @property
+    def seconds_left(self) -> float:
+        """Until the next trial; 0 if calls may proceed."""
+        open_until = self._open_until
+        return 0.0 if open_until is None else max(0.0, open_until - self._clock())
+
     def enter(self) -> float:
         """0.0 if the call may proceed, else the seconds until a retry makes sense."""
         if self._open_until is None:

@@ -15,7 +15,7 @@ from rest_framework.exceptions import APIException
 from context_protection.configuration.policies import policy_for
 from context_protection.core.cursors import Snapshot
 from context_protection.core.errors import CallError, InvalidArgument, OverBudget
-from context_protection.core.lists import page_span
+from context_protection.core.list_positions import page_span
 from context_protection.core.payloads import AnswerRequest, Envelope
 from context_protection.core.policy import DEFAULTS, Kind, Policy
 from context_protection.stores.snapshots import snapshots

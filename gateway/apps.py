@@ -9,25 +9,34 @@ class GatewayConfig(AppConfig):
     name = "gateway"
 
     def ready(self) -> None:
+        from gateway import change_events
         from gateway.access.switches import switched_off
+        from gateway.argument_masking import masked
         from gateway.catalog.catalog import catalogue
         from gateway.catalog.prompts import prompts
         from gateway.celery import app
         from gateway.connectors import connectors
         from gateway.pages.upstream_metrics import UpstreamCollector
+        from gateway.probing import probe_now
         from gateway.telemetry_facts import provide
+        from gateway.upstreams import probes
+        from telemetry import arguments, processes
         from telemetry.counters import REGISTRY
 
         REGISTRY.register(UpstreamCollector())
         _give_alerts_the_network()
+        arguments.mask_with(masked)
+        processes.probe_with(probe_now)
+        change_events.follow()
         switchable: dict[str, list[str]] = {}
         for connector in connectors():
             operations = connector.operations()
-            catalogue.offer(operations)
+            catalogue.offer(operations, connector.name)
             if connector.switchable:
                 switchable[connector.name] = [each.name for each in operations]
             if connector.source is not None:
-                catalogue.follow(connector.source)
+                catalogue.follow(connector.source, connector.name)
+            probes.probe_also(connector.probes)
             prompts.offer(connector.prompts(), connector.identifiers)
             app.conf.beat_schedule.update(connector.schedule)
         catalogue.obey(partial(switched_off, switchable))

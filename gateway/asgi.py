@@ -21,19 +21,21 @@ from gateway.mcp.http import StreamableHTTP
 from gateway.mcp.server import build_server
 from gateway.mcp.sessions import sessions
 from gateway.mcp.sse import MESSAGES, LegacySSE
-from gateway.mcp.tools import fingerprint
+from gateway.mcp.tools import fingerprint, tool_list_figures
 from gateway.pages.probes import healthz, metrics, readyz
 from gateway.process.gates import Gate, hashing_paths
 from gateway.process.handler import PooledHandler
 from gateway.process.lifespan import Lifespan
 from gateway.process.readiness import readiness
+from gateway.process.reporter import reporter
 from gateway.process.started import note_ready
 from gateway.process.warmup import warm_up
 from gateway.threads.bridge import run_sync
 from gateway.tracing import export
 from gateway.tracing.requests import Identified
 from gateway.upstreams.transport import close_connections
-from telemetry import recorder, rejections
+from telemetry import arguments, events, recorder, rejections
+from telemetry.models import ProcessReport
 
 export.start()  # before the server, which has one more middleware if it is on
 changes = Changes(sessions, fingerprint, stdio_peer=None)
@@ -42,10 +44,21 @@ streamable_http = StreamableHTTP(server, sessions, stateless=not settings.MCP_ST
 legacy_sse = LegacySSE(server, sessions)
 
 
+async def report() -> None:
+    reporter.describe_tool_list(tool_list_figures)
+    reporter.start(ProcessReport.Kind.WEB)
+
+
+async def stop_reporting() -> None:
+    await run_sync(reporter.stop)
+
+
 async def flush_telemetry() -> None:
     await run_sync(export.stop)
     await run_sync(recorder.stop)
     await run_sync(rejections.stop)
+    await run_sync(arguments.stop)
+    await run_sync(events.stop)
 
 
 all_connectors = connectors()
@@ -53,8 +66,16 @@ starts = [connector.start for connector in all_connectors if connector.start]
 stops = [connector.stop for connector in all_connectors if connector.stop]
 readiness.when_redis_is_lost(response_cache.forget)
 lifespan = Lifespan(
-    startup=[readiness.start, warm_up, *starts, streamable_http.start, changes.start, note_ready],
-    shutdown=[changes.stop, streamable_http.stop, *stops, close_connections, flush_telemetry, readiness.stop],
+    startup=[readiness.start, report, warm_up, *starts, streamable_http.start, changes.start, note_ready],
+    shutdown=[
+        stop_reporting,
+        changes.stop,
+        streamable_http.stop,
+        *stops,
+        close_connections,
+        flush_telemetry,
+        readiness.stop,
+    ],
 )
 rest_of_http: Endpoint = PooledHandler(gate=Gate(hashing_paths()))
 HTTP: dict[str, Endpoint] = {

@@ -218,6 +218,7 @@ CELERY_BEAT_SCHEDULE = {
     "build-rollups": {"task": "telemetry.tasks.build_rollups", "schedule": 10.0},
     "ensure-partitions": {"task": "telemetry.tasks.ensure_partitions", "schedule": 3600.0},
     "check-alerts": {"task": "telemetry.tasks.check_alerts", "schedule": 30.0},
+    "probe-quiet-upstreams": {"task": "gateway.tasks.probe_quiet_upstreams", "schedule": 30.0},
     "purge-logins": {"task": "gateway.logins.tasks.purge", "schedule": 3600.0},
     "purge-old-calls": {"task": "telemetry.tasks.purge_old_calls", "schedule": 3600.0},
 }
@@ -227,6 +228,11 @@ CELERY_BEAT_SCHEDULE = {
 TELEMETRY_RETENTION_DAYS = env.int("TELEMETRY_RETENTION_DAYS", default=30)
 TELEMETRY_MINUTE_HOURS = env.int("TELEMETRY_MINUTE_HOURS", default=48)
 TELEMETRY_HOUR_DAYS = env.int("TELEMETRY_HOUR_DAYS", default=400)
+TELEMETRY_ARGUMENT_DAYS = env.int("TELEMETRY_ARGUMENT_DAYS", default=7)
+if TELEMETRY_ARGUMENT_DAYS < 0:
+    raise ImproperlyConfigured(
+        f"TELEMETRY_ARGUMENT_DAYS is {TELEMETRY_ARGUMENT_DAYS}; expected a number of days, or 0 to store no arguments."
+    )
 OVERSIZED_ALERT_SHARE = env.float("OVERSIZED_ALERT_SHARE", default=0.05)
 OVERSIZED_ALERT_WINDOW_MINUTES = env.int("OVERSIZED_ALERT_WINDOW_MINUTES", default=15)
 OVERSIZED_ALERT_MIN_CALLS = env.int("OVERSIZED_ALERT_MIN_CALLS", default=20)

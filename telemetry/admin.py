@@ -18,7 +18,7 @@ from telemetry.dashboard import dashboard
 from telemetry.figure import Figure, Group
 from telemetry.filters import MinuteFilter, TimeFilter, TransportFilter, chosen_range
 from telemetry.measurement import FIGURES, CallOutcome
-from telemetry.models import RejectedKey, TelemetryRecord, TokenAudit, WithheldField
+from telemetry.models import KeptTool, RejectedKey, TelemetryRecord, TokenAudit, WithheldField
 from telemetry.read_only_admin import ReadOnlyAdmin, badge
 
 
@@ -204,3 +204,10 @@ class WithheldFieldAdmin(ReadOnlyAdmin):
     @admin.display(description="times", ordering="count")
     def times(self, row: WithheldField) -> str:
         return wording.whole(row.count)
+
+
+@admin.register(KeptTool)
+class KeptToolAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at run time
+    """Switches on that masked arguments are stored also when a call succeeds."""
+
+    list_display = ("__str__", "changed_at")

@@ -51,7 +51,8 @@ class WriterState:
 class BatchWriter(Generic[Item]):
     """`store` saves a batch of items. If it raises, the same items are retried for at most `patience` seconds.
 
-    The queue holds items up to a total `weight` of `capacity`; an item weighs 1 by default.
+    The queue holds items up to a total `weight` of `capacity`; an item weighs 1 by default. Beyond that, the oldest
+    items are dropped and counted.
 
     One lock guards all mutable state. It is never held while a batch is stored, so `put` waits for at most a few
     instructions of another thread.
@@ -64,7 +65,7 @@ class BatchWriter(Generic[Item]):
         name: str = "telemetry-writer",
         threaded: bool = True,
         capacity: int = CAPACITY,
-        weight: Callable[[Item], int] = lambda item: 1,
+        weight: Callable[[Item], int] | None = None,
         batch: int = BATCH,
         interval: float = INTERVAL,
         patience: float = PATIENCE,
@@ -96,19 +97,27 @@ class BatchWriter(Generic[Item]):
     def put(self, item: Item) -> None:
         try:
             with self._lock:
-                weight = self._weight(item)
-                if self._queued_weight + weight > self._capacity:
-                    self._dropped += 1
-                    return
                 self._queue.append(item)
-                self._queued_weight += weight
+                self._queued_weight += 1 if self._weight is None else self._weight(item)
                 self._accepted += 1
+                if self._queued_weight > self._capacity:
+                    self._drop_oldest()
                 if len(self._queue) == self._wake_at:
                     self._changed.notify_all()
                 elif self._thread is None:
                     self._start()
         except Exception as error:  # for example, no thread can be started: the call must succeed anyway
             self._last_error = type(error).__name__
+
+    def _drop_oldest(self) -> None:
+        """Makes room: the newest items say more about what happens now. The caller holds the lock."""
+        while self._queue and self._queued_weight > self._capacity:
+            self._queued_weight -= self._weight_of(self._queue.popleft())
+            self._dropped += 1
+            self._settled += 1
+
+    def _weight_of(self, item: Item) -> int:
+        return 1 if self._weight is None else self._weight(item)
 
     def flush(self, timeout: float = SHUTDOWN) -> bool:
         """Waits until everything recorded so far is stored or dropped; False after `timeout` seconds."""
@@ -215,7 +224,7 @@ class BatchWriter(Generic[Item]):
         """Takes the next batch off the queue. Only `drain` calls this."""
         with self._lock:
             batch = [self._queue.popleft() for _ in range(min(len(self._queue), self._batch))]
-            self._queued_weight -= sum(map(self._weight, batch))
+            self._queued_weight -= sum(map(self._weight_of, batch))
             return batch
 
     def _settle(self, batch: list[Item]) -> bool:
@@ -227,7 +236,8 @@ class BatchWriter(Generic[Item]):
             if self._may_retry():
                 with self._lock:
                     self._queue.extendleft(reversed(batch))
-                    self._queued_weight += sum(map(self._weight, batch))
+                    self._queued_weight += sum(map(self._weight_of, batch))
+                    self._drop_oldest()
                 return False
             result = StoreResult(dropped=len(batch))
         self._note_recovery(result)

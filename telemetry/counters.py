@@ -57,6 +57,12 @@ AUDITS = Counter(
     ("claude_within_10_percent", "estimate_within_20_percent"),
     registry=REGISTRY,
 )
+REJECTED_CALLS = Counter(
+    "sluice_rejected_calls",
+    "Calls rejected before their operation was called; of a flood, only a part has records.",
+    ("reason", "transport"),
+    registry=REGISTRY,
+)
 REJECTED_KEYS = Counter("sluice_rejected_keys", "Calls whose key was refused.", ("transport",), registry=REGISTRY)
 
 

@@ -18,21 +18,22 @@ from typing import Any, Generic
 from telemetry import storage
 from telemetry.batch_writer import SHUTDOWN, BatchWriter, Item, WriterState
 from telemetry.measurement import Measurement
-from telemetry.storage import StoreResult
+from telemetry.storage import Measured, StoreResult
 
 
 class ProcessRecorder(Generic[Item]):
-    """This process's writer for one kind of item. A forked process gets a new one: the copy has no thread, its lock may
-    be held, and the parent stores the queued items."""
+    """This process's writer for one kind of item; `limits` are those of BatchWriter. A forked process gets a new
+    one: the copy has no thread, its lock may be held, and the parent stores the queued items."""
 
-    def __init__(self, store: Callable[[Sequence[Item]], StoreResult], *, name: str) -> None:
-        self._make = partial(BatchWriter, store, name=name)
+    def __init__(self, store: Callable[[Sequence[Item]], StoreResult], *, name: str, **limits: Any) -> None:
+        self._make = partial(BatchWriter, store, name=name, **limits)
         self._writer: BatchWriter[Item] = self._make()
         os.register_at_fork(after_in_child=self._replace)
         atexit.register(self.stop)
 
     def record(self, item: Item) -> None:
-        """Queues one item in a few microseconds, without I/O; never raises. A full queue drops and counts the item."""
+        """Queues one item in a microsecond, without I/O; never raises. A full queue drops and counts the
+        oldest item."""
         self._writer.put(item)
 
     def flush(self, timeout: float = SHUTDOWN) -> bool:
@@ -60,7 +61,7 @@ class ProcessRecorder(Generic[Item]):
         self._writer = self._make()
 
 
-_calls: ProcessRecorder[Measurement] = ProcessRecorder(storage.store, name="telemetry-writer")
+_calls: ProcessRecorder[Measured] = ProcessRecorder(storage.store, name="telemetry-writer")
 record = _calls.record
 flush = _calls.flush
 stop = _calls.stop

@@ -9,7 +9,15 @@ from django.db.models import Manager, Q
 from django.utils import timezone
 
 from telemetry import partitions
-from telemetry.models import Alert, RejectedKey, Rollup, TelemetryRecord, TokenAudit, WithheldField
+from telemetry.models import (
+    Alert,
+    CallArguments,
+    RejectedKey,
+    Rollup,
+    TelemetryRecord,
+    TokenAudit,
+    WithheldField,
+)
 from telemetry.rollups.coverage import kept_for
 
 ALERTS_KEPT = timedelta(days=400)  # after their end; those that never fired go with the calls
@@ -56,6 +64,12 @@ def purge_old_alerts(*, now: datetime | None = None) -> int:
     ended = Alert.objects.exclude(ended_at=None)
     short, long = now - timedelta(days=settings.TELEMETRY_RETENTION_DAYS), now - ALERTS_KEPT
     return ended.filter(Q(ended_at__lt=long) | Q(ended_at__lt=short, fired_at=None)).delete()[0]
+
+
+def purge_old_arguments(*, now: datetime | None = None) -> int:
+    """Deletes arguments whose time is over (TELEMETRY_ARGUMENT_DAYS); returns how many."""
+    total, _ = CallArguments.objects.filter(expires_at__lte=now or timezone.now()).delete()
+    return total
 
 
 def _purge(rows: Manager[Any], time: str, now: datetime, batch: int) -> int:

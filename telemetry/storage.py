@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import Any
+from typing import Any, Protocol
 
 from django.db import DatabaseError, DataError, IntegrityError, connection, transaction
 
@@ -52,15 +52,25 @@ class StoreResult:
     last_error: str = ""
 
 
-def store(calls: Sequence[Measurement]) -> StoreResult:
+class Measured(Protocol):
+    """A call on its way to the writer thread. Everything that can wait is left to `measured`."""
+
+    @property
+    def at(self) -> datetime: ...
+
+    def measured(self) -> Measurement: ...
+
+
+def store(calls: Sequence[Measured]) -> StoreResult:
     """Stores a batch in one transaction; if a row makes that fail, stores the rows one by one.
 
     Raises StoreUnavailableError if nothing was stored and the same batch may be retried.
     """
     sound: list[Measurement] = []
     corrected, last_error = 0, ""
-    for call in calls:
+    for item in calls:
         try:
+            call = item.measured()
             sound.append(put_right(call))
             corrected += sound[-1] is not call
         except Exception as error:  # a value of the wrong type, or not a Measurement

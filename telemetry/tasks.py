@@ -24,6 +24,7 @@ def purge_old_calls() -> None:
     retention.purge_old_calls()
     retention.purge_old_rollups()
     retention.purge_old_audits()
+    retention.purge_old_arguments()
     retention.purge_old_rejected_keys()
     retention.purge_old_withheld()
     retention.purge_old_alerts()

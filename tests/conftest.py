@@ -24,7 +24,7 @@ from gateway.connectors.hostaway.models import Booking
 from gateway.logins.hasher import YieldingHasher
 from gateway.pages import refreshed
 from gateway.threads import bridge
-from telemetry import recorder, rejections
+from telemetry import arguments, events, recorder, rejections
 from tests.doors import Doors
 from tests.gateway.connectors.tools import invented
 
@@ -133,7 +133,12 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
 @pytest.fixture(autouse=True)
 def on_this_thread() -> Iterator[None]:
     token = bridge.on_callers_thread.set(True)
-    with recorder.on_callers_thread(), rejections.on_callers_thread():
+    with (
+        recorder.on_callers_thread(),
+        rejections.on_callers_thread(),
+        arguments.on_callers_thread(),
+        events.on_callers_thread(),
+    ):
         yield
     bridge.on_callers_thread.reset(token)
 

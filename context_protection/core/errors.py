@@ -11,6 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import orjson
+
+from context_protection.core.cached_property import cached_property
 from context_protection.core.redaction import mark, path_kind, redact
 from context_protection.core.tokens import claude
 
@@ -75,6 +78,11 @@ class CallError(Exception):
             if getattr(self, name):
                 data[name] = _short(getattr(self, name))
         return _fitted({"code": self.code, "reason": self.reason, "message": _short(self.message), "data": data})
+
+    @cached_property
+    def body(self) -> bytes:
+        """The document as it is sent: compact JSON."""
+        return orjson.dumps(self.document(), default=str, option=orjson.OPT_NON_STR_KEYS)
 
     def __str__(self) -> str:
         return self.message

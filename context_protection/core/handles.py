@@ -12,6 +12,7 @@ from context_protection.core.budget import Body, render
 from context_protection.core.cursors import NewSnapshot, Snapshot, Snapshots
 from context_protection.core.errors import InvalidArgument, store_unavailable
 from context_protection.core.inference import proposals
+from context_protection.core.list_positions import ListPosition
 from context_protection.core.masks import is_withheld
 from context_protection.core.payloads import AnswerRequest, Envelope, Opening, Outcome, Payload, Record, Rows, Text
 from context_protection.core.policy import Policy
@@ -100,7 +101,7 @@ def _list(rows: Rows, request: AnswerRequest, policy: Policy, snapshots: Snapsho
     else:
         snapshot, rows = request.snapshot, query.resume(rows, request.arguments)
         opening = Opening(snapshot.plan["total"], snapshot.plan["source"])
-        position, _ = request.position
+        position = ListPosition.of(request).place
         page = rows.page(
             opening.plan, lambda numbers: snapshots.blocks(snapshot, numbers), position, policy.default_page_size
         )

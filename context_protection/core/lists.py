@@ -5,7 +5,6 @@ shortened page ends, and the first condensed page names the call that returns wh
 """
 
 import math
-import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from context_protection.core.budget import Body, dumps, render, render_plain
 from context_protection.core.cached_property import cached_property
 from context_protection.core.cursors import NewSnapshot, Snapshot, Snapshots
 from context_protection.core.errors import InvalidArgument
+from context_protection.core.list_positions import ListPosition
 from context_protection.core.masks import withheld_in_rows
 from context_protection.core.page_forms import (
     ITEMS,
@@ -44,8 +44,7 @@ from context_protection.core.policy import DEFAULTS, Policy, RulerName
 from context_protection.core.query import query
 from context_protection.core.shapes import Shape
 
-MAX_PAGES = 10  # in one answer
-_SPAN = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", re.ASCII)
+FIRST = ListPosition(None, 0, 1)
 SHARES = 64  # a share of the rows is rounded down to one of so many steps per power of two
 SHORT_BESIDE = 400  # bytes of JSON up to which upstream data beside the rows is sent inline
 UNPAGED_ROWS = 2000  # with paging switched off, a page has at most this many rows, as far as the hard cap allows
@@ -105,23 +104,6 @@ def fills_pages(rows: Rows) -> bool:
     return rows.shape.fills_pages and rows.options.condensable
 
 
-def page_span(pages: str, *, with_cursor: bool = False) -> tuple[int, int]:
-    """Parses `pages` into the first and the last page: "2-4", or "3" for the first three."""
-    match = _SPAN.fullmatch(pages)
-    if match and not with_cursor:
-        first, last = (int(match[1]), int(match[2])) if match[2] else (1, int(match[1]))
-        if 1 <= first <= last < first + MAX_PAGES:
-            return first, last
-    raise InvalidArgument(
-        "pages and cursor exclude each other." if with_cursor else "pages is not a span of pages.",
-        reason="invalid_pages",
-        parameter="pages",
-        value=pages,
-        expected=f"a span such as 1-3, of at most {MAX_PAGES} pages, without a cursor",
-        suggestion="Leave cursor out." if with_cursor else "Set pages to 1-3.",
-    )
-
-
 # -- With paging switched off -----------------------------------------------------------------------
 
 
@@ -145,6 +127,9 @@ def _unpaged(rows: Rows, opening: Opening, request: AnswerRequest, policy: Polic
         claude_tokens=body.claude_tokens,
         original_tokens=_formula(page.chars),
         items=len(form.rows),
+        total_rows=len(form.rows),
+        largest_row_tokens=_formula_of_largest(page.chars),
+        page=1,
         withheld=withheld_in_rows(form.rows),
     )
 
@@ -152,6 +137,10 @@ def _unpaged(rows: Rows, opening: Opening, request: AnswerRequest, policy: Polic
 def _formula(chars: Sequence[int]) -> int:
     """The formula's tokens of rows of these lengths as upstream sends them, commas included."""
     return tokens.formula_of_length(sum(chars) + len(chars))
+
+
+def _formula_of_largest(chars: Sequence[int]) -> int:
+    return tokens.formula_of_length(max(chars, default=0))
 
 
 # -- Locating the page ------------------------------------------------------------------------------
@@ -168,7 +157,7 @@ class _PagePlace:
     options: RowOptions
     snapshot: Snapshot | None
     form: Mapping[str, Any]  # fields, format and limit of this call, or else of the first page; condensed: of the list
-    before: int = 0  # the rows of the list that precede the page
+    position: ListPosition = FIRST  # of the page
 
     @property
     def form_request(self) -> FormRequest:
@@ -177,14 +166,14 @@ class _PagePlace:
 
 
 def _first_place(rows: Rows, opening: Opening, size: int, request: AnswerRequest, policy: Policy) -> _PagePlace:
-    budget, position, count, before = policy.token_budget_threshold, None, size, 0
+    budget, position, count, before, number = policy.token_budget_threshold, None, size, 0, 1
     if request.pages:
         budget, count = policy.hard_cap, (request.pages[1] - request.pages[0] + 1) * size
-        before = (request.pages[0] - 1) * size
+        before, number = (request.pages[0] - 1) * size, request.pages[0]
         position = _position_after(rows, opening, before, request.pages)
     page = rows.page(opening.plan, None, position, count)
     form = {**_requested_form(request), "condensed": _is_condensed(rows, opening, request, policy)}
-    return _PagePlace(page, size, budget, opening, rows.options, None, form, before)
+    return _PagePlace(page, size, budget, opening, rows.options, None, form, ListPosition(position, before, number))
 
 
 def _is_condensed(rows: Rows, opening: Opening, request: AnswerRequest, policy: Policy) -> bool:
@@ -226,16 +215,10 @@ def _next_place(
     now = {name: value for name, value in _requested_form(request).items() if value is not None}
     form = {**snapshot.plan["form"], **now}
     size = size_of_next(request, snapshot, policy, fills=fills_pages(rows))
-    position, before = list_position(request)
-    page = rows.page(snapshot.plan["source"], lambda numbers: snapshots.blocks(snapshot, numbers), position, size)
+    position = ListPosition.of(request)
+    page = rows.page(snapshot.plan["source"], lambda numbers: snapshots.blocks(snapshot, numbers), position.place, size)
     budget, opening = policy.token_budget_threshold, Opening(snapshot.plan["total"], note=page.note)
-    return _PagePlace(page, size, budget, opening, rows.options, snapshot, form, before)
-
-
-def list_position(request: AnswerRequest) -> tuple[Any, int]:
-    """The position of a list's cursor: where its source continues, and how many rows precede the page."""
-    position, before = request.position
-    return position, before
+    return _PagePlace(page, size, budget, opening, rows.options, snapshot, form, position)
 
 
 def _requested_form(request: AnswerRequest) -> Mapping[str, Any]:
@@ -294,7 +277,7 @@ class _Pager:
         elif self.request.result_operation and self.snapshot.is_stored:
             arguments = {
                 "handle": self.snapshot.id,
-                "rows": str(self.place.before),
+                "rows": str(self.place.position.before),
                 "fields": field_selection.ALL,
             }
             row["detailsAvailable"] = self.request.hints(self.request.result_operation, arguments)
@@ -315,7 +298,7 @@ class _Pager:
         more = count < len(self.page.positions) or self.page.more
         document: dict[str, Any] = {"meta": self.meta(form, count, more)}
         if more and self.snapshot.is_stored:
-            position = (self.page.positions[count - 1], self.place.before + count)
+            position = self.place.position.after(self.page.positions[count - 1], count)
             document["nextCursor"] = self.snapshots.cursor(self.snapshot, position)
         document.update(form.layout(form.rows[:count], self.place.options.key))
         return render(document, self.policy)
@@ -390,8 +373,12 @@ class _Pager:
         return _formula(self.page.chars[:count])
 
     def finished(self, form: PageForm, count: int, body: Body, *, oversized: bool) -> Envelope:
-        paginated = self.request.snapshot is not None or count < len(self.page.positions) or self.page.more
-        summarized = form.summarized
+        more = count < len(self.page.positions) or self.page.more
+        paginated = self.request.snapshot is not None or more
+        summarized, has_snapshot = form.summarized, "snapshot" in self.__dict__ or self.place.snapshot is not None
+        total = self.place.opening.total
+        if total is None and not more:
+            total = self.place.position.before + count
         return Envelope(
             body=body.data,
             outcome=Outcome.PAGINATED if paginated else Outcome.SUMMARIZED if summarized else Outcome.PLAIN,
@@ -400,6 +387,10 @@ class _Pager:
             original_tokens=self.original_tokens(count),
             baseline_tokens=0 if self.place.options.follow_up else None,
             items=count,
+            total_rows=total or 0,
+            largest_row_tokens=_formula_of_largest(self.page.chars[:count]),
+            chain=self.snapshot.id if has_snapshot and self.snapshot.is_stored else "",
+            page=self.place.position.number,
             paginated=paginated,
             summarized=summarized,
             oversized=oversized,

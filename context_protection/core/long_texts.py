@@ -28,6 +28,7 @@ from context_protection.core.text_envelopes import (
     first_meta,
     first_of_several,
     new_snapshot,
+    of_chain,
 )
 from context_protection.core.text_traits import TextTraits, chunk_sizes_of, reader, traits_of
 
@@ -141,7 +142,8 @@ def next_chunk(
     chunk = scope.chunk(plan, index, text)
     body = body_of(chunk, scope, cursor(snapshot, chunk, snapshots), policy)
     if body.fits(policy):
-        return envelope_of(body, tokens.formula(chunk.content), chunked=True, baseline=0)
+        envelope = envelope_of(body, tokens.formula(chunk.content), chunked=True, baseline=0)
+        return of_chain(envelope, snapshot, index)
     return _with_smaller_chunks(text, scope, plan, chunk, request, policy, snapshots)
 
 

@@ -269,7 +269,9 @@ class Envelope:
     `original_tokens`: those of the payload before protection. `baseline_tokens`: what an API without protection would
     have sent for this call; None: the same as `original_tokens`; 0: an earlier answer has already counted it.
     `oversized`: in its requested form the answer exceeded its budget, and paging or chunking did not already limit it
-    (FR-030)."""
+    (FR-030). `total_rows`: all rows of the list, sent or not (0: unknown, or no list). `chain`: the snapshot whose
+    pages are read one after another; empty for an answer without further pages. `page`: its place in the chain, from 1
+    (0: no list, or unknown)."""
 
     body: bytes
     outcome: str
@@ -278,6 +280,10 @@ class Envelope:
     original_tokens: int
     baseline_tokens: int | None = None
     items: int = 1
+    total_rows: int = 0
+    largest_row_tokens: int = 0
+    chain: str = ""
+    page: int = 0
     paginated: bool = False
     summarized: bool = False
     chunked: bool = False

@@ -38,7 +38,7 @@ def next_part(snapshot: Snapshot, request: AnswerRequest, policy: Policy, snapsh
         message = "The cursor was issued for other fields; fields cannot change from page to page."
         raise invalid_cursor("cursor_mismatch", "", message)
     body = _part(stored_value(snapshot, snapshots), snapshot, request, policy, snapshots)
-    return _envelope(body, snapshot.plan["original"], paginated=True, baseline=0)
+    return replace(_envelope(body, snapshot.plan["original"], paginated=True, baseline=0), chain=snapshot.id)
 
 
 def stored_value(snapshot: Snapshot, snapshots: Snapshots) -> dict[str, Any]:
@@ -190,7 +190,7 @@ class _FirstAnswer:
         fields = self.request.fields or field_selection.ALL
         snapshot = self.snapshots.begin(self.new_snapshot(value, fields, note, whole, handle))
         body = _part(value, snapshot, self.request, self.policy, self.snapshots)
-        return _envelope(
+        envelope = _envelope(
             body,
             self.original,
             paginated=True,
@@ -199,6 +199,7 @@ class _FirstAnswer:
             is_complete=snapshot.is_stored,
             found=self.withheld,
         )
+        return replace(envelope, chain=snapshot.id if snapshot.is_stored else "", page=1)
 
     def new_whole_snapshot(self) -> NewSnapshot:
         return self.new_snapshot(self.record.value, field_selection.ALL, self.noted(self.withheld), self.whole)

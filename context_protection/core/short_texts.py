@@ -25,6 +25,7 @@ from context_protection.core.text_envelopes import (
     first_of_several,
     new_snapshot,
     note_of,
+    of_chain,
 )
 from context_protection.core.text_traits import TextTraits, chunk_sizes_of, dereferenced, reader, traits_of
 
@@ -128,7 +129,8 @@ def next_chunk(
     chunk = plan.chunk(reader(text, scope.version)(scope.offset + start, scope.offset + end), index)
     body = body_of(chunk, scope, cursor(snapshot, chunk, snapshots), policy)
     if body.fits(policy):
-        return envelope_of(body, tokens.formula(chunk.content), chunked=True, baseline=0)
+        envelope = envelope_of(body, tokens.formula(chunk.content), chunked=True, baseline=0)
+        return of_chain(envelope, snapshot, index)
     return _replanned(text, request, scope, plan, index, policy, snapshots)
 
 

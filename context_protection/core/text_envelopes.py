@@ -94,7 +94,13 @@ def body_of(
 def first_of_several(body: Body, original: int, request: AnswerRequest, snapshot: Snapshot) -> Envelope:
     """The first of several chunks. It counts the whole requested text as its baseline; later chunks count 0."""
     envelope = envelope_of(body, original, chunked=True, baseline=None if request.snapshot is None else 0)
-    return replace(envelope, is_complete=snapshot.is_stored)
+    return of_chain(replace(envelope, is_complete=snapshot.is_stored), snapshot, request.position)
+
+
+def of_chain(envelope: Envelope, snapshot: Snapshot, position: int | None) -> Envelope:
+    """The envelope of a chunk of `snapshot`. `position`: of its cursor; None for the first chunk."""
+    chain = snapshot.id if snapshot.is_stored else ""
+    return replace(envelope, chain=chain, page=1 if position is None else position + 1)
 
 
 def envelope_of(body: Body, original: int, *, chunked: bool = False, baseline: int | None = None) -> Envelope:

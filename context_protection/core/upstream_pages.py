@@ -18,6 +18,7 @@ from context_protection.core.cached_property import cached_property
 from context_protection.core.cursors import Snapshot, Snapshots
 from context_protection.core.errors import CallError, EmptyPages, InvalidArgument
 from context_protection.core.handles import HANDLE
+from context_protection.core.list_positions import ListPosition
 from context_protection.core.payloads import AS_ITEMS, AnswerRequest, BlockReader, Opening, RowOptions, with_note
 from context_protection.core.policy import Policy
 from context_protection.core.query.aggregation import Aggregation, Groups
@@ -104,7 +105,7 @@ class PagedRows:
         if request.snapshot is None:
             await self._open(request, policy)
         elif is_growing(request.snapshot):
-            (self._first, index), _ = lists.list_position(request)
+            self._first, index = ListPosition.of(request).place
             size = lists.size_of_next(request, request.snapshot, policy, fills=lists.fills_pages(self))
             self._pages = await on_thread(partial(self._stored, request.snapshot, snapshots, index + size))
             wanted = index + self._rows_that_fit(size, request, policy)

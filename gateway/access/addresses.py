@@ -6,6 +6,7 @@ import ipaddress
 from django.http import HttpRequest
 
 SHOWN_CHARS = 64
+PREFIXES = {4: 24, 6: 48}  # bits by IP version: enough to see that calls belong together, and not who calls
 IPV6_PREFIX = 64  # bits of the network that a provider assigns to one customer, who can use all its addresses
 
 
@@ -24,3 +25,13 @@ def network_of(address: str) -> str:
             return str(parsed.ipv4_mapped)
         return str(ipaddress.ip_network((int(parsed), IPV6_PREFIX), strict=False))
     return str(parsed)
+
+
+def prefix_of(address: str) -> str:
+    """The wider network of an address, for records: 203.0.113.0/24. Empty for a text that is no address."""
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return ""
+    parsed = getattr(parsed, "ipv4_mapped", None) or parsed
+    return str(ipaddress.ip_network((int(parsed), PREFIXES[parsed.version]), strict=False))

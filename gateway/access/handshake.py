@@ -7,7 +7,6 @@ from typing import Any
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
-from context_protection.core.budget import dumps
 from context_protection.core.errors import CallError, InvalidArgument, NotAllowed
 from gateway.access.callers import CHALLENGE, identify
 from gateway.access.visits import Visit
@@ -86,7 +85,7 @@ class Handshake:
 
 def error_response(error: CallError) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
     """Status, headers and body of the response that rejects a connection."""
-    body = dumps(error.document())
+    body = error.body
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if error.status == 401:
         headers.append((b"www-authenticate", CHALLENGE.encode()))

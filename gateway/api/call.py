@@ -5,6 +5,7 @@ from typing import Any, cast
 from rest_framework.request import Request
 
 from context_protection.core.payloads import Envelope
+from gateway.access.programs import of_user_agent
 from gateway.access.transports import Transport
 from gateway.catalog.caller import Caller
 from gateway.dispatch import hints
@@ -12,10 +13,20 @@ from gateway.dispatch.call import Call
 from gateway.dispatch.dispatch import serve_blocking
 from gateway.tracing import spans
 
+DISPATCHED = "sluice.dispatched"  # marks a request whose failure the dispatcher records
+
 
 def called(request: Request, operation: str, arguments: dict[str, Any]) -> Envelope:
     """Raises CallError."""
-    caller = cast(Caller, request.user)
     match = request.resolver_match
     spans.name_request(match.route if match else "", operation)
-    return serve_blocking(Call(operation, arguments, caller, transport=Transport.REST, hints=hints.rest))
+    request.META[DISPATCHED] = True
+    call = Call(
+        operation,
+        arguments,
+        cast(Caller, request.user),
+        transport=Transport.REST,
+        hints=hints.rest,
+        program=of_user_agent(request.headers.get("User-Agent", "")),
+    )
+    return serve_blocking(call)

@@ -23,7 +23,13 @@ from context_protection.core.errors import (
     store_unavailable,
 )
 from context_protection.stores.database_errors import is_away
+from gateway.access import rejected_calls
 from gateway.access.callers import CHALLENGE
+from gateway.access.programs import of_user_agent
+from gateway.access.transports import Transport
+from gateway.access.visits import Visit
+from gateway.api.call import DISPATCHED
+from gateway.catalog.caller import Caller
 
 logger = logging.getLogger(__name__)
 STORE_SECONDS = 5  # Retry-After of a page
@@ -33,6 +39,12 @@ LOOK_FIRST = "If it was to change something, look whether it has before you try 
 def answer_error(exc: Exception, context: dict[str, Any]) -> Response | None:
     """Django REST framework's exception handler."""
     error, headers = _as_call_error(exc), {}
+    request = context.get("request")
+    if request is not None and DISPATCHED not in request.META:
+        user = request.__dict__.get("_user")  # `request.user` would authenticate again, and fail again
+        caller = user if isinstance(user, Caller) else None
+        program = of_user_agent(request.headers.get("User-Agent", ""))
+        rejected_calls.record(error, Visit.of_request(request, Transport.REST), caller, program)
     if isinstance(error, NotAuthenticated):
         headers["WWW-Authenticate"] = CHALLENGE
     if error.retry_after:

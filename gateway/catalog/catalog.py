@@ -66,7 +66,9 @@ class Catalogue:
 
     def __init__(self) -> None:
         self._fixed: dict[str, Operation] = {}
+        self._connectors: dict[str, str] = {}  # of the operations, by their names
         self._sources: list[Source] = []
+        self._source_connectors: list[str] = []
         self._switches: list[Switch] = []
         self._off: frozenset[str] = frozenset()  # fixed operations that are switched off
         self._sourced: list[Sequence[Operation]] = []  # each source's operations when it was last read
@@ -75,10 +77,12 @@ class Catalogue:
         self._again_at = math.inf  # time.monotonic(); finite if a source has failed and must be read again
         self._lock = threading.Lock()
 
-    def offer(self, operations: Iterable[Operation]) -> None:
+    def offer(self, operations: Iterable[Operation], connector: str = "") -> None:
         """Adds operations that stay until they are withdrawn."""
         with self._lock:
-            self._fixed.update((operation.name, operation) for operation in operations)
+            offered = {operation.name: operation for operation in operations}
+            self._fixed.update(offered)
+            self._connectors.update(dict.fromkeys(offered, connector))
             self._merge()
 
     def withdraw(self, name: str) -> None:
@@ -87,11 +91,12 @@ class Catalogue:
             self._fixed.pop(name, None)
             self._merge()
 
-    def follow(self, source: Source) -> None:
+    def follow(self, source: Source, connector: str = "") -> None:
         """Adds operations for as long as `source` returns them. It is called on a thread whenever the configuration has
         changed, and must return the same object for an unchanged operation."""
         with self._lock:
             self._sources.append(source)
+            self._source_connectors.append(connector)
             self._revision = None
 
     def obey(self, switch: Switch) -> None:
@@ -99,6 +104,10 @@ class Catalogue:
         with self._lock:
             self._switches.append(switch)
             self._revision = None
+
+    def connector_of(self, name: str) -> str:
+        """The connector that the operation comes from; "" if it is unknown."""
+        return self._connectors.get(name, "")
 
     @property
     def is_current(self) -> bool:
@@ -119,6 +128,8 @@ class Catalogue:
             switched = [_read(switch) for switch in self._switches]
             if None not in switched:
                 self._off = frozenset(name for names in switched for name in names or ())
+            for connector, operations in zip(self._source_connectors, self._sourced, strict=True):
+                self._connectors.update(dict.fromkeys((each.name for each in operations), connector))
             self._merge()
             self._revision = revision
             self._again_at = time.monotonic() + AGAIN_SECONDS if None in (*results, *switched) else math.inf

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from context_protection.core.cached_property import cached_property
+from gateway.access.programs import UNKNOWN, Program
 from gateway.access.transports import Transport
 from gateway.catalog.caller import Caller
 from gateway.dispatch.hints import Hints
@@ -22,6 +23,7 @@ class Call:
     caller: Caller
     transport: Transport
     hints: Hints
+    program: Program = UNKNOWN  # the client's
     session: Hashable = None  # identifies a connection of many calls; None: the connection carries one request
     id: str = field(default_factory=identity.current_or_new_id)  # shown to clients and in logs
     trace_id: str = field(default_factory=spans.trace_id)  # "" without a trace

@@ -43,6 +43,11 @@ def in_memory() -> Configuration | None:
     return last if is_valid else None
 
 
+def last_revision() -> int:
+    """The revision of the configuration that was used last; 0 if none was. Does not block."""
+    return _last.revision if _last is not None else 0
+
+
 def current() -> Configuration:
     """The configuration. Blocks to load it if it has changed. Raises StoreUnavailable."""
     global _last

@@ -32,7 +32,7 @@ from gateway.dispatch.response_cache import CACHE_SECONDS, CachedResponse, respo
 from gateway.threads.bridge import check_wanted
 from gateway.threads.limits import on_thread
 from gateway.tracing import identity, spans
-from gateway.upstreams import waits
+from gateway.upstreams import usage, waits
 
 LONG_ARGUMENTS = 10_000  # characters
 
@@ -43,7 +43,7 @@ async def serve(call: Call) -> Envelope:
     cached = _cached_answer(call)
     if cached is not None:
         return cached
-    with identity.named(call.id):
+    with identity.named(call.id), usage.one_call():
         return await _serve(call)
 
 
@@ -64,9 +64,10 @@ def serve_blocking(call: Call) -> Envelope:
     cached = _cached_answer(call)
     if cached is not None:
         return cached
-    with errors.as_call_errors(call):
-        prepared = _start(call, configuration.current())
-    return prepared.answer or async_to_sync(_fetch_and_finish_in_time)(prepared)
+    with usage.one_call():
+        with errors.as_call_errors(call):
+            prepared = _start(call, configuration.current())
+        return prepared.answer or async_to_sync(_fetch_and_finish_in_time)(prepared)
 
 
 def _starts_on_the_loop(call: Call, current: Configuration) -> bool:
@@ -160,7 +161,13 @@ def _finish(
     check_wanted()
     until = time.monotonic() + min(CACHE_SECONDS, call.caller.seconds_left)
     response = CachedResponse(
-        envelope, prepared.policy.token_budget_threshold, prepared.state, until, fresh_until, version
+        envelope,
+        prepared.policy.token_budget_threshold,
+        prepared.state,
+        until,
+        fresh_until,
+        version,
+        prepared.revision,
     )
     is_fresh = version is not None or fresh_until > time.monotonic()
     if call.key is not None and prepared.state is not None and is_fresh and envelope.is_complete:
@@ -190,7 +197,7 @@ def _cached_answer(call: Call) -> Envelope | None:
     cached = response_cache.find(call.key, operation)
     if cached is None:
         return None
-    measurements.record(call, operation, cached)
+    measurements.record(call, operation, cached, is_cached=True)
     return cached.envelope
 
 
@@ -202,5 +209,5 @@ def _answer_if_unchanged(prepared: PreparedCall, fetched: Fetched) -> Envelope |
     cached = response_cache.unchanged(call.key, prepared.state, fetched.version, fetched.fresh_until)
     if cached is None:
         return None
-    measurements.record(call, prepared.operation, cached)
+    measurements.record(call, prepared.operation, cached, is_cached=True)
     return cached.envelope

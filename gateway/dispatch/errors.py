@@ -32,10 +32,11 @@ def as_call_errors(call: Call) -> Iterator[None]:
     try:
         yield
     except CallError as error:
-        record_error(call, error)
+        advised = _with_advice_for_actions(call, error)
+        record_error(call, advised)
         if error.reason in LOST:  # otherwise a new first call would get the same lost cursor from the cache
             response_cache.forget(call.caller.owner)
-        raise _with_advice_for_actions(call, error) from None
+        raise advised from None
     except Exception as error:
         failure = _failure(call, error)
         record_error(call, failure)

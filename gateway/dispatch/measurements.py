@@ -1,94 +1,255 @@
-"""Records each call in telemetry: its figures if it was answered, the reason if it failed."""
+"""Records each call in telemetry: its figures if it was answered, the reason if it failed.
 
+A call leaves behind what it already has, in a tuple that refers to nothing large: many of them wait while the database
+is away. The writer thread works out the figures.
+"""
+
+import time
 from datetime import UTC, datetime
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any, NamedTuple
 
+from context_protection.core import tokens
 from context_protection.core.errors import CallError
 from context_protection.core.masks import Counts
+from context_protection.core.tokens import claude
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation
+from gateway.dispatch import configuration, kept_arguments
 from gateway.dispatch.call import Call
 from gateway.dispatch.response_cache import CachedResponse
+from gateway.failure_origins import CANCELLED, ORIGINS, origin_of
+from gateway.upstreams import usage
+from gateway.upstreams.failures import cleaned
+from gateway.upstreams.usage import UpstreamUse
 from telemetry import recorder
-from telemetry.measurement import Measurement, WithheldCount
+from telemetry.measurement import Measurement, Origin, WithheldCount
+
+UNKNOWN_OPERATION = "(unknown)"
+LONGEST_MESSAGE = 300  # characters
+MOST_NAMES = 30  # of arguments
+
+# What a figure is called in a call, and in an envelope.
+CALL = {
+    "request_id": "id",
+    "caller": "caller.name",
+    "transport": "transport",
+    "client": "program.name",
+    "client_version": "program.version",
+    "protocol": "program.protocol",
+    "trace_id": "trace_id",
+}
+ENVELOPE = {
+    "outcome": "outcome",
+    "item_count": "items",
+    "total_rows": "total_rows",
+    "largest_row_tokens": "largest_row_tokens",
+    "chain": "chain",
+    "page": "page",
+    "original_tokens": "original_tokens",
+    "estimated_tokens": "estimated_tokens",
+    "claude_tokens": "claude_tokens",
+    "baseline_tokens": "baseline_tokens",
+    "oversized": "oversized",
+    "pagination_used": "paginated",
+    "summarization_used": "summarized",
+    "chunking_used": "chunked",
+    "missing_fields": "missing_fields",
+    "withheld": "withheld",
+}
+_call_facts = attrgetter(*CALL.values())
+_envelope_facts = attrgetter(*ENVELOPE.values())
 
 
-def record(call: Call, operation: Operation, response: CachedResponse) -> None:
+class AnsweredCall(NamedTuple):
+    """An answered call. `figures` are those of its envelope, in the order of ENVELOPE."""
+
+    ended: float  # time.time()
+    milliseconds: float
+    call: tuple[Any, ...]
+    argument_names: tuple[str, ...]
+    operation: Operation
+    figures: tuple[Any, ...]
+    size: int
+    failure: CallError | None
+    threshold: int
+    revision: int
+    is_cached: bool
+    use: UpstreamUse | None
+
+    @property
+    def at(self) -> datetime:
+        return datetime.fromtimestamp(self.ended, UTC)
+
+    def measured(self) -> Measurement:
+        figures = dict(zip(ENVELOPE, self.figures, strict=True))
+        if figures["baseline_tokens"] is None:
+            figures["baseline_tokens"] = figures["original_tokens"]
+        figures["missing_fields"] = ", ".join(figures["missing_fields"])
+        figures["withheld"] = _counts(figures["withheld"])
+        if self.failure is not None:
+            figures |= {
+                "outcome": "error",
+                "origin": origin_of(self.failure),
+                "error_reason": self.failure.reason,
+                "error_message": _masked(self.failure.message),
+            }
+        return Measurement.with_defaults(
+            at=self.at,
+            latency_ms=self.milliseconds,
+            argument_names=", ".join(self.argument_names[:MOST_NAMES]),
+            response_bytes=self.size,
+            threshold=self.threshold,
+            revision=str(self.revision),
+            is_cached=self.is_cached,
+            **_of_call(self.call),
+            **_of_operation(self.operation),
+            **_of_upstreams(self.use),
+            **figures,
+        )
+
+
+class FailedCall(NamedTuple):
+    """A failed call. `body`: the error as its client got it; empty if the client is gone."""
+
+    ended: float  # time.time()
+    milliseconds: float
+    call: tuple[Any, ...]
+    argument_names: tuple[str, ...]
+    operation: str
+    reason: str
+    message: str
+    origin: Origin
+    body: bytes
+    revision: int
+    use: UpstreamUse | None
+
+    @property
+    def at(self) -> datetime:
+        return datetime.fromtimestamp(self.ended, UTC)
+
+    def measured(self) -> Measurement:
+        operation, text = catalogue.find(self.operation), self.body.decode()
+        return Measurement.with_defaults(
+            at=self.at,
+            latency_ms=self.milliseconds,
+            argument_names=_names(self.argument_names),
+            outcome="error",
+            origin=self.origin,
+            error_reason=self.reason,
+            error_message=_masked(self.message),
+            response_bytes=len(self.body),
+            estimated_tokens=tokens.formula(text),
+            original_tokens=tokens.formula(text),
+            baseline_tokens=tokens.formula(text),
+            claude_tokens=claude.count(text) if text else 0,
+            revision=str(self.revision),
+            **_of_call(self.call),
+            **(_of_operation(operation) if operation else {"operation": UNKNOWN_OPERATION}),
+            **_of_upstreams(self.use),
+        )
+
+
+def record(call: Call, operation: Operation, response: CachedResponse, *, is_cached: bool = False) -> None:
     """Records an answered call. Does not block or raise."""
     envelope = response.envelope
     recorder.record(
-        Measurement(
-            request_id=call.id,
-            at=datetime.now(UTC),
-            caller=call.caller.name,
-            client="",
-            client_version="",
-            protocol="",
-            arm="",
-            revision="",
-            trace_id=call.trace_id,
-            transport=call.transport,
-            operation=operation.name,
-            connector="",
-            argument_names="",
-            endpoint=operation.endpoint,
-            kind=operation.kind,
-            outcome="error" if envelope.failure else envelope.outcome,
-            origin="upstream" if envelope.failure else "",
-            error_reason=envelope.failure.reason if envelope.failure else "",
-            error_message="",
-            is_cached=False,
-            latency_ms=call.milliseconds,
-            upstream="",
-            upstream_status=0,
-            attempts=0,
-            upstream_ms=0.0,
-            response_bytes=len(envelope.body),
-            item_count=envelope.items,
-            total_rows=0,
-            largest_row_tokens=0,
-            chain="",
-            page=0,
-            original_tokens=envelope.original_tokens,
-            estimated_tokens=envelope.estimated_tokens,
-            claude_tokens=envelope.claude_tokens,
-            baseline_tokens=envelope.baseline,
-            threshold=response.threshold,
-            oversized=envelope.oversized,
-            pagination_used=envelope.paginated,
-            summarization_used=envelope.summarized,
-            chunking_used=envelope.chunked,
-            missing_fields=", ".join(envelope.missing_fields),
-            withheld=_counts(envelope.withheld),
+        AnsweredCall(
+            time.time(),
+            (time.perf_counter() - call.started) * 1000,
+            _call_facts(call),
+            tuple(call.arguments),
+            operation,
+            _envelope_facts(envelope),
+            len(envelope.body),
+            envelope.failure,
+            response.threshold,
+            response.revision,
+            is_cached,
+            usage.of_this_call(),
         )
     )
+    if envelope.failure is not None:
+        kept_arguments.keep(call, envelope.body)
+    elif kept_arguments.are_kept(operation.name):
+        kept_arguments.keep(call)
 
 
 def record_error(call: Call, error: CallError) -> None:
     """Records a failed call, or one that its transport rejected before dispatching it. Does not block or raise."""
-    _record_failure(call, error.reason)
+    _record_failure(call, error.reason, error.message, origin_of(error), error.body)
 
 
 def record_cancelled(call: Call) -> None:
-    _record_failure(call, "cancelled")
+    _record_failure(call, CANCELLED, "The client cancelled the call, or has disconnected.", ORIGINS[CANCELLED], b"")
 
 
-def _record_failure(call: Call, reason: str) -> None:
-    operation = catalogue.find(call.operation)
+def _record_failure(call: Call, reason: str, message: str, origin: Origin, body: bytes) -> None:
+    use = usage.of_this_call()
+    milliseconds = call.milliseconds
+    if reason == "timeout" and use is not None and use.milliseconds > milliseconds / 2:
+        origin = Origin.UPSTREAM  # the policy's time was spent waiting for an upstream
     recorder.record(
-        Measurement.with_defaults(
-            request_id=call.id,
-            at=datetime.now(UTC),
-            caller=call.caller.name,
-            transport=call.transport,
-            trace_id=call.trace_id,
-            operation=operation.name if operation else "(unknown)",
-            endpoint=operation.endpoint if operation else "",
-            kind=operation.kind if operation else "",
-            outcome="error",
-            error_reason=reason,
-            latency_ms=call.milliseconds,
+        FailedCall(
+            time.time(),
+            milliseconds,
+            _call_facts(call),
+            _short_names(call),
+            call.operation,
+            reason,
+            message[: 4 * LONGEST_MESSAGE],
+            origin,
+            body,
+            configuration.last_revision(),
+            use,
         )
     )
+    kept_arguments.keep(call, body)
+
+
+def _short_names(call: Call) -> tuple[str, ...]:
+    """Names of arguments that may not be valid, and of any length."""
+    return tuple(str(name)[:LONGEST_MESSAGE] for name in list(call.arguments)[:MOST_NAMES])
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return cleaned(", ".join(names), (), most=LONGEST_MESSAGE)
+
+
+def _of_call(facts: tuple[Any, ...]) -> dict[str, Any]:
+    figures = dict(zip(CALL, facts, strict=True))
+    return figures | {name: _own_word(figures[name]) for name in ("client", "client_version")}
+
+
+@lru_cache(maxsize=1024)
+def _own_word(text: str) -> str:
+    """What a client says of itself, which may be anything."""
+    return cleaned(text, ())
+
+
+def _of_operation(operation: Operation) -> dict[str, Any]:
+    return {
+        "operation": operation.name,
+        "connector": catalogue.connector_of(operation.name),
+        "endpoint": operation.endpoint,
+        "kind": operation.kind,
+    }
+
+
+def _of_upstreams(use: UpstreamUse | None) -> dict[str, Any]:
+    if use is None:
+        return {}
+    return {
+        "upstream": use.name,
+        "upstream_status": use.status,
+        "attempts": use.attempts,
+        "upstream_ms": use.milliseconds,
+    }
+
+
+def _masked(message: str) -> str:
+    return cleaned(message, (), most=LONGEST_MESSAGE)
 
 
 def _counts(found: Counts) -> tuple[WithheldCount, ...]:

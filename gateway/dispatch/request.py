@@ -4,7 +4,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from context_protection.core.lists import page_span
+from context_protection.core.list_positions import page_span
 from context_protection.core.payloads import AnswerRequest, Envelope
 from context_protection.core.policy import Kind, Policy
 from context_protection.stores.snapshots import snapshots
@@ -27,6 +27,7 @@ class PreparedCall:
     policy: Policy
     request: AnswerRequest
     state: Hashable
+    revision: int = 0  # of the configuration
     cursor: str = ""
     answer: Envelope | None = None
 
@@ -41,7 +42,15 @@ def prepare(call: Call, configuration: Configuration) -> PreparedCall:
     own = {name: value for name, value in given.items() if name not in FORM_NAMES}
     form = {name: value for name, value in operation.form_of(own).items() if name != "pages" or "cursor" not in given}
     request = _request(call, configuration, operation, {**form, **given}, own)
-    return PreparedCall(call, operation, configuration.policy(operation.name), request, state, given.get("cursor", ""))
+    return PreparedCall(
+        call,
+        operation,
+        configuration.policy(operation.name),
+        request,
+        state,
+        configuration.revision,
+        given.get("cursor", ""),
+    )
 
 
 def _request(

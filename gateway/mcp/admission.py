@@ -11,11 +11,13 @@ from mcp.server.auth.provider import AccessToken
 from mcp.types import JSONRPCError
 
 from context_protection.core.errors import CallError
+from gateway.access import rejected_calls
 from gateway.access.handshake import Handshake, send_error
+from gateway.access.programs import Program, of_user_agent
 from gateway.access.transports import Transport
 from gateway.access.visits import Visit
 from gateway.catalog.caller import Caller
-from gateway.mcp.message_limits import error_for_oversized
+from gateway.mcp.message_limits import complexity_problem, error_response
 from gateway.mcp.peers import SCOPE_KEY, Peer
 from gateway.mcp.sessions import Ending, Sessions
 from gateway.process.bodies import ClientGone, MemoryShare, caller_memory, read_body, replaying
@@ -67,14 +69,20 @@ async def _authenticated_request(
 ) -> tuple[Caller, Any]:
     """Returns the caller and a `receive` whose first message is the whole body. Checks the key before reading the body.
     Raises CallError, ClientGone, or _MessageRejected."""
-    caller = await Handshake.of(scope).caller(Visit.of(scope, transport))
-    if scope["method"] == "GET":
-        return caller, receive
-    pieces: list[bytes] = []
-    await read_body(receive, pieces.append, share)
+    visit, caller = Visit.of(scope, transport), None
+    try:
+        caller = await Handshake.of(scope).caller(visit)
+        if scope["method"] == "GET":
+            return caller, receive
+        pieces: list[bytes] = []
+        await read_body(receive, pieces.append, share)
+    except CallError as error:
+        rejected_calls.record(error, visit, caller, _program(scope))
+        raise
     body = b"".join(pieces)
-    if (rejection := error_for_oversized(body)) is not None:
-        raise _MessageRejected(rejection)
+    if (too_complex := complexity_problem(body)) is not None:
+        rejected_calls.record(too_complex, visit, caller, _program(scope))
+        raise _MessageRejected(error_response(body, too_complex))
     return caller, replaying({"type": "http.request", "body": body, "more_body": False}, receive)
 
 
@@ -94,11 +102,14 @@ async def _send_rejection(send: Any, rejection: JSONRPCError) -> None:
 
 def _with_peer(scope: dict[str, Any], caller: Caller, transport: Transport) -> tuple[dict[str, Any], Peer]:
     """Adds to the scope the peer, and the user to whom the SDK binds a session."""
-    agent = dict(scope["headers"]).get(b"user-agent", b"").decode("latin-1")
-    peer = Peer(caller, transport, program=agent.partition("/")[0])
+    peer = Peer(caller, transport, program=_program(scope))
     token = AccessToken(token=caller.id, client_id=caller.id, scopes=[])
     headers = [(name, value.strip()) for name, value in scope["headers"]]
     return {**scope, "headers": headers, SCOPE_KEY: peer, "user": AuthenticatedUser(token)}, peer
+
+
+def _program(scope: dict[str, Any]) -> Program:
+    return of_user_agent(dict(scope["headers"]).get(b"user-agent", b"").decode("latin-1"))
 
 
 async def not_allowed(send: Any, allowed: str) -> None:

@@ -11,7 +11,9 @@ from django.urls import re_path
 from mcp.server import Server
 
 from context_protection.core.errors import CallError, InvalidArgument
+from gateway.access import rejected_calls
 from gateway.access.handshake import Handshake, error_response
+from gateway.access.programs import of_user_agent
 from gateway.access.transports import Transport
 from gateway.access.visits import Visit
 from gateway.catalog.caller import Caller
@@ -39,11 +41,14 @@ class MCPConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has
         try:
             caller = await _authenticated(scope)
         except CallError as error:
+            rejected_calls.record(error, Visit.of(scope, Transport.WEBSOCKET))
             await self._reject(scope, error)
             return
         await self.accept(subprotocol=SUBPROTOCOL)
+        agent = Handshake.of(scope).get("user-agent")
         scope["headers"].clear()  # otherwise they stay in memory while the socket is open
-        session = SocketSession(receive, self, Peer(caller, Transport.WEBSOCKET, session=new_id()), self.sessions)
+        peer = Peer(caller, Transport.WEBSOCKET, of_user_agent(agent), session=new_id())
+        session = SocketSession(receive, self, peer, self.sessions)
         with self.sessions.opened(session):
             await session.serve(self.server)
 

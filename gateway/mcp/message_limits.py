@@ -19,12 +19,12 @@ _ID_FIRST = re.compile(rb"\s*\{\s*(?:%b\s*,\s*)*?%b[,}]" % (_MEMBER, _ID))
 _ID_LAST = re.compile(rb"%b(?:,\s*%b\s*)*\}\s*\Z" % (_ID, _MEMBER))
 
 
-def error_for_oversized(text: bytes | str) -> JSONRPCError | None:
+def complexity_problem(text: bytes | str) -> InvalidArgument | None:
     """The error for a message that must not be parsed; None if it may be."""
     try:
         json_limits.check(text, "message")
     except InvalidArgument as error:
-        return error_response(text, error)
+        return error
     return None
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from mcp.server import ServerRequestContext
 
 from context_protection.core.errors import NotAuthenticated
+from gateway.access.programs import UNKNOWN, Program
 from gateway.access.transports import Transport
 from gateway.catalog.caller import Caller
 
@@ -17,7 +18,7 @@ SCOPE_KEY = "sluice.peer"
 class Peer:
     caller: Caller
     transport: Transport
-    program: str = ""  # the product in an HTTP client's User-Agent
+    program: Program = UNKNOWN  # by an HTTP client's User-Agent
     session: Hashable = None  # identifies a connection that carries many calls; None: it carries one request
 
     @property

@@ -8,6 +8,7 @@ import base64
 import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -22,6 +23,7 @@ from context_protection.core.policy import DEFAULTS
 from context_protection.core.stored_files import file_of, is_file
 from context_protection.stores.snapshots import snapshots
 from gateway.access.callers import confirm
+from gateway.access.programs import Program
 from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation
@@ -29,6 +31,7 @@ from gateway.catalog.query_string import from_query
 from gateway.dispatch import hints
 from gateway.dispatch.call import Call
 from gateway.dispatch.dispatch import serve
+from gateway.mcp.clients import program_of
 from gateway.mcp.errors import as_protocol_errors
 from gateway.mcp.paging import fitting, page, tokens_of, written
 from gateway.mcp.peers import Peer, peer_of
@@ -53,7 +56,7 @@ def resource_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
         ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         with as_protocol_errors(ctx.protocol_version):
-            return await _listed(peer_of(ctx, stdio_peer), params.cursor if params else None)
+            return await _listed(_Client.of(ctx, stdio_peer), params.cursor if params else None)
 
     async def list_resource_templates(
         ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
@@ -68,13 +71,14 @@ def resource_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
         ctx: ServerRequestContext[Any], params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         with as_protocol_errors(ctx.protocol_version, uri=params.uri):
-            peer = peer_of(ctx, stdio_peer)
+            client = _Client.of(ctx, stdio_peer)
+            peer = client.peer
             if params.uri.startswith(hints.FILES):
                 return await on_thread(peer.limit_key, _file, peer.caller, params.uri)
             note_trace_of(ctx.meta)
             operation, arguments = await on_thread(peer.limit_key, _called_by, peer.caller, params.uri)
             async with reported(ctx, operation.name):
-                envelope = await serve(_call(operation, arguments, peer))
+                envelope = await serve(client.call(operation, arguments))
         text = types.TextResourceContents(uri=params.uri, mime_type=MIME_TYPE, text=envelope.body.decode())
         return types.ReadResourceResult(contents=[text])
 
@@ -106,31 +110,53 @@ def _file(caller: Caller, uri: str) -> types.ReadResourceResult:
     )
 
 
-def _call(operation: Operation, arguments: Mapping[str, Any], peer: Peer) -> Call:
-    return Call(operation.name, arguments, peer.caller, peer.transport, hints.resource, session=peer.limit_key)
+@dataclass(frozen=True, slots=True)
+class _Client:
+    peer: Peer
+    program: Program
+
+    @classmethod
+    def of(cls, ctx: ServerRequestContext[Any], stdio_peer: Peer | None) -> "_Client":
+        peer = peer_of(ctx, stdio_peer)
+        return cls(peer, program_of(ctx, peer))
+
+    def call(self, operation: Operation, arguments: Mapping[str, Any]) -> Call:
+        peer = self.peer
+        return Call(
+            operation.name,
+            arguments,
+            peer.caller,
+            peer.transport,
+            hints.resource,
+            program=self.program,
+            session=peer.limit_key,
+        )
 
 
 # -- Lists ------------------------------------------------------------------------------------------
 
 
-async def _listed(peer: Peer, cursor: str | None) -> types.ListResourcesResult:
+async def _listed(client: _Client, cursor: str | None) -> types.ListResourcesResult:
     """A page of documents, with the cursor of the operation that lists them."""
+    peer = client.peer
     caller = await on_thread(peer.limit_key, confirm, peer.caller)
     if any(catalogue.find(name, caller.tools.hidden) is None for name in (DOCUMENTS, DOCUMENT)):
         return types.ListResourcesResult(resources=[])
     listing = catalogue.get(DOCUMENTS)
     arguments = {"fields": FACTS, **({"cursor": cursor} if cursor is not None else {})}
-    found = await _page_of_documents(listing, arguments, peer)
+    found = await _page_of_documents(listing, arguments, client)
     room = await on_thread(peer.limit_key, _fitting, found.resources)
     if room < len(found.resources):  # a resource is longer than a row: request only as many as fit
-        found = await _page_of_documents(listing, {**arguments, "limit": max(1, room)}, peer)
+        found = await _page_of_documents(listing, {**arguments, "limit": max(1, room)}, client)
     if not room:
         found.resources = [_bare(each) for each in found.resources]
     return found
 
 
-async def _page_of_documents(listing: Operation, arguments: Mapping[str, Any], peer: Peer) -> types.ListResourcesResult:
-    answer = orjson.loads((await serve(_call(listing, arguments, peer))).body)
+async def _page_of_documents(
+    listing: Operation, arguments: Mapping[str, Any], client: _Client
+) -> types.ListResourcesResult:
+    answer = orjson.loads((await serve(client.call(listing, arguments))).body)
     rows = tables.rows(answer["table"]) if "table" in answer else answer["items"]
     reader = catalogue.get(listing.record_operation or "")
     return types.ListResourcesResult(

@@ -29,8 +29,10 @@ from mcp.types import (
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from gateway.access import rejected_calls
+from gateway.access.visits import Visit
 from gateway.mcp.in_flight import InFlight
-from gateway.mcp.message_limits import error_for_oversized
+from gateway.mcp.message_limits import complexity_problem, error_response
 from gateway.mcp.peers import Peer
 from gateway.mcp.sessions import Ending, Sessions
 
@@ -134,8 +136,9 @@ class SocketSession:
         if text is None:
             await self.end(NOT_TEXT)
             return None
-        if (rejection := error_for_oversized(text)) is not None:
-            await self._write(rejection)
+        if (problem := complexity_problem(text)) is not None:
+            rejected_calls.record(problem, Visit(self.peer.transport, ""), self.peer.caller, self.peer.program)
+            await self._write(error_response(text, problem))
             return None
         try:
             message: JSONRPCMessage = jsonrpc_message_adapter.validate_json(text, by_name=False)

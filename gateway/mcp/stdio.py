@@ -8,11 +8,15 @@ from django.conf import settings
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
+from context_protection.core.errors import CallError
+from gateway.access import rejected_calls
+from gateway.access.programs import UNKNOWN
 from gateway.access.transports import Transport
+from gateway.access.visits import Visit
 from gateway.catalog.caller import Caller
 from gateway.connectors import connectors
 from gateway.mcp.changes import Changes
-from gateway.mcp.message_limits import error_for_oversized, error_response
+from gateway.mcp.message_limits import complexity_problem, error_response
 from gateway.mcp.peers import Peer
 from gateway.mcp.server import build_server
 from gateway.mcp.sessions import Sessions
@@ -30,7 +34,7 @@ async def serve_stdio(caller: Caller) -> None:
     for start in (each.start for each in all_connectors if each.start):
         await start()
     await changes.start()
-    messages: Any = Messages(_private_stdin(), settings.LARGEST_BODY)
+    messages: Any = Messages(_private_stdin(), settings.LARGEST_BODY, caller)
     try:
         async with stdio_server(messages) as (incoming, outgoing):
             messages.outgoing = outgoing  # before the first line is read
@@ -56,25 +60,26 @@ class Messages:
 
     outgoing: Any
 
-    def __init__(self, stream: BinaryIO, max_bytes: int) -> None:
-        self._stream, self._max_bytes = stream, max_bytes
+    def __init__(self, stream: BinaryIO, max_bytes: int, caller: Caller) -> None:
+        self._stream, self._max_bytes, self._caller = stream, max_bytes, caller
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> str:
         while line := await self._line(self._max_bytes + 1):
-            rejection = error_for_oversized(line) if len(line) <= self._max_bytes else await self._too_long(line)
-            if rejection is None:
+            problem = complexity_problem(line) if len(line) <= self._max_bytes else await self._too_long(line)
+            if problem is None:
                 return line.decode("utf-8", "replace")
-            await self.outgoing.send(SessionMessage(rejection))
+            rejected_calls.record(problem, Visit(Transport.STDIO, ""), self._caller, UNKNOWN)
+            await self.outgoing.send(SessionMessage(error_response(line, problem)))
         raise StopAsyncIteration
 
     async def _line(self, max_bytes: int) -> bytes:
         return await to_thread.run_sync(self._stream.readline, max_bytes)
 
-    async def _too_long(self, beginning: bytes) -> Any:
+    async def _too_long(self, beginning: bytes) -> CallError:
         piece = beginning
         while piece and not piece.endswith(b"\n"):
             piece = await self._line(self._max_bytes)
-        return error_response(beginning, errors.body_too_large(self._max_bytes))
+        return errors.body_too_large(self._max_bytes)

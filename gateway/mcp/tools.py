@@ -17,7 +17,7 @@ import mcp.types as types
 from django.conf import settings
 from mcp.server import ServerRequestContext
 
-from context_protection.core.budget import MAX_CHARS, dumps, most_chars
+from context_protection.core.budget import MAX_CHARS, most_chars
 from context_protection.core.cached_property import cached_property
 from context_protection.core.errors import CallError, InvalidArgument, NotAuthenticated
 from context_protection.core.payloads import Envelope
@@ -34,7 +34,7 @@ from gateway.dispatch.hints import CALL_ACTION, Hints
 from gateway.dispatch.measurements import record_error
 from gateway.mcp.call_tools import ACTING, READING, requested_call
 from gateway.mcp.client_questions import Answered, answered
-from gateway.mcp.clients import loads_lazily
+from gateway.mcp.clients import loads_lazily, program_of
 from gateway.mcp.discovery import slowest
 from gateway.mcp.errors import as_protocol_errors
 from gateway.mcp.instructions import instructions
@@ -184,6 +184,18 @@ def unrestricted_list() -> ListedTools:
     return _listings().of(ToolChoice())
 
 
+def tool_list_figures() -> dict[str, Any]:
+    """How much of TOOL_LIST_BUDGET the definitions of all tools take, and whether clients get a search instead.
+    Blocks."""
+    listed = unrestricted_list()
+    return {
+        "tokens": listed.whole,
+        "budget": int(settings.TOOL_LIST_BUDGET),
+        "tools": len(_listings().of(ToolChoice(listing="all")).definitions),
+        "isSearch": listed.searched,
+    }
+
+
 def fingerprint(caller: Caller) -> str:
     """A digest of the caller's current tool list. It changes whenever the list does, and is the same in every process.
     Empty for a caller that is no longer admitted. Blocks."""
@@ -239,13 +251,21 @@ def tool_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
         peer = peer_of(ctx, stdio_peer)
         note_trace_of(ctx.meta)
         hints = _CallerHints(peer.caller, loads_lazily(ctx, peer))
-        call = Call(params.name, params.arguments or {}, peer.caller, peer.transport, hints, session=peer.limit_key)
+        call = Call(
+            params.name,
+            params.arguments or {},
+            peer.caller,
+            peer.transport,
+            hints,
+            program=program_of(ctx, peer),
+            session=peer.limit_key,
+        )
         try:
             resolved = _resolved(call, params)
             async with reported(ctx, resolved.operation[:80]):
                 return await answered(ctx, params, peer, resolved.operation, lambda: _served(resolved))
         except CallError as error:
-            return types.CallToolResult(content=[_text(dumps(error.document()))], is_error=True)
+            return types.CallToolResult(content=[_text(error.body)], is_error=True)
 
     return {"on_list_tools": list_tools, "on_call_tool": call_tool}
 

@@ -13,7 +13,10 @@ from asgiref.sync import ThreadSensitiveContext
 from django.core.handlers.asgi import ASGIHandler
 
 from context_protection.core.errors import CallError
+from gateway.access import rejected_calls
 from gateway.access.handshake import Handshake, send_error
+from gateway.access.transports import Transport
+from gateway.access.visits import Visit
 from gateway.process.bodies import LARGEST_BODY, ClientGone, MemoryShare, read_body
 from gateway.process.gates import Gate
 from gateway.process.senders import REST, Sender
@@ -52,6 +55,8 @@ class PooledHandler(ASGIHandler):
             try:
                 await self._serve(scope, receive, send)
             except CallError as error:
+                if scope["path"].startswith(REST):
+                    rejected_calls.record(error, Visit.of(scope, Transport.REST))
                 await send_error(send, error)
 
     async def _serve(self, scope: Any, receive: Any, send: Any) -> None:

@@ -16,11 +16,15 @@ from django.conf import settings
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from context_protection.core.errors import CallError
+from gateway.access import rejected_calls
 from gateway.access.handshake import error_response
+from gateway.access.transports import Transport
+from gateway.access.visits import Visit
 from gateway.process import errors
 from gateway.process.flow import HoldableFlow, Responses
 from gateway.process.unfinished_requests import Unfinished, Watch
 
+TRANSPORTS = {"/api/v1/": Transport.REST, "/mcp/sse": Transport.SSE, "/mcp": Transport.HTTP}  # by the path's start
 END_OF_HEAD = b"\r\n\r\n"
 CHUNKED_PIECE = 2048  # bytes of a chunked body parsed at once; small, because hundreds of requests may follow its end
 
@@ -317,8 +321,16 @@ class BoundedHttp(HttpToolsProtocol):
             cycle.disconnected = True  # signals to the application that the client has disconnected
             cycle.message_event.set()
         if may_answer:
+            self._record_rejection(error)
             self._responses.write(raw_response(error))
         self._linger()
+
+    def _record_rejection(self, error: CallError) -> None:
+        """Requests for pages, and those whose address has not arrived, are no calls."""
+        path = self.url.partition(b"?")[0].decode("latin-1") if hasattr(self, "url") else ""
+        transport = next((each for start, each in TRANSPORTS.items() if path.startswith(start)), None)
+        if transport is not None:
+            rejected_calls.record(error, Visit(transport, self.client[0] if self.client else ""))
 
     def end(self) -> None:
         """Called after the last response. If the request has not fully arrived, keeps reading for a while: closing with

@@ -10,6 +10,7 @@ from functools import partial
 from weakref import WeakKeyDictionary
 
 from context_protection.breaker import Breaker, State
+from gateway.upstreams import breaker_events
 from gateway.upstreams.auth.authentication import NO_AUTHENTICATION, Authentication
 from gateway.upstreams.cache import InFlightCalls, UpstreamCache, cache_key, conditional
 from gateway.upstreams.errors import (
@@ -22,6 +23,7 @@ from gateway.upstreams.exchange import Exchanger
 from gateway.upstreams.failures import UpstreamFailures, given_up
 from gateway.upstreams.limits import DEFAULT_LIMITS, CallLimits, Rate, Rates, Retries
 from gateway.upstreams.request import Accept, Request, Response
+from gateway.upstreams.usage import upstream_use
 from gateway.upstreams.waits import Waited, waited
 
 STALE_INSTEAD_OF = (UpstreamUnavailable, UpstreamTooSlow, UpstreamGarbled)  # a stale cached answer replaces these
@@ -60,9 +62,12 @@ class UpstreamState:
     last_failure_at: float | None
     last_failure: str
     rate_left: int | None
-    calls: int
-    hits: int
-    misses: int
+    calls: int = 0
+    hits: int = 0
+    misses: int = 0
+    connector: str = ""
+    rate_limit: int | None = None
+    next_try_seconds: float = 0.0  # while the breaker is open
 
     @property
     def is_down(self) -> bool:
@@ -110,8 +115,10 @@ class Upstream:
         trusted: frozenset[str] = frozenset(),
         rates: Sequence[Rate] = (),
         timing: Timing = TIMING,
+        connector: str = "",
     ) -> None:
-        self.name, self.limits = name, limits
+        self.name, self.limits, self.connector = name, limits, connector or name
+        self._authentication, self._trusted = authentication, trusted
         self._timing = timing
         self._failures = UpstreamFailures(name, authentication)
         self._exchanger = Exchanger(name, authentication, limits, tuple(trusted), self._failures)
@@ -133,7 +140,8 @@ class Upstream:
         depend on the caller. Raises only UpstreamError."""
         self._calls += 1
         if not request.may_be_repeated:
-            return await self._attempts(request, accept)
+            with upstream_use().waiting_for(self.name):
+                return await self._attempts(request, accept)
         key = cache_key(request, scope)
         known = self._cache.find(key) if cache_seconds > 0 else None
         if known is not None and self._cache.is_fresh(known):
@@ -141,7 +149,8 @@ class Upstream:
             return known
         self._misses += cache_seconds > 0
         start = partial(self._refreshed, request, key, known, cache_seconds, accept)
-        return await self._loop_state.in_flight.join((key, cache_seconds), start)
+        with upstream_use().waiting_for(self.name):
+            return await self._loop_state.in_flight.join((key, cache_seconds), start)
 
     def state(self) -> UpstreamState:
         left = self._rates.left
@@ -155,6 +164,21 @@ class Upstream:
             calls=self._calls,
             hits=self._hits,
             misses=self._misses,
+            connector=self.connector,
+            rate_limit=self._rates.capacity.get("limit"),
+            next_try_seconds=self._breaker.seconds_left,
+        )
+
+    def for_probe(self, seconds: float) -> "Upstream":
+        """The same upstream for one request that counts for nothing: no retry, no breaker, no rate of its own."""
+        limits = replace(self.limits, attempts=1, total_seconds=min(seconds, self.limits.total_seconds))
+        return Upstream(
+            self.name,
+            authentication=self._authentication,
+            limits=limits,
+            trusted=self._trusted,
+            timing=self._timing,
+            connector=self.connector,
         )
 
     def forget(self) -> None:
@@ -216,11 +240,20 @@ class Upstream:
         except BaseException:
             self._breaker.abandoned()
             raise
+        was_open = self._breaker.state != "closed"
         self._breaker.succeeded()
         self._succeeded_at = time.time()
+        if was_open:
+            breaker_events.closed(self.name)
         return response
 
     def _record_error(self, error: UpstreamError) -> None:
+        was_closed = self._breaker.state == "closed"
+        self._count(error)
+        if was_closed and self._breaker.state != "closed":
+            breaker_events.opened(self.name, error.reason)
+
+    def _count(self, error: UpstreamError) -> None:
         if error.reason in SUCCESS_REASONS:
             self._breaker.succeeded()
         elif error.reason in FAILURE_REASONS or isinstance(error, UpstreamGarbled):

@@ -21,6 +21,7 @@ from gateway.upstreams.limits import CallLimits
 from gateway.upstreams.network import Dropped, Unsent
 from gateway.upstreams.quota import quota_left
 from gateway.upstreams.request import Request, Response
+from gateway.upstreams.usage import upstream_use
 
 logger = logging.getLogger("gateway.upstreams")
 
@@ -85,6 +86,7 @@ class Exchanger:
             raise
         finally:
             seconds = time.perf_counter() - started
+            upstream_use().note_attempt(status)
             exchange_metrics.count(self._name, outcome, status, seconds)
             self._log(request, attempt, outcome=outcome, status=status, ms=round(seconds * 1000, 1))
 

@@ -2,10 +2,10 @@
 manage are made from their connection, and replaced when it changes."""
 
 import threading
-from collections.abc import Container
+from collections.abc import Callable, Container, Iterable
 
 from gateway.upstreams.auth.authentication import authentication_of
-from gateway.upstreams.client import Upstream
+from gateway.upstreams.client import Upstream, UpstreamState
 from gateway.upstreams.connections import Connection
 from gateway.upstreams.limits import CallLimits, Rate
 
@@ -17,6 +17,7 @@ class UpstreamRegistry:
 
     def __init__(self) -> None:
         self._upstreams: dict[str, Upstream] = {}
+        self._others: list[Callable[[], Iterable[UpstreamState]]] = []
 
     def register(self, upstream: Upstream) -> Upstream:
         self._upstreams[upstream.name] = upstream
@@ -27,6 +28,14 @@ class UpstreamRegistry:
 
     def all(self) -> tuple[Upstream, ...]:
         return tuple(self._upstreams.values())
+
+    def also(self, states: Callable[[], Iterable[UpstreamState]]) -> None:
+        """Registers upstreams that are called in another way."""
+        self._others.append(states)
+
+    def states(self) -> list[UpstreamState]:
+        """Of all upstreams that this process knows."""
+        return [*(each.state() for each in self.all()), *(state for others in self._others for state in others())]
 
     def remove(self, name: str) -> None:
         self._upstreams.pop(name, None)
@@ -64,7 +73,13 @@ def new_upstream(connection: Connection) -> Upstream:
         if connection.rate_calls and connection.rate_seconds
         else []
     )
-    return Upstream(connection.name, authentication=authentication_of(connection), limits=limits, rates=rates)
+    return Upstream(
+        connection.name,
+        authentication=authentication_of(connection),
+        limits=limits,
+        rates=rates,
+        connector="openapi",
+    )
 
 
 def retain(names: Container[str]) -> None:

@@ -1,7 +1,7 @@
 """The tables of telemetry."""
 
 from telemetry.models.alerts import Alert, AlertRule, AlertTransition, Channel, Notification
-from telemetry.models.arguments import CallArguments
+from telemetry.models.arguments import CallArguments, KeptTool
 from telemetry.models.audits import TokenAudit
 from telemetry.models.calls import TelemetryRecord
 from telemetry.models.events import Event
@@ -18,6 +18,7 @@ __all__ = [
     "CallArguments",
     "Channel",
     "Event",
+    "KeptTool",
     "Notification",
     "ProcessReport",
     "RejectedKey",

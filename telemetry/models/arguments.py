@@ -24,3 +24,20 @@ class CallArguments(models.Model):
 
     def __str__(self) -> str:
         return f"{self.operation} {self.request_id}"
+
+
+class KeptTool(models.Model):
+    """A tool whose masked arguments are kept also when a call succeeds."""
+
+    ALL = ""
+
+    operation = models.CharField("tool", max_length=100, unique=True, blank=True, help_text="Empty: all tools.")
+    changed_at = models.DateTimeField("changed", auto_now=True)
+
+    class Meta:
+        verbose_name = "tool with kept arguments"
+        verbose_name_plural = "tools with kept arguments"
+        ordering = ("operation",)
+
+    def __str__(self) -> str:
+        return self.operation or "All tools"

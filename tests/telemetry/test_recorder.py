@@ -65,7 +65,7 @@ def test_what_was_recorded_is_stored_once_flushed():
     assert recorder.state().stored == 2
 
 
-def test_a_full_queue_drops_the_newest_calls_and_counts_them():
+def test_a_full_queue_drops_the_oldest_calls_and_counts_them():
     shelf = Shelf()
     small = BatchWriter(shelf, threaded=False, capacity=3)
     for n in range(5):
@@ -73,7 +73,53 @@ def test_a_full_queue_drops_the_newest_calls_and_counts_them():
     assert small.state().queued == 3
     assert small.state().dropped == 2
     small.flush()
-    assert [call.request_id for call in shelf.calls] == ["0", "1", "2"]
+    assert [call.request_id for call in shelf.calls] == ["2", "3", "4"]
+    assert small.state().stored + small.state().dropped == 5
+
+
+def test_a_batch_that_comes_back_makes_room_for_newer_calls():
+    shelf = Shelf(away=1)
+    small = BatchWriter(shelf, threaded=False, capacity=3, batch=3)
+    for n in range(3):
+        small.put(a_call(request_id=str(n)))
+    assert not small.flush()
+    small.put(a_call(request_id="3"))
+
+    assert small.flush()
+
+    assert [call.request_id for call in shelf.calls] == ["1", "2", "3"]
+    assert (small.state().stored, small.state().dropped, small.state().queued) == (3, 1, 0)
+
+
+def test_a_flush_ends_although_what_it_waits_for_was_dropped(started):
+    shelf = Shelf()
+    shelf.open.clear()
+    small = started(shelf, capacity=2, batch=1, interval=0)
+    for n in range(6):
+        small.put(a_call(request_id=str(n)))
+    shelf.open.set()
+
+    assert small.flush(SOON)
+
+    assert small.state().stored + small.state().dropped == 6
+
+
+def test_a_writer_that_an_error_ended_is_replaced_by_the_next_call(started, monkeypatch):
+    shelf = Shelf()
+    writer = started(shelf, interval=0)
+    with monkeypatch.context() as broken:
+        broken.setattr(threading, "excepthook", lambda args: None)
+        broken.setattr(writer, "drain", lambda: 1 / 0)
+        writer.put(a_call(request_id="lost to nobody"))
+        thread = writer._thread
+        if thread is not None:
+            thread.join(SOON)
+        assert writer._thread is None
+
+    writer.put(a_call(request_id="next"))
+
+    assert writer.flush(SOON)
+    assert [call.request_id for call in shelf.calls] == ["lost to nobody", "next"]
 
 
 def test_recording_raises_nothing_whatever_it_is_given():

@@ -5,12 +5,21 @@ The SDK's client is imported on first use, so that commands that call no server 
 
 from gateway.catalog.operation import Operation
 from gateway.connectors.connector import Connector
+from gateway.upstreams.probes import Probe
+
+NAME = "mcp_servers"
 
 
 def operations() -> tuple[Operation, ...]:
     from gateway.connectors.mcp_servers import registry
 
     return registry.operations()
+
+
+def probes() -> list[Probe]:
+    from gateway.connectors.mcp_servers.server_probes import probes
+
+    return probes()
 
 
 async def start() -> None:
@@ -25,4 +34,4 @@ async def stop() -> None:
     await refreshing.stop()
 
 
-CONNECTOR = Connector(name="mcp_servers", source=operations, start=start, stop=stop)
+CONNECTOR = Connector(name=NAME, source=operations, probes=probes, start=start, stop=stop)

@@ -22,13 +22,17 @@ from pydantic import ValidationError
 from gateway.connectors.mcp_servers import errors, network
 from gateway.connectors.mcp_servers.configuration import Server
 from gateway.connectors.mcp_servers.connections import CLOSE_SECONDS, McpConnection
+from gateway.connectors.mcp_servers.contacts import Contact
 from gateway.connectors.mcp_servers.errors import QUOTED
 from gateway.connectors.mcp_servers.questions import Asker
 from gateway.connectors.mcp_servers.sanitizer import quoted
 from gateway.connectors.mcp_servers.streamable_http import Transports
 from gateway.connectors.mcp_servers.wire import SESSION_UNKNOWN
 from gateway.dispatch.progress import Heard
+from gateway.upstreams.client import UpstreamState
 from gateway.upstreams.errors import UpstreamCredentials, UpstreamError
+from gateway.upstreams.registry import upstreams
+from gateway.upstreams.usage import upstream_use
 
 T = TypeVar("T")
 MAX_PROGRESS = 2.0**53  # the bound also excludes NaN and infinity, which JSON does not have
@@ -71,6 +75,11 @@ class ServerSession:
         """Raises UpstreamError."""
         return await self._result_of(lambda connection: connection.tools())
 
+    @property
+    def pause(self) -> float:
+        """Seconds until the next attempt to connect."""
+        return max(0.0, self._not_before - self._clock()) if self._connection is None else 0.0
+
     async def close(self) -> None:
         if self._connection is not None:
             await self._connection.close()
@@ -87,6 +96,7 @@ class ServerSession:
         """Repeats the request on a new connection if the server no longer knows the session. This is safe, as such a
         server has not run the request."""
         connection = self._connected()
+        upstream_use().note_attempt()
         try:
             return await request(connection)
         except MCPError as error:
@@ -95,7 +105,9 @@ class ServerSession:
         if connection is self._connection:
             self._connection = None
             await connection.close()
-        return await request(self._connected())
+        connection = self._connected()
+        upstream_use().note_attempt()
+        return await request(connection)
 
     def _connected(self) -> McpConnection:
         """The connection, or a new one if it has ended. Reconnects at once after one failure, and after a pause if
@@ -123,6 +135,7 @@ class ServerSessions:
         self.transports = transports
         self._sessions: dict[str, ServerSession] = {}
         self._changed: set[Server] = set()
+        self._contacts: dict[str, Contact] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = threading.Lock()
 
@@ -139,11 +152,19 @@ class ServerSessions:
         notification. Cancelling the call cancels the request. Raises UpstreamError."""
         progress = _progress_relay(server, heard, asyncio.get_running_loop()) if heard else None
         asker = Asker.of_this_call()
-        return await asyncio.wrap_future(self._submit(self._call(server, tool, arguments, asker, progress)))
+        contact = self._contacts.setdefault(server.name, Contact())
+        with upstream_use().waiting_for(server.name), contact.noted():
+            return await asyncio.wrap_future(self._submit(self._call(server, tool, arguments, asker, progress)))
 
     async def tools(self, server: Server) -> list[types.Tool]:
         """Raises UpstreamError."""
         return await asyncio.wrap_future(self._submit(self._tools(server)))
+
+    def states(self) -> list[UpstreamState]:
+        """Of the servers that were called by this process. A server that is not reconnected yet counts as an open
+        breaker."""
+        pauses = {name: each.pause for name, each in list(self._sessions.items())}
+        return [contact.state(name, pauses.get(name, 0.0)) for name, contact in list(self._contacts.items())]
 
     async def retain(self, servers: Collection[Server]) -> None:
         """Closes the sessions with all other servers."""
@@ -219,3 +240,4 @@ def _is_number(value: float | None) -> bool:
 
 
 sessions = ServerSessions()
+upstreams.also(sessions.states)

@@ -10,6 +10,7 @@ from gateway.connectors.connector import Connector
 from gateway.connectors.nsip.client import Nsip
 from gateway.connectors.nsip.operations import cache_seconds, operations
 from gateway.upstreams.client import Upstream
+from gateway.upstreams.probes import Probe, http_probe
 from gateway.upstreams.registry import upstreams
 
 NAME = "nsip"
@@ -22,4 +23,9 @@ def _operations() -> Sequence[Operation]:
     return operations(Nsip(upstream, settings.NSIP_BASE_URL, cache_seconds))
 
 
-CONNECTOR = Connector(name=NAME, switchable=True, operations=_operations)
+def _probes() -> Sequence[Probe]:
+    upstream = upstreams.get(NAME)
+    return [http_probe(upstream, settings.NSIP_BASE_URL)] if upstream else []
+
+
+CONNECTOR = Connector(name=NAME, switchable=True, operations=_operations, probes=_probes)

@@ -17,6 +17,7 @@ from context_protection.core.policy import DEFAULTS, Kind
 from context_protection.models import TokenBudget
 from gateway.access.callers import caller_of_key
 from gateway.access.models import ApiKey
+from gateway.access.programs import Program
 from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.mcp import tools
@@ -203,13 +204,14 @@ def test_over_stateless_http_a_lazy_client_is_known_by_its_user_agent(
     doors: Doors, large_api: list[str], settings: Any
 ):
     settings.LAZY_CLIENTS = ["lazy-code"]
-    peer = Peer(caller_of_key(doors.key), "http", program="lazy-code")
+    peer = Peer(caller_of_key(doors.key), "http", program=Program("lazy-code"))
 
     class Session:
         client_params = None
 
     class Context:
         session = Session()
+        protocol_version = "2025-11-25"
 
     assert loads_lazily(Context(), peer)  # type: ignore[arg-type]
 

@@ -1,0 +1,33 @@
+"""Hands the arguments of calls to telemetry, which masks and stores them off the hot path."""
+
+import time
+
+from django.conf import settings
+
+from gateway.dispatch.call import Call
+from gateway.dispatch.response_cache import canonical
+from telemetry import arguments
+from telemetry.arguments import LONGEST, CallWithArguments, switches
+
+are_kept = switches.are_kept
+
+
+def keep(call: Call, answer: bytes = b"") -> None:
+    """Does not block or raise. `answer`: the error that the client got."""
+    if settings.TELEMETRY_ARGUMENT_DAYS:
+        text = _as_text(call)
+        arguments.keep(
+            CallWithArguments(
+                time.time(), call.id, call.operation, call.caller.name, text if len(text) <= LONGEST else "", answer
+            )
+        )
+
+
+def _as_text(call: Call) -> str:
+    """The arguments as JSON; "" if they are not JSON. The response cache has usually made this text already."""
+    if call.key is not None:
+        return call.key.arguments
+    try:
+        return canonical(call.arguments)
+    except TypeError:
+        return ""

@@ -1,0 +1,26 @@
+"""Probes quiet upstreams, so that a dead one is seen although nobody calls it."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from asgiref.sync import async_to_sync
+from django.utils import timezone
+
+from gateway.upstreams import probes
+from telemetry import processes
+
+QUIET = timedelta(seconds=25)  # without a call, an upstream is asked; beat looks every 30 seconds
+
+
+def probe_quiet_upstreams() -> None:
+    contacts, now = processes.last_contacts(), timezone.now()
+    quiet = [each for each in probes.all_probes() if each.name not in contacts or now - contacts[each.name] > QUIET]
+    async_to_sync(probes.run)(quiet)
+
+
+def probe_now(name: str) -> Mapping[str, Any] | None:
+    """The result, which is also in this process's next report. Blocks for seconds."""
+    async_to_sync(probes.run)([each for each in probes.all_probes() if each.name == name][:1])
+    result = probes.result_of(name)
+    return result.document() if result else None

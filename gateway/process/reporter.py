@@ -1,0 +1,210 @@
+"""Reports on this process every few seconds, on a thread of its own, which no call waits for (telemetry/processes.py).
+
+The same thread finds out what no request would: that a new version runs, and that the tool list has become a search.
+"""
+
+import logging
+import os
+import platform
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import redis
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, close_old_connections, connection
+
+from context_protection.configuration.revisions import revisions
+from context_protection.core import tokens
+from context_protection.stores.redis_client import connect
+from gateway.process.readiness import readiness
+from gateway.upstreams import probes
+from gateway.upstreams.client import UpstreamState
+from gateway.upstreams.registry import upstreams
+from gateway.version import VERSION
+from telemetry import audits, events, processes, recorder
+from telemetry.arguments import switches
+from telemetry.models import ProcessReport
+
+SECONDS = 5.0
+SELDOM = 60.0  # seconds between two looks at what changes slowly
+SEARCH, ALL_TOOLS = "search", "all tools"
+
+logger = logging.getLogger(__name__)
+
+ToolList = Callable[[], dict[str, Any]]
+
+
+class Reporter:
+    def __init__(self) -> None:
+        self.process = uuid4()
+        self.kind = ProcessReport.Kind.WEB
+        self._started_at = datetime.now(UTC)
+        self._tool_list: ToolList | None = None
+        self._thread: threading.Thread | None = None
+        self._ended = threading.Event()
+        self._is_failing = False
+        self._seldom_at = 0.0
+        self._accuracy: dict[str, Any] = {}
+        self._redis: redis.Redis | None = None
+
+    def describe_tool_list(self, tool_list: ToolList) -> None:
+        """Registers {tokens, budget, tools, isSearch}, for processes that serve MCP."""
+        self._tool_list = tool_list
+
+    def start(self, kind: ProcessReport.Kind) -> None:
+        """Starts the thread. In the embedded process, which is all kinds at once, it starts once."""
+        if self._thread is None or kind == ProcessReport.Kind.WEB:
+            self.kind = kind
+        if self._thread is None:
+            self._ended.clear()
+            self._thread = threading.Thread(target=self._run, name="process-report", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread, which deletes the report: this process is neither silent nor hung."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join(SECONDS)
+            self._thread = None
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            self._attempt(self.report)
+            self._ended.wait(SECONDS)
+        self._attempt(lambda: processes.forget(self.process))
+        connection.close()
+
+    def _attempt(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+            self._is_failing = False
+        except Exception as error:
+            if not self._is_failing:
+                logger.warning("the process cannot report", extra={"error": type(error).__name__})
+            self._is_failing = True
+        finally:
+            close_old_connections()
+
+    def report(self) -> None:
+        """Writes one report. Blocks."""
+        tool_list = self._tool_list() if self._tool_list else None
+        if time.monotonic() >= self._seldom_at:
+            self._look_seldom()
+            self._seldom_at = time.monotonic() + SELDOM
+        switches.refresh()
+        processes.write(
+            self.process,
+            kind=self.kind,
+            host=platform.node()[:100],
+            pid=os.getpid(),
+            started_at=self._started_at,
+            version=VERSION,
+            revision=str(revisions.current())[:32],
+            report={
+                "recorder": _recorder(),
+                "stores": {"database": _database(), "redis": self._redis_state(), "room": _room()},
+                "upstreams": [upstream_document(each) for each in upstreams.states()],
+                "toolList": tool_list,
+                "ruler": tokens.claude.degraded or "ok",
+                "accuracy": self._accuracy,
+            },
+        )
+        if tool_list is not None:
+            _note_tool_list(tool_list)
+
+    def _look_seldom(self) -> None:
+        figures = audits.summary()
+        self._accuracy = {
+            "n": figures.count,
+            "claudeWithin": figures.claude_within,
+            "formulaWithin": figures.formula_within,
+        }
+        processes.purge()
+        events.record_if_new(
+            kind=events.Kind.DEPLOYMENT, subject="Sluice", after=VERSION, summary=f"Version {VERSION} started."
+        )
+
+    def _redis_state(self) -> dict[str, Any] | None:
+        if not settings.REDIS_URL:
+            return None
+        self._redis = self._redis or connect(settings.REDIS_URL)
+        began = time.perf_counter()
+        try:
+            answers = bool(self._redis.ping())
+        except (redis.RedisError, OSError):
+            answers = False
+        return {"ms": _milliseconds(began), "ok": answers}
+
+
+def _recorder() -> dict[str, Any]:
+    state = recorder.state()
+    return {
+        "queued": state.queued,
+        "stored": state.stored,
+        "dropped": state.dropped,
+        "lagSeconds": round(state.lag_seconds, 2),
+        "lastError": state.last_error,
+    }
+
+
+def _database() -> dict[str, Any]:
+    began = time.perf_counter()
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+        answers = True
+    except (DatabaseError, InterfaceError):
+        answers = False
+    return {"ms": _milliseconds(began), "ok": answers, **_pool()}
+
+
+def _pool() -> dict[str, int | None]:
+    pool = getattr(connection, "pool", None) if connection.vendor == "postgresql" else None
+    if pool is None:
+        return {"poolUsed": None, "poolSize": None}
+    figures = pool.get_stats()
+    return {"poolUsed": figures["pool_size"] - figures["pool_available"], "poolSize": figures["pool_max"]}
+
+
+def _room() -> bool:
+    return bool(readiness.document().get("room", True))
+
+
+def _milliseconds(began: float) -> float:
+    return round((time.perf_counter() - began) * 1000, 1)
+
+
+def upstream_document(state: UpstreamState) -> dict[str, Any]:
+    probe = probes.result_of(state.name)
+    return {
+        "name": state.name,
+        "connector": state.connector,
+        "breaker": state.breaker,
+        "lastSuccessAt": _iso(state.last_success_at),
+        "lastFailureAt": _iso(state.last_failure_at),
+        "lastFailure": state.last_failure,
+        "rateLeft": state.rate_left,
+        "rateLimit": state.rate_limit,
+        "nextTryInSeconds": round(state.next_try_seconds, 1),
+        "probe": probe.document() if probe else None,
+    }
+
+
+def _iso(seconds: float | None) -> str | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()
+
+
+def _note_tool_list(tool_list: dict[str, Any]) -> None:
+    after = SEARCH if tool_list["isSearch"] else ALL_TOOLS
+    figures = f"{tool_list['tools']:,} tools take {tool_list['tokens']:,} of {tool_list['budget']:,} tokens"
+    what = "Clients get search tools instead of all tools" if tool_list["isSearch"] else "Clients get all tools again"
+    events.record_if_new(
+        kind=events.Kind.TOOL_LIST, subject="tool list", after=after, summary=f"{what}: {figures}.", usual=ALL_TOOLS
+    )
+
+
+reporter = Reporter()

@@ -1,0 +1,28 @@
+"""Tells telemetry that a breaker has opened or closed. Each process has breakers of its own. Nothing here blocks."""
+
+import os
+
+from telemetry import events
+
+OPEN, CLOSED = "open", "closed"
+
+
+def opened(upstream: str, reason: str) -> None:
+    _record(upstream, f"{upstream} is left alone after several failures.", CLOSED, OPEN, reason)
+
+
+def closed(upstream: str) -> None:
+    _record(upstream, f"{upstream} answers again.", OPEN, CLOSED, "")
+
+
+def _record(upstream: str, summary: str, before: str, after: str, reason: str) -> None:
+    events.record_soon(
+        kind=events.Kind.BREAKER,
+        summary=summary,
+        subject_type="upstream",
+        subject=upstream,
+        actor=f"process {os.getpid()}",
+        before=before,
+        after=after,
+        reason=reason,
+    )

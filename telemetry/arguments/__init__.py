@@ -1,0 +1,23 @@
+"""The arguments of calls: masked before they are stored, kept for a few days (TELEMETRY_ARGUMENT_DAYS).
+
+    keep(call)  ─►  queue (16 MB)  ─►  writer thread: mask, insert
+
+They have a queue and a thread of their own, so that masking long arguments does not delay the records of calls. The
+gateway knows what has to be masked: it registers a function with `mask_with`.
+"""
+
+from telemetry.arguments.keeping import LONGEST, CallWithArguments, flush, keep, on_callers_thread, state, stop
+from telemetry.arguments.masking import Hidden, Masked, mask_with
+
+__all__ = [
+    "LONGEST",
+    "CallWithArguments",
+    "Hidden",
+    "Masked",
+    "flush",
+    "keep",
+    "mask_with",
+    "on_callers_thread",
+    "state",
+    "stop",
+]

@@ -1,0 +1,92 @@
+"""Masks and stores the arguments of calls. `store` runs on the writer thread."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.conf import settings
+
+from telemetry.arguments.masking import Hidden, masked
+from telemetry.models import CallArguments
+from telemetry.recorder import ProcessRecorder
+from telemetry.storage import StoreResult, release_connection
+
+LONGEST = 64 * 1024  # characters of arguments whose values are kept
+LONGEST_ANSWER = 8 * 1024  # bytes
+MOST_HIDDEN, MOST_NAMES = 100, 100  # that are named
+CAPACITY = 16 * 1024 * 1024  # characters that wait
+OVERHEAD = 500  # characters that a call counts for, in addition to its texts
+
+
+class CallWithArguments(NamedTuple):
+    """`arguments`: JSON; empty if they are too long or not JSON. `answer`: the error that the client got, as JSON;
+    empty for an answered call."""
+
+    ended: float  # time.time()
+    request_id: str
+    operation: str
+    caller: str
+    arguments: str
+    answer: bytes
+
+    @property
+    def at(self) -> datetime:
+        return datetime.fromtimestamp(self.ended, UTC)
+
+
+def weight(call: CallWithArguments) -> int:
+    return len(call.arguments) + len(call.answer) + OVERHEAD
+
+
+def store(calls: Sequence[CallWithArguments]) -> StoreResult:
+    """Stores a batch. A call that cannot be masked costs only itself: none of its values is stored."""
+    rows = [row for call in calls if (row := _row(call)) is not None]
+    try:
+        CallArguments.objects.bulk_create(rows, ignore_conflicts=True)
+    finally:
+        release_connection()
+    return StoreResult(stored=len(rows), dropped=len(calls) - len(rows))
+
+
+def _row(call: CallWithArguments) -> CallArguments | None:
+    try:
+        values, hidden = _masked(call.operation, call.arguments)
+        answer, _ = _masked(call.operation, call.answer.decode())
+    except Exception:  # the value itself must not reach a log, so nothing is said of it
+        return None
+    text = json.dumps(answer, ensure_ascii=False, separators=(",", ":")) if answer is not None else ""
+    return CallArguments(
+        request_id=_storable(call.request_id),
+        at=call.at,
+        expires_at=call.at + timedelta(days=settings.TELEMETRY_ARGUMENT_DAYS),
+        operation=_storable(call.operation)[:100],
+        caller=_storable(call.caller)[:100],
+        names=list(values or ())[:MOST_NAMES],
+        values=values,
+        hidden=[{"name": each.name, "characters": each.characters, "rule": each.rule} for each in hidden][:MOST_HIDDEN],
+        answer=text.encode()[:LONGEST_ANSWER].decode(errors="ignore"),
+    )
+
+
+def _masked(operation: str, text: str) -> tuple[Any, Sequence[Hidden]]:
+    """Without a mask, and for a text that is too long, no value."""
+    if not text:
+        return None, ()
+    found = masked(operation, json.loads(_storable(text)))
+    return (None, ()) if found is None else (found.value, found.hidden)
+
+
+def _storable(text: str) -> str:
+    """PostgreSQL stores no NUL, also as an escape in JSON, and no lone surrogate."""
+    return text.replace("\x00", "").replace("\\u0000", "").encode("utf-8", "replace").decode()
+
+
+_arguments: ProcessRecorder[CallWithArguments] = ProcessRecorder(
+    store, name="call-arguments", capacity=CAPACITY, weight=weight, batch=50
+)
+keep = _arguments.record
+flush = _arguments.flush
+stop = _arguments.stop
+state = _arguments.state
+on_callers_thread = _arguments.on_callers_thread

@@ -1,0 +1,25 @@
+"""The tools whose arguments are kept also when calls succeed. Hot paths read a set in memory."""
+
+from django.db import DatabaseError
+
+from telemetry.models import KeptTool
+
+_kept: frozenset[str] = frozenset()
+
+
+def are_kept(operation: str) -> bool:
+    """Whether ops switched it on for this tool, or for all. Does not block."""
+    return bool(_kept) and (operation in _kept or ALL in _kept)
+
+
+ALL = KeptTool.ALL
+
+
+def refresh() -> None:
+    """Reads the switches. Called every few seconds, off the hot path; they stay as they are while the database is
+    away."""
+    global _kept
+    try:
+        _kept = frozenset(KeptTool.objects.values_list("operation", flat=True))
+    except DatabaseError:
+        return

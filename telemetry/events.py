@@ -1,0 +1,93 @@
+"""What changed, and when: the marks on every chart and the changes beside every bad verdict.
+
+`record` writes at once. `record_soon` is for the event loop: a writer thread stores the event.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from telemetry.models import Event
+from telemetry.recorder import ProcessRecorder
+from telemetry.storage import StoreResult, release_connection
+
+Kind = Event.Kind
+LOCK = 0x51_75_1C_E1  # of Postgres: one process at a time decides whether a state is new
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEvent:
+    """The fields of models.Event. Texts of any length: they are cut to the columns' lengths."""
+
+    kind: Kind
+    summary: str
+    at: datetime
+    subject_type: str = ""
+    subject: str = ""
+    actor: str = ""
+    before: str = ""
+    after: str = ""
+    reason: str = ""
+    revision: str = ""
+    link: str = ""
+
+    def row(self) -> Event:
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return Event(**{name: _fitting(name, value) for name, value in values.items()})
+
+
+def _fitting(name: str, value: Any) -> Any:
+    longest: int | None = getattr(Event._meta.get_field(name), "max_length", None)
+    if longest is None:
+        return value
+    text = str(value).replace("\x00", "").encode("utf-8", "replace").decode()
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def record(*, kind: Kind, summary: str, at: datetime | None = None, **others: str) -> Event:
+    """Stores an event. Blocks."""
+    row = NewEvent(kind=kind, summary=summary, at=at or timezone.now(), **others).row()
+    row.save()
+    return row
+
+
+def record_soon(*, kind: Kind, summary: str, at: datetime | None = None, **others: str) -> None:
+    """Queues an event. Does not block or raise."""
+    _writer.record(NewEvent(kind=kind, summary=summary, at=at or timezone.now(), **others))
+
+
+def record_if_new(*, kind: Kind, subject: str, after: str, summary: str, usual: str | None = None) -> Event | None:
+    """Stores an event unless the newest one of this kind and subject has the same `after`, whichever process found it.
+    `usual`: a first state that is no event. Blocks."""
+    with transaction.atomic():
+        if connection.vendor == "postgresql":  # a transaction of SQLite is alone anyway
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+        known = Event.objects.filter(kind=kind, subject=subject).values_list("after", flat=True).first()
+        if after == known or (known is None and after == usual):
+            return None
+        return record(kind=kind, subject=subject, before=known or "", after=after, summary=summary)
+
+
+def between(since: datetime, until: datetime, subjects: Collection[str] | None = None) -> list[Event]:
+    """The events from `since` on and before `until`, the newest first. `subjects`: only those of these names."""
+    found = Event.objects.filter(at__gte=since, at__lt=until)
+    return list(found if subjects is None else found.filter(subject__in=subjects))
+
+
+def store(events: Sequence[NewEvent]) -> StoreResult:
+    try:
+        Event.objects.bulk_create([each.row() for each in events])
+    finally:
+        release_connection()
+    return StoreResult(stored=len(events))
+
+
+_writer: ProcessRecorder[NewEvent] = ProcessRecorder(store, name="events")
+flush = _writer.flush
+stop = _writer.stop
+on_callers_thread = _writer.on_callers_thread

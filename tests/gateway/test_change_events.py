@@ -1,0 +1,74 @@
+"""A save in the admin is a mark on every chart: which field, from what to what, by whom, and no secret."""
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from context_protection.models import TokenBudget
+from gateway.access.models import ApiKey
+from gateway.upstreams.models import UpstreamApi
+from telemetry.models import Event
+
+pytestmark = pytest.mark.django_db
+Captured = Callable[..., object]
+
+
+def last_event() -> Event:
+    return Event.objects.latest("pk")
+
+
+def test_a_changed_budget_is_told_with_its_old_and_new_value(django_capture_on_commit_callbacks):
+    with django_capture_on_commit_callbacks(execute=True):
+        budget = TokenBudget.objects.create(operation="list_bookings", token_budget_threshold=4000)
+    assert last_event().summary == "list_bookings was added."
+
+    with django_capture_on_commit_callbacks(execute=True):
+        budget.token_budget_threshold = 8000
+        budget.save()
+    event = last_event()
+    assert (event.kind, event.subject_type, event.subject) == ("C", "budget", "list_bookings")
+    assert (event.before, event.after) == ("4000", "8000")
+    assert event.summary == "list_bookings: token budget threshold was changed."
+    assert event.revision
+    assert event.link.startswith("/admin/context_protection/tokenbudget/")
+
+
+def test_a_secret_is_said_to_have_changed_and_never_shown(django_capture_on_commit_callbacks):
+    with django_capture_on_commit_callbacks(execute=True):
+        api = UpstreamApi(name="acme", base_url="https://ada:Zx74711qZx74711q@example.com/v1", authentication="bearer")
+        api.set_secret("Zx7-first-secret")
+        api.save()
+        api.set_secret("Zx7-second-secret")
+        api.base_url = "https://eve:Zx79999qZx79999q@example.com/v2"
+        api.save()
+    event = last_event()
+    assert event.subject == "acme"
+    assert "secret: changed" in event.after
+    written = " ".join(map(str, Event.objects.values_list("summary", "before", "after", "subject", "reason")))
+    assert "Zx7" not in written
+
+
+def test_a_key_that_is_saved_without_a_change_is_no_event(django_capture_on_commit_callbacks):
+    with django_capture_on_commit_callbacks(execute=True):
+        key, _ = ApiKey.objects.issue("desk")
+    count = Event.objects.count()
+    with django_capture_on_commit_callbacks(execute=True):
+        key.save()
+    assert Event.objects.count() == count
+
+
+def test_a_change_that_is_rolled_back_is_no_event(django_capture_on_commit_callbacks):
+    with django_capture_on_commit_callbacks():
+        TokenBudget.objects.create(operation="list_bookings", token_budget_threshold=4000)
+    assert not Event.objects.exists()
+
+
+def test_the_person_who_saved_it_is_named(django_capture_on_commit_callbacks):
+    person = User.objects.create_superuser("ops-2", password="a long password")
+    client = Client()
+    client.force_login(person)
+    with django_capture_on_commit_callbacks(execute=True):
+        client.post("/admin/context_protection/tokenbudget/add/", {"operation": "list_bookings", "timeout_seconds": 9})
+    assert last_event().actor == "ops-2"
