@@ -18,7 +18,8 @@ from context_protection.core.policy import Policy
 from context_protection.core.shapes import Shape
 
 MAX_SECTIONS = 40  # sections; a preview that is too large names no more than these
-SMALLEST_META = frozenset({"kind", "totalFields", "originalTokens", "resultHandle"})
+MEETS_TARGET = "meets_target"  # in meta, by the name that NSIP's clients know
+SMALLEST_META = frozenset({MEETS_TARGET, "kind", "totalFields", "originalTokens", "resultHandle"})
 FILL = 0.95  # share of the hard cap that a part's first attempt aims at: parts differ in tokens per character
 
 
@@ -124,11 +125,7 @@ class _FirstAnswer:
                 else {}
             ),
         }
-        sections = self.sections()
-        body = self.preview_body(meta, summary, sections)
-        if len(sections) > MAX_SECTIONS and not (body.fits(self.policy) and body.within_threshold(self.policy)):
-            body = self.preview_body(meta, summary, {})  # none is named: an incomplete list would look complete
-        body = body if body.fits(self.policy) else self.smallest(meta)
+        body = self.judged_preview(meta, summary)
         baseline = 0 if self.record.follow_up else None
         envelope = _envelope(
             body,
@@ -139,6 +136,23 @@ class _FirstAnswer:
             found=self.withheld,
         )
         return replace(envelope, missing_fields=tuple(summaries.missing(self.record.value, self.shape, self.policy)))
+
+    def judged_preview(self, meta: dict[str, Any], summary: dict[str, Any]) -> Body:
+        """If the shape has a target, the meta says whether the whole body meets it."""
+        target = self.shape.target_reduction
+        if not target:
+            return self.fitting_preview(meta, summary)
+        body = self.fitting_preview({**meta, MEETS_TARGET: True}, summary)
+        if body.estimated_tokens <= (1 - target) * self.original:
+            return body
+        return self.fitting_preview({**meta, MEETS_TARGET: False}, summary)
+
+    def fitting_preview(self, meta: dict[str, Any], summary: dict[str, Any]) -> Body:
+        sections = self.sections()
+        body = self.preview_body(meta, summary, sections)
+        if len(sections) > MAX_SECTIONS and not (body.fits(self.policy) and body.within_threshold(self.policy)):
+            body = self.preview_body(meta, summary, {})  # none is named: an incomplete list would look complete
+        return body if body.fits(self.policy) else self.smallest(meta)
 
     @cached_property
     def summary(self) -> dict[str, Any]:

@@ -66,6 +66,7 @@ class Shape:
     withheld_in_lists: tuple[str, ...] = ()  # names at any depth (`*` allowed) that lists omit and records show
     unsearched: tuple[str, ...] = ()  # fields that `search` passes over, because people do not read them
     known: frozenset[str] = field(default=frozenset())  # documented names, valid even if a record lacks them
+    target_reduction: float = 0.0  # the share of tokens that a preview should leave out; 0: previews have no target
     fills_pages: bool = False  # without a limit, a page has as many rows as the budget allows
     is_canonical: bool = False  # rows are always condensed; whole records have canonical names, and no empty fields
 

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from gateway.connectors.nsip.connector import NAME
+from gateway.connectors.nsip.shapes import TARGET_REDUCTION
 from gateway.mcp.discovery import slowest
 from gateway.process.started import start
 from gateway.upstreams.registry import upstreams
@@ -57,7 +58,9 @@ def criteria(now: datetime) -> Iterator[Criterion]:
     found = _by_outcome_and_reason(now)
     summaries = [figures for (outcome, _), figures in found.items() if outcome == CallOutcome.SUMMARIZED]
     summarized = sum(each.calls for each in summaries)
-    yield Criterion("SC-002", "tokens left out by summaries, share", _reduction(summaries), 0.7, summarized)
+    yield Criterion(
+        "SC-002", "tokens left out by summaries, share", _reduction(summaries), TARGET_REDUCTION, summarized
+    )
     calls = sum(each.calls for each in found.values())
     invalid = sum(each.calls for (_, reason), each in found.items() if reason.startswith(INVALID))
     yield Criterion("SC-003", "calls with valid arguments, share", 1 - invalid / calls if calls else None, 0.95, calls)

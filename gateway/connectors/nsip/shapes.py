@@ -47,8 +47,11 @@ def _animal(below: str = "") -> tuple[Field, ...]:
     )
 
 
+TARGET_REDUCTION = 0.7  # of a summary (SC-002)
+
 ANIMAL = Shape(
     name="animal",
+    target_reduction=TARGET_REDUCTION,
     identity="lpn_id",
     preview=_animal(),
     sections=(
@@ -61,6 +64,7 @@ ANIMAL = Shape(
 
 LINEAGE = Shape(
     name="lineage",
+    target_reduction=TARGET_REDUCTION,
     preview=(
         Field("Subject", "subject"),
         Field("Sire", "sire"),
@@ -81,6 +85,7 @@ def _listed(progeny: Mapping[str, Any]) -> dict[str, int]:
 
 PROFILE = Shape(
     name="profile",
+    target_reduction=TARGET_REDUCTION,
     preview=(
         *_animal("details."),
         Field("Generations", "lineage.generations", lineage.generation_sizes),

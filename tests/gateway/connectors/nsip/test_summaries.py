@@ -63,6 +63,22 @@ async def test_a_summary_saves_seventy_percent_and_more_by_both_rulers(desk):
     assert tokens.claude.count(envelope.body.decode()) <= 0.3 * tokens.claude.count(dumps(whole).decode())
 
 
+@pytest.mark.parametrize(("directions", "meets"), [(0, True), (4_000, False)])
+async def test_a_summary_says_whether_it_is_seventy_percent_smaller(desk, directions: int, meets: bool):
+    """What is to be preserved comes first: the contact, however long it is."""
+    larger(RAM, desk.nsip, 5_500)
+    known = desk.nsip.new_animal(RAM)["contactInfo"]
+    desk.nsip.details[RAM.lpn]["contactInfo"] = {**known, "directions": "Left at the mill. " * (directions // 18)}
+    meta = (await desk("nsip_get_animal", search_string=RAM.lpn))["meta"]
+    assert meta["kind"] == "preview"
+    share = 1 - meta["estimatedTokens"] / meta["originalTokens"]
+    assert (meta["meets_target"], share >= 0.7) == (meets, meets)
+
+
+async def test_an_answer_that_is_passed_whole_has_no_target(desk):
+    assert "meets_target" not in (await desk("nsip_get_animal", search_string=RAM.lpn))["meta"]
+
+
 async def test_the_sections_of_a_summary_are_the_whole_record(desk):
     whole = await desk("nsip_get_animal", search_string=RAM.lpn)
     assert whole["meta"]["kind"] == "full"
