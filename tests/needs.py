@@ -23,6 +23,11 @@ def chromium() -> str | None:
     return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
+def axe_core() -> Path:
+    """The script that looks for barriers in a page."""
+    return CLIENTS / "node_modules/axe-core/axe.min.js"
+
+
 def _node() -> bool:
     return bool(shutil.which("node")) and (CLIENTS / "node_modules/.installed").exists()
 
@@ -72,6 +77,7 @@ class Need:
             pytest.fail(str(self)) if os.environ.get("CI") == "true" else pytest.skip(str(self))
 
 
+AXE = Need("axe-core, in tests/e2e/typescript", "apt install nodejs npm, then make test", lambda: axe_core().exists())
 CADDY = Need("Caddy", "apt install caddy", lambda: shutil.which("caddy") is not None)
 CHROMIUM = Need("Chromium", "apt install chromium", lambda: chromium() is not None)
 NODE = Need("Node.js with the clients of tests/e2e/typescript", "apt install nodejs npm, then make test", _node)

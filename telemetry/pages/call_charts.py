@@ -59,9 +59,9 @@ def call_charts(address: Address, seen: CallFigures, series: Series, marks: Sequ
                     ORIGIN_COLOURS[key],
                     partial(_origin, key),
                     total=wording.short(_origin(key, seen)),
-                    link=address.to("calls", origin=key),
+                    link=address.to("calls", origin=key) if key else "",
                 )
-                for key, label in ORIGINS.items()
+                for key, label in (*ORIGINS.items(), ("", "unknown"))
             ],
             empty="No call failed in this range." if seen.calls and not seen.errors else "",
         ),

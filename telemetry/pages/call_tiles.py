@@ -70,8 +70,8 @@ def answered(figures: CallFigures) -> float | None:
 
 def _failures(figures: CallFigures) -> Sequence[str]:
     """upstream 1.7%: the two largest origins."""
-    failed = [(count, name) for name, count in figures.origins.items() if name and count]
-    words = [f"{ORIGINS[name]} {wording.share(count / figures.calls)}" for count, name in sorted(failed, reverse=True)]
+    failed = sorted(((count, name) for name, count in figures.origins.items() if count), reverse=True)
+    words = [f"{ORIGINS.get(name, 'unknown')} {wording.share(count / figures.calls)}" for count, name in failed]
     return words[:2] or ["none failed" if figures.calls else "no calls"]
 
 

@@ -23,6 +23,8 @@ from telemetry.pages.tiles import Fact, Tile
 from telemetry.pages.words import ORIGINS
 from telemetry.queries import Selection, Span
 
+WHOSE = {**ORIGINS, "upstream": "upstreams", "caller": "callers", "policy": "limits you set"}
+
 
 @dataclass(frozen=True, slots=True)
 class Calls:
@@ -108,13 +110,9 @@ def _sentence(address: Address, seen: CallFigures) -> str:
     said = f"{wording.plural(seen.calls, 'call')}, {wording.share(answered(seen))} answered."
     if not seen.errors:
         return f"{said} None failed."
-    count, origin = max((count, name) for name, count in seen.origins.items() if name)
-    whose = f"{wording.whole(count)} because of {_whose(origin)}" if count else "of unknown origin"
+    count, origin = max((count, name) for name, count in seen.origins.items())
+    whose = f"{wording.whole(count)} because of {WHOSE[origin]}" if origin in WHOSE else "of unknown origin"
     return f"{said} {wording.whole(seen.errors)} failed, {whose}."
-
-
-def _whose(origin: str) -> str:
-    return {"upstream": "upstreams", "caller": "callers", "policy": "limits you set"}.get(origin, ORIGINS[origin])
 
 
 def _facts(address: Address, selection: Selection, seen: CallFigures) -> list[Fact]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 ORIGINS: Mapping[str, str] = {"upstream": "upstream", "sluice": "Sluice", "caller": "caller", "policy": "policy"}
-ORIGIN_COLOURS: Mapping[str, str] = {"upstream": "s2", "sluice": "s4", "caller": "s1", "policy": "s6"}
+ORIGIN_COLOURS: Mapping[str, str] = {"upstream": "s2", "sluice": "s4", "caller": "s1", "policy": "s6", "": "s5"}
 NAMELESS: Mapping[str, str] = {
     "key": "(no valid key)",
     "client": "(not named)",

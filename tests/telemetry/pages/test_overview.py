@@ -42,6 +42,13 @@ def test_it_opens_with_a_sentence_that_says_how_much_and_whose(staff):
     assert "93 calls, 75.3% answered. 23 failed, 22 because of upstreams." in page(staff)
 
 
+def test_a_failure_whose_origin_was_not_recorded_is_called_unknown(staff):
+    stored(a_failure(timezone.now(), origin=""))
+    text = page(staff)
+    assert "1 failed, of unknown origin." in text
+    assert "unknown 100.0%" in tiles(text)["Answered"]
+
+
 def test_its_tiles_are_compared_with_the_span_before(staff):
     now = timezone.now()
     stored(*(an_answer(now - timedelta(minutes=1 + n), request_id=f"a{n}") for n in range(30)))

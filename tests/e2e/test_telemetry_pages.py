@@ -1,0 +1,190 @@
+"""The pages at /telemetry/ in a real browser: barriers, keys, charts, refresh, and without scripts."""
+
+import re
+from collections.abc import Iterator
+from urllib.parse import parse_qs, urlsplit
+
+import httpx2
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests import needs
+from tests.e2e.clusters import seconds_until
+from tests.e2e.serving import serving
+from tests.e2e.test_browser import Sluice, chromium, use_login, window
+
+__all__ = ["chromium"]
+pytestmark = pytest.mark.browser
+
+OVERVIEW = "/telemetry/overview/"
+CALLS = 24
+PAGES = (
+    OVERVIEW,
+    f"{OVERVIEW}?tool=nosuch",
+    "/telemetry/tools/",
+    "/telemetry/tools/list_bookings/",
+    "/telemetry/callers/",
+    "/telemetry/callers/first-key/",
+    "/telemetry/upstreams/",
+    "/telemetry/search/?q=book",
+)
+
+
+@pytest.fixture(scope="module")
+def sluice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sluice]:
+    """With calls, some of which failed."""
+    with serving(tmp_path_factory.mktemp("pages")) as running:
+        headers = {"Authorization": f"Bearer {running.key}"}
+        with httpx2.Client(base_url=running.base, headers=headers, timeout=60, trust_env=False) as client:
+            for n in range(CALLS):
+                client.get("/api/v1/bookings", params={"limit": 50 if n % 4 else -1})
+            seconds_until(lambda: client.get("/health").json()["last24Hours"]["calls"] >= CALLS, 60)
+        yield Sluice(running.base, running.password, running.key)
+
+
+def barriers(page: Page) -> list[str]:
+    """What axe finds that keeps people out: serious and critical findings."""
+    page.evaluate(needs.axe_core().read_text())
+    found = page.evaluate("axe.run()")["violations"]
+    return [
+        f"{each['id']}: {[node['target'] for node in each['nodes']]}"
+        for each in found
+        if each["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_page_has_a_barrier_a_complaint_or_sideways_scroll(
+    chromium: Browser, sluice: Sluice, scheme: str, width: int
+) -> None:
+    needs.AXE.or_skip()
+    size = {"width": width, "height": 900}
+    with window(chromium, sluice, color_scheme=scheme, viewport=size) as (page, complaints):
+        use_login(page, sluice)
+        for address in PAGES:
+            page.goto(address)
+            expect(page.get_by_role("heading", level=1)).to_be_visible()
+            assert barriers(page) == [], address
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{address} sticks out"
+        assert complaints == []
+
+
+def test_a_chart_is_read_and_zoomed_with_keys(chromium: Browser, sluice: Sluice) -> None:
+    with window(chromium, sluice) as (page, complaints):
+        use_login(page, sluice)
+        page.goto(f"{OVERVIEW}?range=15m")
+        plot = page.locator("#plot-outcomes")
+        plot.focus()
+        page.keyboard.press("ArrowLeft")
+        expect(page.locator("#chart-outcomes [data-readout]")).to_have_text(re.compile(r"^20\d\d-\d\d-\d\d .*: "))
+        page.keyboard.press("Shift+ArrowLeft")
+        page.keyboard.press("Shift+ArrowLeft")
+        with page.expect_navigation():
+            page.keyboard.press("z")
+        zoomed = parse_qs(urlsplit(page.url).query)
+        assert sorted(zoomed) == ["from", "to"]
+        assert (_ms(page, zoomed["to"][0]) - _ms(page, zoomed["from"][0])) == 3 * 15_000, "three intervals of 15 s"
+        assert complaints == []
+
+
+def test_a_drag_over_a_chart_zooms(chromium: Browser, sluice: Sluice) -> None:
+    with window(chromium, sluice) as (page, complaints):
+        use_login(page, sluice)
+        page.goto(f"{OVERVIEW}?range=15m&key=first-key")
+        box = page.locator("#plot-outcomes canvas").bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 100)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] * 0.8, box["y"] + 100, steps=4)
+        with page.expect_navigation():
+            page.mouse.up()
+        assert sorted(parse_qs(urlsplit(page.url).query)) == ["from", "key", "to"]
+        assert complaints == []
+
+
+def test_a_refresh_keeps_the_focus_and_what_is_open(chromium: Browser, sluice: Sluice) -> None:
+    with window(chromium, sluice) as (page, complaints):
+        use_login(page, sluice)
+        page.goto(f"{OVERVIEW}?range=15m")
+        page.locator("#chart-outcomes-table summary").click()
+        page.locator("#plot-outcomes").focus()
+        page.evaluate("document.querySelector('#tiles-calls .value').textContent = 'old'")
+        page.evaluate("document.dispatchEvent(new Event('sluice:refresh'))")
+        expect(page.locator("#tiles-calls .value").first).not_to_have_text("old")
+        expect(page.locator("#plot-outcomes")).to_be_focused()
+        expect(page.locator("#chart-outcomes-table")).to_have_attribute("open", "")
+        expect(page.locator("#plot-outcomes canvas")).to_be_visible()
+        assert complaints == []
+
+
+def test_old_figures_stay_when_a_refresh_fails_and_it_is_said(chromium: Browser, sluice: Sluice) -> None:
+    with window(chromium, sluice) as (page, _):
+        use_login(page, sluice)
+        page.goto(f"{OVERVIEW}?range=15m")
+        calls = page.locator("#tiles-calls .value").first.inner_text()
+        page.context.clear_cookies()
+        page.evaluate("document.dispatchEvent(new Event('sluice:refresh'))")
+        expect(page.locator("#updating")).to_contain_text("Not updated")
+        assert page.locator("#tiles-calls .value").first.inner_text() == calls
+
+
+def test_a_slash_leads_to_the_search_and_escape_closes_a_menu(chromium: Browser, sluice: Sluice) -> None:
+    with window(chromium, sluice) as (page, complaints):
+        use_login(page, sluice)
+        page.goto(OVERVIEW)
+        page.keyboard.press("/")
+        expect(page.get_by_role("searchbox")).to_be_focused()
+        page.keyboard.type("list_book")
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+        assert urlsplit(page.url).path == "/telemetry/tools/list_bookings/"
+        page.locator("#more > summary").click()
+        expect(page.get_by_role("button", name="Copy link")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.locator("#more > summary")).to_be_focused()
+        expect(page.get_by_role("button", name="Copy link")).to_be_hidden()
+        assert complaints == []
+
+
+def test_single_keys_can_be_switched_off(chromium: Browser, sluice: Sluice) -> None:
+    with window(chromium, sluice) as (page, _):
+        use_login(page, sluice)
+        page.goto(OVERVIEW)
+        page.locator("#user-menu > summary").click()
+        page.get_by_role("button", name="Single-key shortcuts").click()
+        page.keyboard.press("Escape")
+        page.reload()
+        page.keyboard.press("/")
+        expect(page.get_by_role("searchbox")).not_to_be_focused()
+
+
+def test_times_are_in_the_zone_of_the_browser_from_the_first_visit_on(chromium: Browser, sluice: Sluice) -> None:
+    with window(chromium, sluice, timezone_id="Asia/Tokyo") as (page, complaints):
+        use_login(page, sluice)
+        page.goto(OVERVIEW)
+        expect(page.locator("select[name=tz]")).to_have_value("Asia/Tokyo")
+        assert complaints == []
+
+
+def test_range_filters_and_groups_work_without_scripts(chromium: Browser, sluice: Sluice) -> None:
+    with window(chromium, sluice, java_script_enabled=False) as (page, _):
+        use_login(page, sluice)
+        page.goto(f"{OVERVIEW}?key=first-key")
+        page.get_by_label("Range").select_option("1h")
+        page.get_by_role("button", name="Apply").click()
+        assert parse_qs(urlsplit(page.url).query)["range"] == ["1h"]
+        assert parse_qs(urlsplit(page.url).query)["key"] == ["first-key"]
+        page.get_by_text("+ Filter").click()
+        page.get_by_label("What").select_option("origin")
+        page.get_by_label("Value").fill("caller")
+        page.get_by_role("button", name="Add filter").click()
+        expect(page.get_by_role("link", name="Remove the filter origin: caller")).to_be_visible()
+        expect(page.locator(".drawing path").first).to_be_attached()
+        page.get_by_label("and", exact=True).select_option("reason")
+        page.get_by_role("button", name="Group").click()
+        expect(page.get_by_role("heading", name="By tool and reason")).to_be_visible()
+
+
+def _ms(page: Page, moment: str) -> int:
+    return int(page.evaluate("(moment) => Date.parse(moment)", moment))
