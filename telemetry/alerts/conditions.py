@@ -98,7 +98,8 @@ class ToolShare:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one evaluation found for one subject ("" is everything). `value` None: there was nothing to judge.
+    """What one evaluation found for one subject ("" is everything). `value` None: there was nothing to judge, or the
+    sample is too small.
 
     `calls` names the calls behind it, as filters of the list of calls."""
 
@@ -115,9 +116,9 @@ class Reading:
 
 def signal(reading: Reading, *, minimum: int, no_data: NoData) -> Signal | None:
     """How a reading is judged; None keeps the state. A sample below `minimum` neither fires nor, over the recovery
-    threshold, recovers."""
+    threshold, recovers; nor does one that is too small to have a value."""
     if reading.value is None:
-        return _of_no_data(no_data)
+        return Signal.BETWEEN if reading.sample else _of_no_data(no_data)
     if reading.value > reading.limit:
         return Signal.OVER if reading.sample >= minimum else Signal.BETWEEN
     return Signal.UNDER if reading.value <= reading.recovery else Signal.BETWEEN

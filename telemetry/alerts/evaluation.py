@@ -8,7 +8,7 @@ import logging
 from collections.abc import Sequence
 from datetime import datetime
 
-from django.db import DatabaseError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from telemetry.alerts import lifecycle, notifications, readings
@@ -38,19 +38,21 @@ def check_alerts(*, now: datetime | None = None) -> bool:
 
 
 def evaluate(rule: AlertRule, now: datetime) -> None:
-    """One rule, in one transaction."""
-    condition = condition_of(rule)
+    """One rule. It is read outside a transaction: SQLite's would keep calls from being recorded meanwhile."""
+    condition, memory = condition_of(rule), rule.memory
     try:
-        with transaction.atomic():
-            found = readings.read(rule, condition, now)
-            _apply(rule, condition, found, now)
+        found: Sequence[Reading] | None = readings.read(rule, condition, now)
+        failure = ""
     except Exception as error:  # one rule never stops the others; its state says that it was not checked
         logger.exception("alert rule not evaluated", extra={"rule": rule.name})
-        if isinstance(error, DatabaseError) and not transaction.get_connection().is_usable():
-            raise
-        with transaction.atomic():
-            _could_not_check(rule, condition, type(error).__name__, now)
-    AlertRule.objects.filter(pk=rule.pk).update(checked_at=now, memory=rule.memory)
+        found, failure = None, type(error).__name__
+    with transaction.atomic():
+        if found is None:
+            _could_not_check(rule, condition, failure, now)
+        else:
+            _apply(rule, condition, found, now)
+        changed = {"memory": rule.memory} if rule.memory != memory else {}
+        AlertRule.objects.filter(pk=rule.pk).update(checked_at=now, **changed)
 
 
 def _apply(rule: AlertRule, condition: Condition, found: Sequence[Reading], now: datetime) -> None:

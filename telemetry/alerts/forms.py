@@ -11,13 +11,13 @@ from telemetry.alerts import words
 from telemetry.alerts.conditions import Condition, condition_of, patterns
 from telemetry.alerts.kinds import Kind, RuleKind, Unit, kind_of
 from telemetry.alerts.shipped import condition_fields
+from telemetry.call_figures import MIN_CALLS_FOR_PERCENTILES
 from telemetry.models.alerts import AlertRule, Channel
 
 SPANS = (30, 60, 120, 180, 300, 600, 900, 1800, 3600, 7200, 21_600, 86_400)
 WINDOWS = SPANS[1:]
 PATTERN = re.compile(r"!?[\w.*:@/ -]{1,100}")
 ORIGINS = (("sluice", "Sluice"), ("upstream", "upstream"), ("caller", "caller"), ("policy", "policy"))
-LEAST_FOR_PERCENTILE = 20
 UNIT_WORDS: Mapping[Unit, str] = {Unit.SHARE: "%", Unit.MILLISECONDS: "ms", Unit.COUNT: "", Unit.FACT: ""}
 
 
@@ -153,8 +153,8 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable 
 
     def clean_minimum(self) -> int:
         minimum: int = self.cleaned_data["minimum"]
-        if self.kind is RuleKind.SLOW and minimum < LEAST_FOR_PERCENTILE:
-            raise forms.ValidationError(f"Percentiles need {LEAST_FOR_PERCENTILE} calls or more.")
+        if self.kind is RuleKind.SLOW and minimum < MIN_CALLS_FOR_PERCENTILES:
+            raise forms.ValidationError(f"Percentiles need {MIN_CALLS_FOR_PERCENTILES} calls or more.")
         return minimum
 
     def clean_limit(self) -> float:

@@ -56,10 +56,10 @@ class Kind:
     """The declaration of a kind. Times in seconds. `limit` and `recovery` are in the kind's unit; `minimum` is the
     smallest sample (calls, audits) that may fire, 0 where there is none. `window` 0: the state of now is judged.
 
-    `value`: how the value is named in sentences: "more than 5% of calls fail". `counted`: what the sample counts."""
+    `condition`: as sentences say it, with {limit} for the limit. `counted`: what the sample counts."""
 
     title: str  # of the shipped rule
-    value: str
+    condition: str
     unit: Unit
     limit: float
     recovery: float
@@ -84,7 +84,7 @@ class Kind:
 KINDS: Mapping[RuleKind, Kind] = {
     RuleKind.ERROR_RATE: Kind(
         title="Too many errors",
-        value="of calls fail",
+        condition="more than {limit} of calls fail",
         unit=Unit.SHARE,
         limit=0.05,
         recovery=0.02,
@@ -98,7 +98,7 @@ KINDS: Mapping[RuleKind, Kind] = {
     ),
     RuleKind.SLOW: Kind(
         title="Slow answers",
-        value="is the 95th percentile of the time that calls take",
+        condition="the 95th percentile of the time of calls is above {limit}",
         unit=Unit.MILLISECONDS,
         limit=2000,
         recovery=1500,
@@ -110,7 +110,7 @@ KINDS: Mapping[RuleKind, Kind] = {
     ),
     RuleKind.UPSTREAM_DOWN: Kind(
         title="Upstream down",
-        value="of an upstream's calls fail because of it, or it does not answer",
+        condition="an upstream does not answer, or more than {limit} of its calls fail because of it",
         unit=Unit.SHARE,
         limit=0.5,
         recovery=0.2,
@@ -124,7 +124,7 @@ KINDS: Mapping[RuleKind, Kind] = {
     ),
     RuleKind.OVERSIZED: Kind(
         title="Too many oversized answers",
-        value="of answers are over their budget",
+        condition="more than {limit} of answers are over their budget",
         unit=Unit.SHARE,
         limit=0.05,
         recovery=0.04,
@@ -139,7 +139,7 @@ KINDS: Mapping[RuleKind, Kind] = {
     ),
     RuleKind.REFUSED_KEYS: Kind(
         title="Many refused keys",
-        value="calls come with a key that is refused",
+        condition="more than {limit} calls come with a key that is refused",
         unit=Unit.COUNT,
         limit=100,
         recovery=20,
@@ -153,7 +153,7 @@ KINDS: Mapping[RuleKind, Kind] = {
     ),
     RuleKind.DRIFT: Kind(
         title="Token counts drift",
-        value="is the median error of Sluice's own token count, in a class of texts",
+        condition="Sluice's own token count is more than {limit} off in a class of texts",
         unit=Unit.SHARE,
         limit=0.05,
         recovery=0.04,
@@ -169,7 +169,7 @@ KINDS: Mapping[RuleKind, Kind] = {
     ),
     RuleKind.LOST_RECORDS: Kind(
         title="Records lost",
-        value="calls are answered but not recorded",
+        condition="more than {limit} calls are answered but not recorded",
         unit=Unit.COUNT,
         limit=0,
         recovery=0,
@@ -183,7 +183,7 @@ KINDS: Mapping[RuleKind, Kind] = {
     ),
     RuleKind.PAGING: Kind(
         title="Paging fails",
-        value="calls come with a cursor that is expired or invalid",
+        condition="more than {limit} calls come with a cursor that is expired or invalid",
         unit=Unit.COUNT,
         limit=10,
         recovery=3,
@@ -196,7 +196,7 @@ KINDS: Mapping[RuleKind, Kind] = {
     ),
     RuleKind.TOOL_LIST: Kind(
         title="Tool list changed",
-        value="The tool list is over its budget, so that clients get search tools instead of it",
+        condition="the tool list is over its budget, so that clients get search tools instead of it",
         unit=Unit.FACT,
         limit=0,
         recovery=0,

@@ -65,10 +65,7 @@ def tools(shares: Sequence[ToolShare]) -> str:
 def condition_sentence(condition: Condition) -> str:
     """ "more than 5% of calls fail, per tool, of at least 20 calls in 5 minutes, for 1 minute" """
     declared = condition.declared
-    if declared.unit is Unit.FACT:
-        parts = [declared.value[0].lower() + declared.value[1:]]
-    else:
-        parts = [f"more than {amount(condition.limit, declared.unit)} {declared.value}"]
+    parts = [declared.condition.format(limit=amount(condition.limit, declared.unit))]
     if condition.per is not Per.ALL:
         parts.append(Per(condition.per).label)
     parts += _places(condition)

@@ -61,7 +61,7 @@ def alert_list(request: HttpRequest, address: Address) -> HttpResponse:
     now = timezone.now()
     current = in_order(list(Alert.objects.current().select_related("rule")))
     chosen = request.GET.get("state", "")
-    shown = _recovered() if chosen == "recovered" else [each for each in current if _is_in(each, chosen, now)]
+    shown = _recovered(address) if chosen == "recovered" else [each for each in current if _is_in(each, chosen, now)]
     return show(
         request,
         address,
@@ -72,7 +72,7 @@ def alert_list(request: HttpRequest, address: Address) -> HttpResponse:
         has_comparison=False,
         tabs=_tabs(address, current, chosen, now),
         lines=[line_of(each, now) for each in shown],
-        empty=_empty(chosen),
+        empty=_empty(chosen, address),
         may_change=request.user.has_perm(MAY_CHANGE),
         needs=access.SEE_CALLS,
         stale=_stale(now),
@@ -93,8 +93,9 @@ def line_of(alert: Alert, now: datetime) -> Line:
     )
 
 
-def _recovered() -> Sequence[Alert]:
-    ended = Alert.objects.exclude(ended_at=None).exclude(fired_at=None)
+def _recovered(address: Address) -> Sequence[Alert]:
+    """Those that have fired, and ended within the page's range."""
+    ended = Alert.objects.filter(ended_at__range=address.span).exclude(fired_at=None)
     return list(ended.select_related("rule").order_by("-ended_at")[:RECOVERED])
 
 
@@ -135,9 +136,9 @@ def _sentence(current: Sequence[Alert], now: datetime) -> str:
     return f"{first.title}, firing since {wording.clock(since, now)} ({wording.age(now - since)}).{more}"
 
 
-def _empty(chosen: str) -> str:
+def _empty(chosen: str, address: Address) -> str:
     if chosen == "recovered":
-        return "No alert has fired and recovered yet."
+        return f"No alert has recovered in {address.range_in_words}."
     return f"No alert is in the state “{TABS[chosen][0]}”." if chosen in TABS else "No alert is open."
 
 

@@ -24,5 +24,9 @@ def shape_of(alert: Alert, state: str | None = None) -> State:
 
 
 def in_order(alerts: list[Alert]) -> list[Alert]:
-    """Firing first, and of the same state the newest first."""
-    return sorted(alerts, key=lambda alert: (ORDER.index(AlertState(alert.state)), -alert.since.timestamp()))
+    """Firing first, the worst before others, and of the same rank the newest first."""
+
+    def rank(alert: Alert) -> tuple[int, bool, float]:
+        return ORDER.index(AlertState(alert.state)), alert.severity is not Severity.DOWN, -alert.since.timestamp()
+
+    return sorted(alerts, key=rank)

@@ -15,7 +15,7 @@ from telemetry.pages.address import Address
 from telemetry.pages.shell import page, show
 
 HEADING = re.compile(r"^## (?P<title>.+?) \(`(?P<key>\w+)`\)$")  # ## Too many errors (`error_rate`)
-INLINE = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*")
+INLINE = re.compile(r"`(?P<code>[^`]+)`|\*\*(?P<b>[^*]+)\*\*|\*(?P<em>[^*]+)\*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def runbooks(request: HttpRequest, address: Address) -> HttpResponse:
 
 
 def sections(text: str) -> Iterator[Section]:
-    """The sections of kinds. The page understands paragraphs, lists with -, `code` and **bold**."""
+    """The sections of kinds. The page understands paragraphs, lists with -, `code`, **bold** and *emphasis*."""
     for part in re.split(r"^(?=## )", text, flags=re.MULTILINE):
         heading, _, body = part.partition("\n")
         if found := HEADING.match(heading):
@@ -76,7 +76,7 @@ def _pieces(text: str) -> Iterator[str]:
     end = 0
     for found in INLINE.finditer(text):
         yield text[end : found.start()]
-        tag = "<code>{}</code>" if found[1] else "<b>{}</b>"
-        yield format_html_join("", tag, [(found[1] or found[2],)])
+        tag = str(found.lastgroup)
+        yield format_html_join("", f"<{tag}>{{}}</{tag}>", [(found[tag],)])
         end = found.end()
     yield text[end:]

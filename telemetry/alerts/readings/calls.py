@@ -8,7 +8,7 @@ from telemetry.alerts import words
 from telemetry.alerts.conditions import Condition, Reading, ToolShare
 from telemetry.alerts.kinds import Per, RuleKind
 from telemetry.alerts.readings.measures import CURSOR_REASONS, Measured, filters, measured, needs_latency
-from telemetry.call_figures import CallFigures
+from telemetry.call_figures import MIN_CALLS_FOR_PERCENTILES, CallFigures
 from telemetry.queries import Selection, Span
 
 MOST_SUBJECTS = 200  # the busiest; a rule that watches more needs narrower patterns
@@ -53,7 +53,7 @@ def _reading(subject: str, condition: Condition, seen: Measured, now: datetime) 
         value=seen.value,
         limit=condition.limit,
         recovery=condition.recovery,
-        message=sentence(condition, seen, tools),
+        message=sentence(condition, seen, () if subject and condition.per is Per.TOOL else tools),
         sample=seen.sample,
         affected=seen.affected,
         tools=tools,
@@ -96,6 +96,11 @@ def _calls_behind(subject: str, condition: Condition) -> Mapping[str, Sequence[s
 def sentence(condition: Condition, seen: Measured, tools: Sequence[ToolShare]) -> str:
     if not seen.sample and condition.kind is not RuleKind.PAGING:
         return f"No calls to check for {words.span(condition.window)}."
+    if seen.value is None:
+        calls = words.plural(seen.sample, "call")
+        return (
+            f"{calls} in {words.span(condition.window)}, too few for percentiles ({MIN_CALLS_FOR_PERCENTILES} needed)."
+        )
     unit = condition.declared.unit
     value, limit = words.amount(seen.value, unit), words.amount(condition.limit, unit)
     window = words.span(condition.window)

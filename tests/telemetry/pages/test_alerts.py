@@ -305,6 +305,7 @@ def test_every_kind_of_rule_has_a_runbook(admin_client):
     for kind in KINDS:
         assert f'id="{kind.value}"' in html, kind
     assert "<b>Means</b>" in html
+    assert "<em>See the calls</em>" in html
     assert "<code>upstream_timeout</code>" in html
 
 
