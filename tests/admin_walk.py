@@ -5,7 +5,7 @@ form that changes something, it says so instead of passing.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -158,12 +158,19 @@ def _value(each: "Field[Any, Any]") -> Any:
     raise AssertionError(f"Say what a {type(each).__name__} holds: {each}")
 
 
-def dump() -> dict[str, list[dict[str, Any]]]:
-    """All that the admin could have changed. Not the sample account's rows, which it does not know, and not the audit
-    trail, which says what was done."""
+def dump(tables: Container[str] | None = None) -> dict[str, list[dict[str, Any]]]:
+    """The rows of all tables, or of these, that the admin could have changed. Not the sample account's rows, which it
+    does not know, and not the audit trail, which says what was done."""
     models = [each for each in apps.get_models(include_auto_created=True) if each not in (Session, SecurityEvent)]
     known = [each for each in models if each in admin.site._registry or each._meta.app_label != "hostaway"]
-    return {each._meta.label: list(each._base_manager.order_by("pk").values()) for each in known}
+    return {
+        each._meta.db_table: list(each._base_manager.order_by("pk").values())
+        for each in known
+        if tables is None or each._meta.db_table in tables
+    }
+
+
+TABLE_WRITTEN = re.compile(r'(?:INSERT (?:OR \w+ )?INTO|UPDATE|DELETE FROM) "(\w+)"')
 
 
 class Writes:
@@ -177,6 +184,13 @@ class Writes:
         if not sql.lstrip().upper().startswith(("SELECT", "SAVEPOINT", "RELEASE", "ROLLBACK", "WITH")):
             self.found.append(sql)
         return execute(sql, params, many, context)
+
+    @property
+    def tables(self) -> set[str]:
+        found = [(sql, TABLE_WRITTEN.match(sql)) for sql in self.found]
+        unread = [sql for sql, match in found if match is None]
+        assert not unread, f"Say which tables these statements write: {unread}"
+        return {match[1] for _, match in found if match}
 
     def __enter__(self) -> Self:
         self._listening.__enter__()

@@ -4,14 +4,22 @@ import inspect
 import os
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
+from django.conf import settings as django_settings
+from django.core.handlers.base import BaseHandler
 from django.core.management import call_command
 from django.db import connection
+from django.db.backends.signals import connection_created
+from django.dispatch import receiver
+from django.test import override_settings
+from django.test.client import ClientHandler
+from django.test.signals import setting_changed
 from hypothesis import settings
 from pytest_django.plugin import blocking_manager_key
 from servestatic.middleware import ServeStaticMiddleware
@@ -25,11 +33,14 @@ from gateway.logins.hasher import YieldingHasher
 from gateway.pages import refreshed
 from gateway.threads import bridge
 from telemetry import arguments, events, recorder, rejections
+from tests import shared
 from tests.doors import Doors
 from tests.gateway.connectors.tools import invented
 
 # The folders of files that take longest.
 LONG = [Path(__file__).parent / name for name in ("e2e", "properties", "worked_examples")]
+
+STATIC_FILES = "servestatic.middleware.ServeStaticMiddleware"
 
 # The laws over more payloads: make test ARGS="tests/properties --hypothesis-profile=thorough"
 settings.register_profile("default", max_examples=25, deadline=None)
@@ -81,6 +92,28 @@ def load_sample_account() -> None:
     connection.connection.backup(_loaded[0])
 
 
+TABLES = shared.directory / "tables.sqlite3"
+
+
+@receiver(connection_created)
+def copy_tables(connection: Any, **_: object) -> None:
+    """SQLite's test database has the tables that another process of this run has made; migrations that it does not have
+    follow. All of them take 3 s."""
+    if connection.vendor != "sqlite" or not connection.is_in_memory_db() or not TABLES.exists():
+        return
+    if not connection.connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+        with closing(sqlite3.connect(TABLES)) as tables:
+            tables.backup(connection.connection)
+
+
+def save_tables() -> None:
+    if connection.vendor == "sqlite" and not TABLES.exists():
+        own = TABLES.with_suffix(f".{os.getpid()}")
+        with closing(sqlite3.connect(own)) as tables:
+            connection.connection.backup(tables)
+        own.rename(TABLES)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One worker more than processors, as workers often wait for a server."""
@@ -99,7 +132,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 @pytest.fixture(scope="session", autouse=True)
 def static_files_are_looked_for_once() -> Iterator[None]:
-    """Each Django test client makes its own middleware, which would look for 190 files again (0.1 s)."""
+    """Each middleware of static files would look for 190 of them again (0.1 s)."""
     found: dict[str, Any] = {}
     look = ServeStaticMiddleware.add_files_from_finders
 
@@ -115,6 +148,32 @@ def static_files_are_looked_for_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def middleware_of_test_clients_is_loaded_once() -> Iterator[None]:
+    """Each of Django's test clients would load it again (1 ms). What a test sets loads it anew.
+
+    The middleware of static files is left out: it is asynchronous, for which a synchronous client starts a thread and
+    an event loop with each request (half of its time). The end-to-end tests have static files from a server."""
+    loaded: list[ClientHandler] = []
+
+    def load(self: ClientHandler, is_async: bool = False) -> None:
+        if not loaded:
+            with override_settings(MIDDLEWARE=[each for each in django_settings.MIDDLEWARE if each != STATIC_FILES]):
+                BaseHandler.load_middleware(self, is_async)
+            loaded.append(self)
+        for name in ("_view_middleware", "_template_response_middleware", "_exception_middleware", "_middleware_chain"):
+            setattr(self, name, getattr(loaded[0], name))
+
+    def forget(**_: object) -> None:
+        loaded.clear()
+
+    setting_changed.connect(forget)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ClientHandler, "load_middleware", load)
+        yield
+    setting_changed.disconnect(forget)
+
+
+@pytest.fixture(scope="session", autouse=True)
 def rounds_of_a_hash() -> Iterator[int]:
     """Yields the number of rounds that Sluice ships with, a million (0.4 s a login). Tests use one round; a test of
     hashing restores the shipped number."""
@@ -127,6 +186,7 @@ def rounds_of_a_hash() -> Iterator[int]:
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
     with django_db_blocker.unblock():
+        save_tables()
         load_sample_account()
 
 

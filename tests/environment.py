@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 
+from tests import shared as shared  # before workers start, which find the directory of the run in their environment
 from tests.simulators.nsip import nsip_simulator
 
 # Each process of a run has its own: what one bumps there, calls of another would obey in the midst of a test.

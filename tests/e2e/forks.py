@@ -26,6 +26,8 @@ from typing import IO
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_REQUEST = 2**20
+# A variable of the environment: passwords are hashed in the rounds that Sluice ships with (0.4 s a login), not in one.
+ROUNDS_AS_SHIPPED = "ROUNDS_AS_SHIPPED"
 # What reads no settings when it is imported, and costs most.
 PACKAGES = """
     celery.app.base celery.worker.consumer channels context_protection.core.redaction
@@ -59,22 +61,33 @@ class Fork:
             os.kill(self.pid, number)
 
 
-def start(arguments: Sequence[str], environment: Mapping[str, str], stdin: int, stdout: int, stderr: int = -1) -> Fork:
-    """`manage.py` with these arguments and file descriptors, which stay the caller's to close; -1 is nothing."""
+def start(
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    stdin: int,
+    stdout: int,
+    stderr: int = -1,
+    *,
+    wrapper: Sequence[str] = (),
+) -> Fork:
+    """`manage.py` with these arguments and file descriptors, which stay the caller's to close; -1 is nothing.
+    `wrapper` is a command that runs another one, as `setpriv` does."""
     reading, writing = os.pipe()
     with Path(os.devnull).open("r+b") as nowhere:
         files = [nowhere.fileno() if each < 0 else each for each in (stdin, stdout, stderr)]
         request = json.dumps([list(arguments), dict(environment)]).encode()
-        socket.send_fds(_parent(), [request], [*files, writing])
+        socket.send_fds(_parent(tuple(wrapper)), [request], [*files, writing])
     os.close(writing)
     told = os.fdopen(reading, buffering=1)
     return Fork(int(told.readline()), told)
 
 
-def run(arguments: Sequence[str], environment: Mapping[str, str], timeout: float) -> "subprocess.CompletedProcess[str]":
+def run(
+    arguments: Sequence[str], environment: Mapping[str, str], timeout: float, *, wrapper: Sequence[str] = ()
+) -> "subprocess.CompletedProcess[str]":
     """`manage.py` to its end. Raises subprocess.TimeoutExpired."""
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-        process = start(arguments, environment, -1, stdout.fileno(), stderr.fileno())
+        process = start(arguments, environment, -1, stdout.fileno(), stderr.fileno(), wrapper=wrapper)
         try:
             code = process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -90,11 +103,11 @@ def _text_of(file: IO[bytes]) -> str:
 
 
 @cache
-def _parent() -> socket.socket:
+def _parent(wrapper: tuple[str, ...]) -> socket.socket:
     """The connection to the interpreter that forks, started with the first process and ended with this one."""
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.e2e.forks", str(there.fileno())],
+        [*wrapper, sys.executable, "-m", "tests.e2e.forks", str(there.fileno())],
         cwd=ROOT,
         env={"PATH": os.environ["PATH"], "PYTHONUNBUFFERED": "1"},
         pass_fds=[there.fileno()],
@@ -147,6 +160,9 @@ def _take_the_place_of_the_interpreter(arguments: list[str], environment: dict[s
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = ["manage.py", *arguments]
+    if ROUNDS_AS_SHIPPED not in environment:
+        hashers = importlib.import_module("django.contrib.auth.hashers")
+        hashers.PBKDF2PasswordHasher.iterations = 1
 
 
 exit_code = 0

@@ -1,6 +1,5 @@
 """One Sluice as a newcomer starts it: `manage.py serve` in an empty environment, with a data directory of its own."""
 
-import atexit
 import contextlib
 import os
 import re
@@ -8,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from typing import IO
 import httpx2
 import websockets
 
+from tests import shared
 from tests.e2e import forks
 from tests.e2e.forks import Fork
 from tests.tls import TLS
@@ -123,9 +122,12 @@ class _FirstStart:
 
 @cache
 def _first_start() -> _FirstStart:
-    directory = Path(tempfile.mkdtemp(prefix="sluice-first-start-"))
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    return _FirstStart(directory, printed_at_start(directory))
+    """One process of the run makes it for all."""
+    directory, welcome = shared.directory / "first-start", shared.directory / "welcome.txt"
+    with shared.one_at_a_time("first-start"):
+        if not welcome.exists():
+            welcome.write_text(printed_at_start(directory))
+    return _FirstStart(directory, welcome.read_text())
 
 
 def _serving(welcome: str, base: str, environment: dict[str, str], pid: int) -> Serving:

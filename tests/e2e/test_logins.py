@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.e2e.forks import ROUNDS_AS_SHIPPED
 from tests.e2e.serving import Serving, serving
 from tests.tls import TLS
 
@@ -18,7 +19,7 @@ WRONG = "not-my-password"
 
 @pytest.fixture(scope="module")
 def sluice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    with serving(tmp_path_factory.mktemp("logins")) as running:
+    with serving(tmp_path_factory.mktemp("logins"), **{ROUNDS_AS_SHIPPED: "true"}) as running:
         yield running
 
 

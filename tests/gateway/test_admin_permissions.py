@@ -3,9 +3,8 @@
 import copy
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urljoin
 
@@ -16,7 +15,7 @@ from django.core import signing
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db.models import Model
 from django.http import HttpResponse
-from django.test import Client
+from django.test import Client, override_settings
 from simple_history.admin import SimpleHistoryAdmin
 
 from context_protection.history import HistoryAdmin
@@ -57,6 +56,16 @@ MORE: dict[str, dict[str, Any]] = {
 LEAD_ELSEWHERE = {"openapi_importedapi_add"}  # to the page of an import
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What a page answers to a GET."""
+
+    status: int
+    html: str
+    is_login: bool
+    writes: list[str]
+
+
 @dataclass
 class Snapshot:
     """The users, the rows, and what is wrong."""
@@ -67,6 +76,7 @@ class Snapshot:
     drafts: dict[str, str]
     before: dict[str, Any] = field(default_factory=dict)
     shown: dict[Page, str] = field(default_factory=dict)  # to the superuser
+    answers: dict[tuple[str, str], Answer] = field(default_factory=dict)  # by user and path
 
     def path(self, page: Page, who: str) -> str:
         return walk.address(page, {**self._of_site(), **self._of_row(page), "token": self.drafts[who]})
@@ -84,8 +94,18 @@ class Snapshot:
         version = history.filter(**{page.model._meta.pk.attname: pk}).last().pk if history else ""
         return {"object_id": pk, "id": pk, "pk": pk, "version_id": version}
 
-    def changes(self) -> bool:
-        return walk.dump() != self.before
+    def get(self, who: str, path: str) -> Answer:
+        """A page is linked from many others, and opened once."""
+        if (who, path) not in self.answers:
+            with walk.Writes() as writes:
+                response = self.people[who].get(path)
+            self.answers[who, path] = Answer(
+                response.status_code, walk.text_of(response), walk.is_login(response), writes.found
+            )
+        return self.answers[who, path]
+
+    def is_changed(self, tables: Container[str]) -> bool:
+        return any(rows != self.before[table] for table, rows in walk.dump(tables).items())
 
     def sent(self, who: str, path: str, body: Mapping[str, Any]) -> tuple[Any, bool]:
         """The response to a POST, and whether it has changed anything. It is undone, a logout too."""
@@ -93,7 +113,7 @@ class Snapshot:
         cookies = copy.deepcopy(client.cookies)
         with walk.undone(), walk.Writes() as writes:
             response = walk.post(client, path, body)
-            is_changed = bool(writes.found) and self.changes()
+            is_changed = self.is_changed(writes.tables)
         client.cookies = cookies
         return response, is_changed
 
@@ -106,9 +126,27 @@ def person(name: str, *codenames: str, **more: Any) -> tuple[Client, int]:
     return client, user.pk
 
 
+@pytest.fixture(scope="module")
+def everybody(django_db_setup: None, django_db_blocker: Any) -> Iterator[Snapshot]:
+    """Made once. Each test has a transaction of its own within this one."""
+    quick = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the others take their time
+    with django_db_blocker.unblock(), override_settings(PASSWORD_HASHERS=quick), walk.undone():
+        yield made_snapshot()
+
+
 @pytest.fixture
-def here(settings: Any) -> Snapshot:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the others take their time
+def here(everybody: Snapshot) -> Snapshot:
+    """For a test that adds users or changes the product: nothing that another test has opened."""
+    return replace(everybody, people={**everybody.people}, drafts={**everybody.drafts}, shown={}, answers={})
+
+
+@pytest.fixture
+def as_it_is(everybody: Snapshot, here: Snapshot) -> Snapshot:
+    """For a test that changes nothing: a page that another such test has opened is not opened again."""
+    return replace(here, answers=everybody.answers)
+
+
+def made_snapshot() -> Snapshot:
     rows = made_rows()
     viewing = list(Permission.objects.filter(codename__startswith="view_").values_list("codename", flat=True))
     operating = [f"{verb}_{each._meta.model_name}" for each in OPS_MODELS for verb in ("add", "change", "delete")]
@@ -162,16 +200,15 @@ def is_allowed(who: str, model: type[Model] | None) -> bool:
 
 def wrong_with_opening(here: Snapshot, page: Page) -> Iterator[str]:
     statuses = {}
-    for who, client in here.people.items():
-        with walk.Writes() as writes:
-            response = client.get(here.path(page, who))
-        statuses[who] = response.status_code
+    for who in here.people:
+        answer = here.get(who, here.path(page, who))
+        statuses[who] = answer.status
         if who == "superuser":
-            here.shown[page] = walk.text_of(response)
-            if writes.found:
-                yield f"GET {page} writes: {writes.found}"
-        if who == "anonymous" and page.name not in ("login", "logout") and not walk.is_login(response):
-            yield f"GET {page} answers {response.status_code} to anybody"
+            here.shown[page] = answer.html
+            if answer.writes:
+                yield f"GET {page} writes: {answer.writes}"
+        if who == "anonymous" and page.name not in ("login", "logout") and not answer.is_login:
+            yield f"GET {page} answers {answer.status} to anybody"
     if page.action in ("login", "logout"):
         return
     is_open = (page.model is None and page.name in walk.FOR_ALL_STAFF) or page.action == "redirect"
@@ -238,17 +275,15 @@ def wrong_with_actions(here: Snapshot) -> Iterator[str]:
 
 def wrong_with_offers(here: Snapshot, who: str, pages: Iterable[Page]) -> Iterator[str]:
     """Links that lead to a refusal, and buttons for what is not allowed."""
-    get = cache(here.people[who].get)  # a page is linked from many others
     seen = {f"/admin/auth/user/{here.rows[User].pk}/password/"}  # which Django's own page offers whoever opens it
     for page in pages:
         path = here.path(page, who)
-        html = walk.text_of(get(path))
-        shown = walk.Shown(html)
+        shown = walk.Shown(here.get(who, path).html)
         for link in {urljoin(path, each.partition("#")[0]) for each in shown.links}:
             place = link.partition("?")[0]  # one of the filters and orders of a list stands for all
             if link.startswith("/") and place not in seen:
                 seen.add(place)
-                status = get(link).status_code
+                status = here.get(who, link).status
                 if status >= 400:
                     yield f"{path} shows {who} a link to {link}, which answers {status}"
         if page.model and not is_allowed(who, page.model) and any(form.buttons for form in shown.sending):
@@ -271,8 +306,8 @@ def none(found: Iterable[str]) -> None:
     assert not problems, "\n".join(problems)
 
 
-def test_every_address_asks_for_its_permission(here: Snapshot):
-    none(all_wrong(here))
+def test_every_address_asks_for_its_permission(as_it_is: Snapshot):
+    none(all_wrong(as_it_is))
 
 
 def test_every_action_asks_for_its_permission(here: Snapshot):
@@ -280,8 +315,8 @@ def test_every_action_asks_for_its_permission(here: Snapshot):
 
 
 @pytest.mark.parametrize("who", ["superuser", "ops", "viewer", "staff"])
-def test_nobody_is_shown_a_link_or_a_button_that_is_refused(here: Snapshot, who: str):
-    none(wrong_with_offers(here, who, walk.pages()))
+def test_nobody_is_shown_a_link_or_a_button_that_is_refused(as_it_is: Snapshot, who: str):
+    none(wrong_with_offers(as_it_is, who, walk.pages()))
 
 
 def test_who_may_look_at_one_thing_is_shown_no_link_to_another(here: Snapshot):

@@ -4,7 +4,6 @@ import os
 import sqlite3
 import stat
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,8 +11,8 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from gateway.data_directory import private_database, private_directory, private_secret
+from tests.e2e import forks
 
-ROOT = Path(__file__).resolve().parents[2]
 # Root may write everywhere, unless it gives that up.
 AS_ANYBODY = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
 
@@ -23,15 +22,8 @@ def mode(path: Path) -> int:
 
 
 def manage(data_dir: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [*AS_ANYBODY, sys.executable, "manage.py", *arguments],
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "DATA_DIR": str(data_dir), **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    variables = {"PATH": os.environ["PATH"], "DATA_DIR": str(data_dir), **environment}
+    return forks.run(arguments, variables, timeout=120, wrapper=AS_ANYBODY)
 
 
 # -- Modes ------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import orjson
@@ -22,7 +23,9 @@ class Account:
     texts: dict[str, str]
 
     @classmethod
+    @cache
     def of_sample(cls) -> "Account":
+        """The same object for all tests, which only read it: to invent it takes half a second."""
         return cls(
             bookings=_plain(sample.reservations(500)),
             listings=_plain(sample.listings()),
