@@ -18,16 +18,19 @@ class GatewayConfig(AppConfig):
         from gateway.connectors import connectors
         from gateway.pages.upstream_metrics import UpstreamCollector
         from gateway.probing import probe_now
+        from gateway.replay import run
         from gateway.telemetry_facts import provide
         from gateway.upstreams import probes
         from telemetry import arguments, processes
         from telemetry.counters import REGISTRY
+        from telemetry.pages import replays
 
         REGISTRY.register(UpstreamCollector())
         _give_alerts_the_network()
         arguments.mask_with(masked)
         processes.probe_with(probe_now)
         change_events.follow()
+        replays.provide(run)
         switchable: dict[str, list[str]] = {}
         for connector in connectors():
             operations = connector.operations()

@@ -13,7 +13,7 @@ from django.db import DatabaseError, DataError, IntegrityError, connection, tran
 from telemetry import counters, withheld
 from telemetry.decisions import log_decision
 from telemetry.figure import Figure
-from telemetry.measurement import FIGURES, CallOutcome, Measurement
+from telemetry.measurement import FIGURES, OUTSIDE_FIGURES, CallOutcome, Measurement
 from telemetry.models import TelemetryRecord
 from telemetry.rollups import marks
 from telemetry.rollups.histogram import bucket_of
@@ -195,6 +195,8 @@ def release_connection() -> None:
 
 def _count_and_log(call: Measurement) -> None:
     """Must not raise: the calls are stored, and an error would make the recorder store them again."""
+    if call.transport in OUTSIDE_FIGURES:
+        return
     try:
         counters.count(call)
         log_decision(call)

@@ -1,11 +1,13 @@
-"""One INFO line for each change of the configuration: what, by whom, and each field's old and new value (O3).
+"""Each change of the configuration: what, by whom, and each field's old and new value. It is an INFO line (O3), and told
+to listeners.
 
 It follows the histories of django-simple-history, so it holds for every model that has one, of any application.
 """
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -24,45 +26,76 @@ IGNORED = frozenset({"id", "changed_at", "created_at"})
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of one object. `how`: created, changed or deleted. `differences`: the name, the old and the new value of
+    each field that differs, fit to be shown."""
+
+    instance: models.Model
+    version: Any  # of its history
+    how: str
+    by: str
+    differences: Sequence[tuple[str, str, str]]
+
+
+Listener = Callable[[Change], None]
+_listeners: list[Listener] = []
+
+
+def follow(listener: Listener) -> None:
+    """Calls `listener` after each change has been committed. An error of it is logged, and ends nothing."""
+    if listener not in _listeners:
+        _listeners.append(listener)
+
+
 def log_changes() -> None:
-    post_create_historical_record.connect(_log, dispatch_uid="configuration changes")
+    follow(_log)
+    post_create_historical_record.connect(_changed, dispatch_uid="configuration changes")
 
 
-def _log(sender: Any, *, instance: models.Model, history_instance: Any, using: str, **others: Any) -> None:
-    kind = KINDS[history_instance.history_type]
-    fields = _fields(instance, history_instance, kind)
-    if kind != "deleted" and not fields:  # nothing that a person can set
+def _changed(sender: Any, *, instance: models.Model, history_instance: Any, using: str, **others: Any) -> None:
+    how = KINDS[history_instance.history_type]
+    differences = _differences(instance, history_instance, how)
+    if how != "deleted" and not differences:  # nothing that a person can set
         return
     user = history_instance.history_user
+    change = Change(instance, history_instance, how, user.get_username() if user is not None else "", differences)
+    for listener in _listeners:
+        transaction.on_commit(partial(listener, change), using=using, robust=True)
+
+
+def _log(change: Change) -> None:
     line = {
-        "kind": str(instance._meta.verbose_name),
-        "object": _shown(str(instance)),
-        "change": kind,
-        "by": user.get_username() if user is not None else "",
-        "fields": fields,
+        "kind": str(change.instance._meta.verbose_name),
+        "object": _shown(str(change.instance)),
+        "change": change.how,
+        "by": change.by,
+        "fields": {
+            name: new if name in SECRETS.values() else f"{old} → {new}" for name, old, new in change.differences
+        },
     }
-    transaction.on_commit(partial(logger.info, "configuration changed", extra=line), using=using, robust=True)
+    logger.info("configuration changed", extra=line)
 
 
-def _fields(instance: models.Model, version: Any, kind: str) -> Mapping[str, str]:
-    """ "old → new" for each field that differs; for a new object from its defaults."""
-    if kind == "deleted":
-        return {}
-    before = version.prev_record if kind == "changed" else type(instance)()
+def _differences(instance: models.Model, version: Any, how: str) -> list[tuple[str, str, str]]:
+    """For a new object, from its defaults."""
+    if how == "deleted":
+        return []
+    before = version.prev_record if how == "changed" else type(instance)()
     if before is None:  # the history is younger than the object
-        return {}
+        return []
     names = [field.attname for field in version.tracked_fields if field.editable and field.name not in IGNORED]
-    return dict(
+    return [
         _difference(name, getattr(before, name), getattr(version, name))
         for name in names
         if getattr(before, name) != getattr(version, name)
-    )
+    ]
 
 
-def _difference(name: str, old: Any, new: Any) -> tuple[str, str]:
+def _difference(name: str, old: Any, new: Any) -> tuple[str, str, str]:
     if name in SECRETS:
-        return SECRETS[name], "changed"
-    return name, f"{_shown(old)} → {_shown(new)}"
+        return SECRETS[name], "-", "changed"
+    return name, _shown(old), _shown(new)
 
 
 def _shown(value: Any) -> str:

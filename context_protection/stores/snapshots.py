@@ -32,6 +32,7 @@ ADD = (
 )
 COUNT = "SELECT count(*) FROM context_protection_storedwalk WHERE id IN ({}) AND expires_at > %s"
 ROOM_KEY, ROOM_BYTES = "room", 64 * 1024
+ORIGIN = "origin"  # the part of a snapshot's key under which its origin is stored
 PREFIX = "walk:2:"  # of Redis keys; raise the number when the packed format changes
 Entry = tuple[str, bytes, float]  # key, value, expiry in Unix seconds
 
@@ -243,7 +244,7 @@ def _seconds_until(moment: float) -> int:
 
 
 def _origin_key(snapshot_id: str) -> str:
-    return f"{snapshot_id}.origin"
+    return f"{snapshot_id}.{ORIGIN}"
 
 
 def _block_key(snapshot_id: str, number: int) -> str:

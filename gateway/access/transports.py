@@ -9,4 +9,5 @@ class Transport(StrEnum):
     HTTP = "http"
     SSE = "sse"
     STDIO = "stdio"
+    REPLAY = "replay"  # a recorded call that staff run again; see telemetry.measurement.OUTSIDE_FIGURES
     PAGE = "page"  # for people: no operation is called here, but keys can be rejected

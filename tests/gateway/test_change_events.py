@@ -22,7 +22,7 @@ def last_event() -> Event:
 def test_a_changed_budget_is_told_with_its_old_and_new_value(django_capture_on_commit_callbacks):
     with django_capture_on_commit_callbacks(execute=True):
         budget = TokenBudget.objects.create(operation="list_bookings", token_budget_threshold=4000)
-    assert last_event().summary == "list_bookings was added."
+    assert last_event().summary == "list_bookings was created."
 
     with django_capture_on_commit_callbacks(execute=True):
         budget.token_budget_threshold = 8000
@@ -30,7 +30,7 @@ def test_a_changed_budget_is_told_with_its_old_and_new_value(django_capture_on_c
     event = last_event()
     assert (event.kind, event.subject_type, event.subject) == ("C", "budget", "list_bookings")
     assert (event.before, event.after) == ("4000", "8000")
-    assert event.summary == "list_bookings: token budget threshold was changed."
+    assert event.summary == "list_bookings: token budget threshold changed."
     assert event.revision
     assert event.link.startswith("/admin/context_protection/tokenbudget/")
 

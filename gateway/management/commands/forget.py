@@ -1,0 +1,54 @@
+"""manage.py forget: deletes what is stored of a caller, or what mentions a guest."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from context_protection.configuration.revisions import revisions
+from context_protection.stores import forgetting as snapshots
+from context_protection.stores.forgetting import Wanted
+from gateway.access.models import ApiKey
+from telemetry import forgetting
+
+SHORTEST = 3  # characters of a guest's name; a shorter text is in nearly everything
+
+
+class Command(BaseCommand):
+    help = (
+        "Deletes all records, stored arguments and snapshots of a caller, or all stored arguments and snapshots that "
+        "mention a guest. There is no undo. What Sluice copies from an upstream is deleted there."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        what = parser.add_mutually_exclusive_group(required=True)
+        what.add_argument("--caller", metavar="NAME", help="the name of an API key")
+        what.add_argument("--guest", metavar="TEXT", help="a name, address or number, whatever its case")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["caller"]:
+            self._caller(options["caller"])
+        else:
+            self._guest(options["guest"])
+        revisions.bump()  # every process drops its cached answers
+
+    def _caller(self, name: str) -> None:
+        key = ApiKey.objects.filter(name=name).first()
+        deleted = snapshots.forget(Wanted(caller=f"key:{key.pk}")) if key else 0
+        found = forgetting.forget_caller(name)
+        if not (key or found.records or found.arguments):
+            raise CommandError(f"Nothing is stored of a caller named {name!r}. `manage.py apikey list` shows the keys.")
+        self.stdout.write(
+            f"Deleted of {name}: {found.records:,} records, {found.arguments:,} stored arguments, {deleted:,} "
+            "snapshots."
+        )
+        if key and key.revoked_at is None:
+            self.stdout.write(f"The key still works: `manage.py apikey revoke {name}` ends that.")
+
+    def _guest(self, text: str) -> None:
+        if len(text.strip()) < SHORTEST:
+            raise CommandError(f"--guest {text!r} is too short; expected at least {SHORTEST} characters.")
+        found, deleted = forgetting.forget_text(text.strip()), snapshots.forget(Wanted(text=text.strip()))
+        self.stdout.write(
+            f"Deleted where {text.strip()!r} is mentioned: {found.arguments:,} stored arguments, {deleted:,} "
+            f"snapshots, and the messages of {found.records:,} records."
+        )

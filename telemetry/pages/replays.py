@@ -1,0 +1,32 @@
+"""Running a recorded call again. Only the gateway can: it provides the function at start.
+
+replays.provide(run)      run(operation, arguments) → Replayed. It calls the tool as staff, outside all figures.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """`body`: the answer as the client would get it, JSON or text. `outcome`: a value of CallOutcome."""
+
+    outcome: str
+    body: str
+    tokens: int
+    latency_ms: float
+
+
+Run = Callable[[str, Mapping[str, Any]], Replayed]
+_run: Run | None = None
+
+
+def provide(run: Run | None) -> None:
+    global _run
+    _run = run
+
+
+def registered() -> Run | None:
+    """None: calls cannot be replayed here, and no page offers it."""
+    return _run

@@ -1,0 +1,52 @@
+"""A recorded reading call can be run again; no figure counts it, nothing is changed by it, and no secret is shown."""
+
+import json
+
+import pytest
+
+from gateway import replay
+from gateway.catalog.catalog import catalogue
+from gateway.catalog.operation import Operation
+from telemetry import recorder
+from telemetry.counters import REGISTRY
+from telemetry.models import TelemetryRecord
+from tests.doors import Doors
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_replay_answers_as_the_call_does_now_and_is_recorded_as_a_replay(doors: Doors):
+    counted = REGISTRY.get_sample_value("sluice_response_bytes_total", {"operation": "list_bookings"}) or 0
+    found = replay.run("list_bookings", {"limit": 2}, "tests")
+    assert found.outcome == "paginated"
+    assert len(json.loads(found.body)["items"]) == 2
+    assert found.tokens > 0
+    assert recorder.flush()
+    record = TelemetryRecord.objects.latest("pk")
+    assert (record.transport, record.caller, record.operation) == ("replay", "tests", "list_bookings")
+    now = REGISTRY.get_sample_value("sluice_response_bytes_total", {"operation": "list_bookings"}) or 0
+    assert now == counted
+
+
+def test_an_error_is_an_answer_too(doors: Doors):
+    found = replay.run("get_booking", {"id": 99999999}, "tests")
+    assert found.outcome == "error"
+    assert json.loads(found.body)["error"]["reason"] == "not_found"
+
+
+def test_a_tool_that_is_hidden_from_the_caller_stays_hidden(doors: Doors):
+    doors.choose(hidden_tools=["list_bookings"])
+    found = replay.run("list_bookings", {}, "tests")
+    assert json.loads(found.body)["error"]["reason"] == "unknown_operation"
+
+
+def test_nothing_is_revealed_to_staff_that_is_revealed_to_the_key(doors: Doors):
+    doors.choose(reveal=["doorCode"])
+    assert replay._caller("tests").reveal == frozenset()
+    assert replay._caller("a key that is gone") == replay.STAFF
+
+
+def test_an_operation_that_acts_is_never_replayed(doors: Doors, large_api: list[str]):
+    acting: Operation = catalogue.get("cancel_booking")
+    found = replay.run(acting.name, {}, "tests")
+    assert json.loads(found.body)["error"]["reason"] == "tool_acts"
