@@ -36,6 +36,7 @@ class ApiKeyAdmin(HistoryAdmin):
             "Tools",
             {"fields": ("tool_listing", "tool_sets", "pinned_tools", "hidden_tools"), "description": ABOUT_TOOLS},
         ),
+        ("Telemetry", {"fields": ("may_read_telemetry",)}),
         ("Secrets", {"fields": ("reveal",), "description": ABOUT_SECRETS}),
     )
 

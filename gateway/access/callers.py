@@ -125,6 +125,7 @@ def _caller(key: ApiKey) -> Caller:
         expires_at=key.expires_at.timestamp() if key.expires_at else None,
         tools=ToolChoice(key.tool_listing, frozenset(key.pinned_tools), _hidden(key)),
         reveal=frozenset(key.reveal),
+        may_read_telemetry=key.may_read_telemetry,
     )
 
 

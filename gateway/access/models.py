@@ -97,6 +97,12 @@ class ApiKey(models.Model):
         "revealed fields", blank=True, default=list, help_text="Names of secret fields that this key sees in clear."
     )
 
+    may_read_telemetry = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Whether GET /api/v1/telemetry/… shows this key the calls of all keys.",
+    )
+
     objects = ApiKeyManager()
     history = HistoricalRecords(excluded_fields=["digest"])
 

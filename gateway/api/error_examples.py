@@ -7,6 +7,7 @@ from context_protection.core.errors import (
     CondensingFailed,
     InternalError,
     InvalidArgument,
+    NotAllowed,
     NotAuthenticated,
     NotFound,
     UnknownOperation,
@@ -32,6 +33,11 @@ NO_KEY = NotAuthenticated(
     value="(not shown)",
     expected="Bearer and an API key",
     suggestion="Make a key with: manage.py apikey create NAME, and send it as: Authorization: Bearer <key>",
+)
+NO_TELEMETRY = NotAllowed(
+    "This caller may not read telemetry.",
+    reason="telemetry_not_allowed",
+    suggestion="Use another key, or tick “May read telemetry” at this one (Admin, API keys).",
 )
 NO_RECORD = NotFound(
     "There is no booking 1.",
@@ -65,6 +71,7 @@ BUSY = UpstreamUnavailable(
 BY_STATUS: Mapping[int, Sequence[CallError]] = {
     400: (INVALID_LIMIT, invalid_cursor("cursor_expired", "eyJ…", "The cursor has expired.")),
     401: (NO_KEY,),
+    403: (NO_TELEMETRY,),
     404: (NO_RECORD, NO_OPERATION),
     413: (body_too_large(10_000_000),),
     500: (

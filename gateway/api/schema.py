@@ -30,7 +30,7 @@ def with_components(result: dict[str, Any], generator: Any, request: Any, public
     return result
 
 
-def _errors(*statuses: int) -> dict[int, OpenApiResponse]:
+def errors_of(*statuses: int) -> dict[int, OpenApiResponse]:
     return {status: _error(status) for status in (*statuses, *ALWAYS)}
 
 
@@ -87,7 +87,7 @@ class ResourceSchema(AutoSchema):
     def get_response_serializers(self) -> Any:
         kind = self.called.kind
         answer = OpenApiResponse(response_schemas.answer(kind), ANSWERS[kind])
-        return {200: answer, **_errors(*([404] if "{id}" in self.called.endpoint else []))}
+        return {200: answer, **errors_of(*([404] if "{id}" in self.called.endpoint else []))}
 
 
 def _parameter(operation: Operation, name: str, schema: dict[str, Any]) -> OpenApiParameter:
@@ -104,7 +104,7 @@ def _parameter(operation: Operation, name: str, schema: dict[str, Any]) -> OpenA
 ANY_OPERATION: dict[str, Any] = {
     "tags": ["tools"],
     "parameters": [OpenApiParameter("name", str, OpenApiParameter.PATH, description="The operation's name.")],
-    "responses": {200: OpenApiResponse(response_schemas.answer(), "The envelope."), **_errors(404, 413)},
+    "responses": {200: OpenApiResponse(response_schemas.answer(), "The envelope."), **errors_of(404, 413)},
 }
 any_operation = extend_schema(
     operation_id="call_operation",

@@ -6,6 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from rest_framework.routers import SimpleRouter
 
 from gateway.api.schema import VERSION
+from gateway.api.telemetry.views import RecordsView, SeriesView, SummaryView
 from gateway.api.views import (
     BookingViewSet,
     DocumentViewSet,
@@ -50,5 +51,12 @@ def _route(address: str, operation: str) -> URLPattern:
     return path(address, ResourceViewSet.as_view({"get": "list"}, list_operation=operation))
 
 
-v1 = [*_routes(RESOURCES), *connector_routes(catalogue), path("tools/<str:name>", ToolView.as_view())]
+v1 = [
+    *_routes(RESOURCES),
+    *connector_routes(catalogue),
+    path("tools/<str:name>", ToolView.as_view()),
+    path("telemetry/records", RecordsView.as_view()),
+    path("telemetry/summary", SummaryView.as_view()),
+    path("telemetry/series", SeriesView.as_view()),
+]
 urlpatterns = [path("v1/", include(v1)), path("", include(_routes(UNVERSIONED)))]

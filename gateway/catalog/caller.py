@@ -38,6 +38,7 @@ class Caller:
     expires_at: float | None = None
     tools: ToolChoice = ToolChoice()
     reveal: frozenset[str] = frozenset()
+    may_read_telemetry: bool = False  # the figures of all callers, over REST
 
     @property
     def owner(self) -> str:

@@ -1,0 +1,1 @@
+"""GET /api/v1/telemetry/…: the figures of the pages, by the same queries."""

@@ -1,0 +1,33 @@
+"""Who may read telemetry over REST: staff who are logged in, with the permission, and keys that are marked for it."""
+
+from typing import Any
+
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from context_protection.core.errors import NotAllowed
+from telemetry.pages.access import SEE_CALLS
+
+
+class StaffSession(BaseAuthentication):
+    """A login of the browser, unless the request carries a key. It only reads, so it needs no CSRF token."""
+
+    def authenticate(self, request: Request) -> tuple[Any, None] | None:
+        user = getattr(request._request, "user", None)
+        is_staff = user is not None and user.is_active and user.is_staff
+        return (user, None) if is_staff and not request.headers.get("Authorization") else None
+
+
+class MayReadTelemetry(BasePermission):
+    def has_permission(self, request: Request, view: Any) -> bool:
+        """Raises NotAllowed, which says what is missing."""
+        if getattr(request.user, "may_read_telemetry", False):
+            return True
+        if hasattr(request.user, "has_perm"):
+            if request.user.has_perm(SEE_CALLS):
+                return True
+            missing = f"Ask for the permission {SEE_CALLS}."
+        else:
+            missing = "Use another key, or tick “May read telemetry” at this one (Admin, API keys)."
+        raise NotAllowed("This caller may not read telemetry.", reason="telemetry_not_allowed", suggestion=missing)
