@@ -171,17 +171,17 @@ def test_range_filters_and_groups_work_without_scripts(chromium: Browser, sluice
     with window(chromium, sluice, java_script_enabled=False) as (page, _):
         use_login(page, sluice)
         page.goto(f"{OVERVIEW}?key=first-key")
-        page.get_by_label("Range").select_option("1h")
+        page.locator("select[name=range]").select_option("1h")
         page.get_by_role("button", name="Apply").click()
         assert parse_qs(urlsplit(page.url).query)["range"] == ["1h"]
         assert parse_qs(urlsplit(page.url).query)["key"] == ["first-key"]
         page.get_by_text("+ Filter").click()
-        page.get_by_label("What").select_option("origin")
-        page.get_by_label("Value").fill("caller")
+        page.get_by_label("What").select_option("transport")
+        page.get_by_label("Value").fill("rest")
         page.get_by_role("button", name="Add filter").click()
-        expect(page.get_by_role("link", name="Remove the filter origin: caller")).to_be_visible()
+        expect(page.get_by_role("link", name="Remove the filter transport: rest")).to_be_visible()
         expect(page.locator(".drawing path").first).to_be_attached()
-        page.get_by_label("and", exact=True).select_option("reason")
+        page.locator("select[name=by]").nth(1).select_option("reason")
         page.get_by_role("button", name="Group").click()
         expect(page.get_by_role("heading", name="By tool and reason")).to_be_visible()
 

@@ -4,12 +4,14 @@
   const SHOWN_FOR = 2500; // ms
   const root = document.documentElement;
 
-  // The browser's time zone, for pages whose address has none. live.js loads the page again if it has changed.
+  // The browser's time zone, for pages whose address has none. The first page is loaded again with it.
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const known = document.cookie.split("; ").includes(`tz=${zone}`);
-  if (zone && !known) {
+  const isKnown = () => document.cookie.split("; ").includes(`tz=${zone}`);
+  if (zone && !isKnown()) {
     document.cookie = `tz=${zone}; path=/telemetry/; max-age=31536000; samesite=lax`;
-    if (zone !== document.body.dataset.zone) addEventListener("load", () => document.dispatchEvent(new Event("sluice:refresh")));
+    const isChosen = new URLSearchParams(location.search).has("tz");
+    // Without cookies it would be loaded for ever.
+    if (isKnown() && !isChosen && zone !== document.body.dataset.zone) location.reload();
   }
 
   // Single keys, which people can switch off: they get in the way of speech input.
@@ -58,7 +60,9 @@
     }
     setTimeout(() => { button.textContent = words; }, SHOWN_FOR);
   });
-  document.querySelectorAll("[data-copy]").forEach((button) => { button.hidden = false; });
+  const showCopyButtons = () => document.querySelectorAll("[data-copy]").forEach((button) => { button.hidden = false; });
+  document.addEventListener("sluice:swapped", showCopyButtons);
+  showCopyButtons();
 
   // A choice in the control bar is obeyed at once.
   document.querySelectorAll("form[data-sends-itself]").forEach((form) => {
