@@ -6,9 +6,10 @@ a channel: notifications are queued, and tasks deliver them.
 
 import logging
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import Max
 from django.utils import timezone
 
 from telemetry.alerts import lifecycle, notifications, readings
@@ -18,6 +19,7 @@ from telemetry.alerts.one_at_a_time import only_one
 from telemetry.alerts.states import Signal, State
 from telemetry.models.alerts import Alert, AlertRule
 
+STALE_AFTER = timedelta(seconds=90)
 NO_CALLS = "No calls to check. That is not the same as OK."
 NOT_CHECKED = "The rule could not be checked ({error}). It is tried again in 30 seconds."
 
@@ -35,6 +37,12 @@ def check_alerts(*, now: datetime | None = None) -> bool:
         end_orphans(now)
     notifications.hand_over_due(now)
     return True
+
+
+def last_check() -> datetime | None:
+    """When a rule was checked last; None: never. Longer ago than three rounds means that nobody checks."""
+    last: datetime | None = AlertRule.objects.aggregate(last=Max("checked_at"))["last"]
+    return last
 
 
 def evaluate(rule: AlertRule, now: datetime) -> None:

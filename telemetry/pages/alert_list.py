@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from telemetry import wording
-from telemetry.alerts import links
+from telemetry.alerts import evaluation, links
 from telemetry.alerts.states import State as AlertState
 from telemetry.models.alerts import Alert, AlertRule
 from telemetry.pages import access
@@ -144,12 +144,11 @@ def _empty(chosen: str, address: Address) -> str:
 
 def _stale(now: datetime) -> str:
     """Said when the alert checker is dead."""
-    checked = AlertRule.objects.filter(is_enabled=True).order_by("-checked_at").values_list("checked_at", flat=True)
-    last = max((each for each in checked if each), default=None)
-    if not checked:
+    if not AlertRule.objects.filter(is_enabled=True).exists():
         return "No rule is switched on, so nothing is checked."
+    last = evaluation.last_check()
     if last is None:
         return "Alerts have not been checked yet. Is the beat process running?"
-    if (now - last).total_seconds() > 90:
+    if now - last > evaluation.STALE_AFTER:
         return f"Alerts have not been checked since {wording.clock(last, now)}. Is the beat process running?"
     return ""
