@@ -52,6 +52,14 @@ class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
         return {"type": "http", "scheme": "bearer", "description": "manage.py apikey create NAME prints a key."}
 
 
+class StaffScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    target_class = "gateway.api.telemetry.access.StaffSession"
+    name = "staffSession"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "apiKey", "in": "cookie", "name": "sessionid", "description": "A login of the admin."}
+
+
 class ResourceSchema(AutoSchema):
     """Describes a resource's view as the operation that it calls."""
 

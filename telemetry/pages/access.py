@@ -1,5 +1,6 @@
 """Who may see the pages."""
 
+from django.contrib import admin
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -15,6 +16,8 @@ def refusal(request: HttpRequest, needed: str) -> HttpResponseBase | None:
         return redirect_to_login(request.get_full_path())
     if not user.is_staff:
         return _refused(request, "the mark “staff status”")
+    if not admin.site.has_permission(request):  # for example, the second factor was not proved
+        return redirect_to_login(request.get_full_path())
     if not user.has_perm(needed):
         return _refused(request, f"the permission {needed}")
     return None

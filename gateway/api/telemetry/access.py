@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.contrib import admin
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
@@ -14,9 +15,9 @@ class StaffSession(BaseAuthentication):
     """A login of the browser, unless the request carries a key. It only reads, so it needs no CSRF token."""
 
     def authenticate(self, request: Request) -> tuple[Any, None] | None:
-        user = getattr(request._request, "user", None)
-        is_staff = user is not None and user.is_active and user.is_staff
-        return (user, None) if is_staff and not request.headers.get("Authorization") else None
+        if request.headers.get("Authorization") or not admin.site.has_permission(request._request):
+            return None
+        return request._request.user, None
 
 
 class MayReadTelemetry(BasePermission):

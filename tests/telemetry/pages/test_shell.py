@@ -119,3 +119,12 @@ def test_a_view_without_a_name_is_not_saved(staff):
     save(staff, name=" ")
     assert not SavedView.objects.exists()
     assert "has no name" in staff.get(SEARCH).content.decode()
+
+
+def test_staff_prove_their_second_factor_before_they_see_figures(staff, settings):
+    assert staff.get("/telemetry/overview/").status_code == 200
+    assert staff.get("/api/v1/telemetry/summary", headers={"Accept": "application/json"}).status_code == 200
+    settings.REQUIRE_SECOND_FACTOR = True
+    led = staff.get("/telemetry/overview/")
+    assert (led.status_code, led["Location"]) == (302, "/admin/login/?next=/telemetry/overview/")
+    assert staff.get("/api/v1/telemetry/summary", headers={"Accept": "application/json"}).status_code == 401
