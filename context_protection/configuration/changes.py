@@ -1,5 +1,5 @@
-"""Each change of the configuration: what, by whom, and each field's old and new value. It is an INFO line (O3), and told
-to listeners.
+"""Each change of the configuration: what, by whom, and each field's old and new value. It is an INFO line (O3), and
+told to listeners.
 
 It follows the histories of django-simple-history, so it holds for every model that has one, of any application.
 """
