@@ -13,13 +13,15 @@ from telemetry.models import CallArguments, KeptTool
 from tests.doors import Doors
 
 SECRET = "sk-ant-api03-Zx7q4711canarycanary"
+TOKEN = "ZX74711CANARYABC"
 PLANTED = {
     "where": {"doorCode": "Zx74711q", "note": "The door code is Zx74848q.", SECRET: 1},
     "search": f"Bearer {SECRET}",
     "orderBy": "nothing",
     "wifiPassword": "Zx74985q",
+    "listing": f"AKIA{TOKEN}",
 }
-CANARIES = (SECRET, "Zx74711q", "Zx74848q", "Zx74985q")
+CANARIES = (SECRET, TOKEN, "Zx74711q", "Zx74848q", "Zx74985q")
 
 
 def stored() -> CallArguments:
