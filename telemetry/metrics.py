@@ -7,6 +7,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from telemetry import recorder, rejections
+from telemetry.alert_metrics import AlertCollector
 from telemetry.counters import REGISTRY
 
 
@@ -27,6 +28,7 @@ class RecorderCollector(Collector):
 
 
 REGISTRY.register(RecorderCollector())
+REGISTRY.register(AlertCollector())
 
 
 def metrics_text() -> tuple[bytes, str]:

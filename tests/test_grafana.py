@@ -57,14 +57,16 @@ def selectors(expression: str) -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def exposed() -> dict[str, set[str]]:
+def exposed(django_db_setup: None, django_db_blocker: Any) -> dict[str, set[str]]:
     """The series that /metrics has, and their labels."""
     counters.count(a_call(outcome="error", error_reason="not_found", origin="caller"))
     counters.count_audit(claude_is_close=True, estimate_is_close=False)
     counters.REJECTED_KEYS.labels("rest").inc()
     exchange_metrics.count("nsip", "answered", 200, 0.1)
     found: dict[str, set[str]] = {}
-    for family in text_string_to_metric_families(metrics_text()[0].decode()):
+    with django_db_blocker.unblock():
+        body, _ = metrics_text()
+    for family in text_string_to_metric_families(body.decode()):
         found.setdefault(family.name, set())
         for sample in family.samples:
             found.setdefault(sample.name, set()).update(sample.labels)

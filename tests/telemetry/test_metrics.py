@@ -1,13 +1,17 @@
 """What Prometheus reads."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
+from django.db import OperationalError
 from prometheus_client.parser import text_string_to_metric_families
 
-from telemetry import audits, counters, recorder
+from telemetry import alert_metrics, audits, counters, recorder
+from telemetry.alerts.states import State
 from telemetry.audits import Audit
 from telemetry.metrics import metrics_text
+from telemetry.models.alerts import Alert, AlertRule
 from tests.telemetry.examples import NOON, a_call, a_summary
 
 pytestmark = pytest.mark.django_db
@@ -115,3 +119,22 @@ def test_failed_calls_are_counted_by_their_reason():
 def test_counters_have_no_second_series_with_the_time_of_their_creation():
     growth(a_call())
     assert not [name for name, _ in samples() if name.endswith("_created")]
+
+
+def test_alerts_are_counted_by_rule_and_state_and_a_quiet_rule_is_zero():
+    rule = AlertRule.objects.filter(is_enabled=True).first()
+    assert rule is not None
+    assert samples()[key("sluice_alerts", alert=rule.name, state="alerting")] == 0
+    now = datetime.now(UTC)
+    Alert.objects.create(rule=rule, state=State.ALERTING, since=now, started_at=now, fired_at=now, checked_at=now)
+    assert samples()[key("sluice_alerts", alert=rule.name, state="alerting")] == 1
+
+
+def test_other_metrics_stay_while_alerts_cannot_be_read(monkeypatch):
+    def away():
+        raise OperationalError
+
+    monkeypatch.setattr(alert_metrics, "_counts", away)
+    found = samples()
+    assert key("sluice_telemetry_queued") in found
+    assert not any(name == "sluice_alerts" for name, _ in found)

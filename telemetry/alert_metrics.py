@@ -1,0 +1,39 @@
+"""The states of alerts for /metrics. Beat evaluates them, maybe in another process, so they are read at the scrape."""
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+
+from django.db import DatabaseError
+from prometheus_client import Metric
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from telemetry.alerts.states import State
+from telemetry.models.alerts import Alert, AlertRule
+from telemetry.storage import release_connection
+
+logger = logging.getLogger(__name__)
+
+
+class AlertCollector(Collector):
+    """Every enabled rule has the state "alerting", 0 if nothing fires. Without the database there are no alerts here;
+    the other metrics stay."""
+
+    def collect(self) -> Iterator[Metric]:
+        family = GaugeMetricFamily("sluice_alerts", "Alerts by rule and state.", labels=("alert", "state"))
+        try:
+            for (rule, state), count in sorted(_counts().items()):
+                family.add_metric([rule, state], count)
+        except DatabaseError as error:
+            logger.warning("alerts cannot be read for /metrics", extra={"error": type(error).__name__})
+        finally:
+            release_connection()
+        yield family
+
+
+def _counts() -> Counter[tuple[str, str]]:
+    rules = AlertRule.objects.filter(is_enabled=True).values_list("name", flat=True)
+    counts = Counter({(name, State.ALERTING.value): 0 for name in rules})
+    counts.update(Alert.objects.current().values_list("rule__name", "state"))
+    return counts
