@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from django.db.models import Q
-
+from telemetry import events
 from telemetry.models import Event
 from telemetry.pages.charts import Mark
 
@@ -13,10 +12,12 @@ AT_MOST = 100
 
 def marks(since: datetime, until: datetime, subjects: Sequence[str] = ()) -> tuple[Mark, ...]:
     """The newest events of [since, until), oldest first. `subjects`: only those of these objects, and deployments."""
-    events = Event.objects.filter(at__gte=since, at__lt=until)
-    if subjects:
-        events = events.filter(Q(subject__in=subjects) | Q(kind=Event.Kind.DEPLOYMENT))
-    return tuple(_mark(event) for event in reversed(events.order_by("-at", "-pk")[:AT_MOST]))
+    found = [
+        event
+        for event in events.between(since, until)
+        if not subjects or event.subject in subjects or event.kind == Event.Kind.DEPLOYMENT
+    ]
+    return tuple(_mark(event) for event in reversed(found[:AT_MOST]))
 
 
 def _mark(event: Event) -> Mark:

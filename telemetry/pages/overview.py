@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from telemetry import queries, wording
+from telemetry import processes, queries, wording
 from telemetry.call_figures import CallFigures, GroupFigures, share
 from telemetry.pages import export
 from telemetry.pages.address import DIMENSIONS, Address
@@ -122,4 +122,14 @@ def _facts(address: Address, selection: Selection, seen: CallFigures) -> list[Fa
         Fact("Lists read by pages", wording.share(seen.pagination_adoption)),
         Fact("From cache", wording.share(share(seen.cached_calls, seen.calls)), address.to("calls", cache="yes")),
         Fact("Active callers", wording.whole(len(keys)), address.to("callers")),
+        *_tool_list(),
     ]
+
+
+def _tool_list() -> list[Fact]:
+    """What the definitions of all tools take of their budget, as the newest report of a process has it."""
+    reports = sorted(processes.alive(), key=lambda each: each.seen_at, reverse=True)
+    listed = next((each.report["toolList"] for each in reports if each.report.get("toolList")), None)
+    if listed is None:
+        return []
+    return [Fact("Tool list", f"{wording.whole(listed['tokens'])} of {wording.whole(listed['budget'])} tokens")]

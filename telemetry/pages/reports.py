@@ -2,15 +2,23 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from django.utils import timezone
+from telemetry import processes
 
-from telemetry.models import ProcessReport
-
-FRESH = timedelta(seconds=30)  # a process that has not reported for so long has ended or hangs
 BREAKERS = ("closed", "half-open", "open")  # from best to worst
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What an upstream answered when it was asked without a call. `status` 0: no answer."""
+
+    at: datetime
+    is_ok: bool
+    ms: float
+    status: int
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +34,14 @@ class UpstreamReport:
     rate_left: int | None
     rate_limit: int | None
     next_try_in: float | None  # seconds
-    processes: int
+    probe: Probe | None  # the newest of any process
 
 
 def upstream_reports() -> Mapping[str, UpstreamReport]:
     """By name, of the processes that run."""
-    fresh = ProcessReport.objects.filter(seen_at__gte=timezone.now() - FRESH)
     seen: dict[str, list[Mapping[str, Any]]] = {}
-    for report in fresh.values_list("report", flat=True):
-        for upstream in report.get("upstreams", ()):
+    for process in processes.alive():
+        for upstream in process.report.get("upstreams", ()):
             seen.setdefault(upstream["name"], []).append(upstream)
     return {name: _merged(name, of_processes) for name, of_processes in sorted(seen.items())}
 
@@ -54,8 +61,23 @@ def _merged(name: str, reports: list[Mapping[str, Any]]) -> UpstreamReport:
         rate_left=least.get("rateLeft"),
         rate_limit=least.get("rateLimit"),
         next_try_in=worst.get("nextTryInSeconds"),
-        processes=len(reports),
+        probe=_newest_probe(reports),
     )
+
+
+def probe_of(answer: Mapping[str, Any]) -> Probe:
+    return Probe(
+        datetime.fromisoformat(answer["at"]),
+        bool(answer["ok"]),
+        float(answer.get("ms") or 0),
+        int(answer.get("status") or 0),
+        str(answer.get("message") or ""),
+    )
+
+
+def _newest_probe(reports: list[Mapping[str, Any]]) -> Probe | None:
+    known = [each["probe"] for each in reports if each.get("probe")]
+    return probe_of(max(known, key=lambda each: each["at"])) if known else None
 
 
 def _moment(text: str) -> datetime | None:

@@ -61,7 +61,9 @@ def _sentence(away: Sequence[str], reported: int) -> str:
     if away:
         of_all = f"{len(away)} of {wording.plural(reported, 'upstream')}"
         return f"{of_all} not tried, because the breaker is open: {', '.join(away)}."
-    return f"All {reported} upstreams are tried: no breaker is open." if reported else "No process reports an upstream."
+    if not reported:
+        return "No process reports an upstream."
+    return f"{wording.plural(reported, 'upstream')}, no breaker is open."
 
 
 def _table(address: Address, reports: Mapping[str, UpstreamReport]) -> Table:

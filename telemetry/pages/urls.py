@@ -27,6 +27,7 @@ urlpatterns = [
     path("callers/", callers.callers, name="callers"),
     path("callers/<path:name>/", caller.caller, name="caller"),
     path("upstreams/", upstreams.upstreams, name="upstreams"),
+    path("upstreams/<path:name>/check/", upstream.check, name="check-upstream"),
     path("upstreams/<path:name>/", upstream.upstream, name="upstream"),
     path("alerts/", alert_list.alert_list, name="alerts"),
     path("alerts/history.csv", alert_history.history, name="alert-history"),

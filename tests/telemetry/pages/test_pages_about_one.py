@@ -189,6 +189,20 @@ def test_an_upstream_without_calls_is_in_the_list(staff):
     assert re.search(r"acme OK breaker closed 0 –", text)
 
 
+def test_an_upstream_is_checked_on_demand_and_its_answer_is_said(staff, monkeypatch):
+    report("closed", PROCESSES[0], probe={"at": "2026-11-22T14:02:37+00:00", "ok": True, "ms": 41, "status": 200})
+    monkeypatch.setattr(
+        "telemetry.processes._probe",
+        lambda name: {"at": "2026-11-22T14:03:00+00:00", "ok": False, "ms": 3, "status": 0, "message": "refused"},
+    )
+    assert "Last checked 2026-11-22 14:02:37, status 200 in 41 ms" in words(page(staff, "upstreams/acme/"))
+    response = staff.post("/telemetry/upstreams/acme/check/")
+    assert response["Location"] == "/telemetry/upstreams/acme/"
+    shown = words(page(staff, "upstreams/acme/"))
+    assert "Checked acme: 2026-11-22 14:03:00, no answer in 3.0 ms: refused" in shown.replace("\u00a0", " ")
+    assert staff.get("/telemetry/upstreams/acme/check/").status_code == 405
+
+
 def test_a_process_that_ended_says_nothing_of_upstreams(staff):
     report("open", PROCESSES[0])
     ProcessReport.objects.update(seen_at=timezone.now() - timedelta(minutes=2))

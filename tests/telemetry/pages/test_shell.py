@@ -4,8 +4,9 @@ import re
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
-from telemetry.models import SavedView
+from telemetry.models import ProcessReport, SavedView
 from telemetry.pages import facts
 from tests.telemetry.examples import a_call, stored
 
@@ -53,6 +54,22 @@ def test_filters_are_added_by_a_form_and_removed_by_a_link(staff):
 
 def test_an_address_that_is_not_understood_is_said_on_the_page(staff):
     assert "range=5m is not known" in staff.get(f"{SEARCH}?range=5m").content.decode()
+
+
+def test_figures_that_are_late_or_too_low_are_said_on_every_page(staff):
+    now = timezone.now()
+    ProcessReport.objects.create(
+        process="00000000-0000-0000-0000-000000000001",
+        kind="web",
+        host="a",
+        pid=1,
+        started_at=now,
+        seen_at=now,
+        report={"recorder": {"lagSeconds": 47, "dropped": 213}},
+    )
+    page = staff.get(SEARCH).content.decode().replace("\u00a0", " ")
+    assert "Figures end 47.0 s before now. Calls are still answered; recording is behind." in page
+    assert "213 calls were answered but not recorded" in page
 
 
 def test_a_text_from_outside_is_escaped(staff):
