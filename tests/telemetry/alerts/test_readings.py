@@ -105,6 +105,19 @@ def test_an_upstream_that_is_called_every_ten_seconds_and_dies_fires_within_a_mi
     assert fired <= 60
 
 
+def test_a_busy_upstream_that_hangs_fires_before_its_calls_end():
+    """It accepts connections and never answers: calls are recorded only when they give up."""
+    only("upstream_down")
+    for second in range(-180, 0, 10):
+        traffic(second, calls=1, upstream="acme")
+    hanging = acme(lastSuccessAt=moment(-1), lastFailureAt=moment(31), lastFailure="upstream_timeout")
+    report(54, upstreams=[hanging])
+    check(55)
+    assert Alert.objects.get().message == (
+        "acme is down: nothing was answered for 20 seconds or longer; upstream_timeout at 12:00:31 UTC."
+    )
+
+
 def test_one_failure_of_an_upstream_that_is_seldom_called_is_no_death():
     only("upstream_down")
     report(25, upstreams=[acme(lastSuccessAt=moment(-600), lastFailureAt=moment(20), lastFailure="upstream_timeout")])
