@@ -9,11 +9,11 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
+from telemetry import events
 from telemetry.alerts import links, notifications, states
 from telemetry.alerts.conditions import Condition, Reading
 from telemetry.alerts.states import Signal, State
 from telemetry.models.alerts import LONGEST_SUBJECT, Alert, AlertRule, AlertTransition
-from telemetry.models.events import Event
 
 FORGOTTEN_AFTER = timedelta(days=1)  # an episode of a tool that has had no calls for so long is over
 LONGEST_MESSAGE = 500
@@ -95,13 +95,13 @@ def _write_down(alert: Alert, before: State, now: datetime) -> AlertTransition:
 
 def _mark(alert: Alert, verb: str, now: datetime) -> None:
     """The mark A on charts."""
-    Event.objects.create(
+    events.record(
         at=now,
-        kind=Event.Kind.ALERT,
+        kind=events.Kind.ALERT,
         subject_type=alert.rule.per if alert.subject else "alert",
-        subject=alert.subject[:100],
-        summary=f"{alert.title} {verb}"[:300],
-        reason=alert.message[:300],
+        subject=alert.subject,
+        summary=f"{alert.title} {verb}",
+        reason=alert.message,
         link=links.alert(alert),
     )
 

@@ -1,6 +1,6 @@
 """Addresses of an alert's page, its calls and its runbook. Empty where this application does not serve the page."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from urllib.parse import urlencode, urljoin
 
 from django.conf import settings
@@ -18,17 +18,23 @@ def rule(of: AlertRule) -> str:
     return _page("telemetry:alert-rule", of.pk)
 
 
-def calls(of: Alert, until: datetime) -> str:
-    """The calls behind an alert: those of the window that ended at `until`, or since it began."""
-    page = _page("telemetry:calls")
-    window = condition_of(of.rule).window or timedelta(hours=1)
+def calls(of: Alert, checked_at: datetime) -> str:
+    """The calls that the check at that time counted."""
+    page, query = _page("telemetry:calls"), calls_query(of, checked_at)
+    return f"{page}?{urlencode(query)}" if page and query else ""
+
+
+def calls_query(of: Alert, checked_at: datetime) -> list[tuple[str, str]]:
+    """What an address says of them: the rule's window before the check, and the filters. Empty for rules that count no
+    calls."""
+    window = condition_of(of.rule).window
     chosen = [(name, value) for name, values in of.details.get("calls", {}).items() for value in values]
-    query = urlencode([("from", iso(of.started_at - window)), ("to", iso(until)), *chosen])
-    return f"{page}?{query}" if page and chosen else ""
+    return [("from", _iso(checked_at - window)), ("to", _iso(checked_at)), *chosen] if chosen and window else []
 
 
-def iso(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+def _iso(moment: datetime) -> str:
+    """To the microsecond, so that the page counts the same calls."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def runbook(of: AlertRule) -> str:

@@ -87,7 +87,7 @@ def line_of(alert: Alert, now: datetime) -> Line:
         shape=shape_of(alert),
         since=wording.clock(began, now),
         age=wording.age(now - began),
-        calls=links.calls(alert, alert.ended_at or now),
+        calls=links.calls(alert, alert.checked_at),
         link=links.alert(alert),
         is_silenced=alert.is_silenced(now),
     )

@@ -12,14 +12,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from telemetry import wording
+from telemetry import events, wording
 from telemetry.alerts import lifecycle, links, trial, words
 from telemetry.alerts.conditions import Condition, condition_of
 from telemetry.alerts.forms import RuleForm, kinds
 from telemetry.alerts.kinds import RuleKind
 from telemetry.alerts.look_back import LookBack, look_back
 from telemetry.models.alerts import AlertRule
-from telemetry.models.events import Event
 from telemetry.pages import access
 from telemetry.pages.address import Address
 from telemetry.pages.alert_list import MAY_CHANGE
@@ -200,15 +199,14 @@ def _saved(request: HttpRequest, form: RuleForm) -> HttpResponse:
 
 def _note(rule: AlertRule, verb: str, by: str, *, before: str = "", after: str = "") -> None:
     """The mark C on charts, and a line of what was changed."""
-    Event.objects.create(
-        at=timezone.now(),
-        kind=Event.Kind.CHANGE,
+    events.record(
+        kind=events.Kind.CHANGE,
         subject_type="alert rule",
         subject=rule.name,
         summary=f"alert rule {rule.name} {verb}",
         actor=by,
-        before=before[:300],
-        after=after[:300],
+        before=before,
+        after=after,
         link=links.rule(rule) if rule.pk else "",
     )
 

@@ -15,15 +15,20 @@ READERS: Mapping[RuleKind, Reader] = {
     RuleKind.SLOW: calls.read,
     RuleKind.OVERSIZED: calls.read,
     RuleKind.PAGING: calls.read,
-    RuleKind.UPSTREAM_DOWN: upstreams.read,
     RuleKind.REFUSED_KEYS: keys.read,
     RuleKind.DRIFT: drift.read,
     RuleKind.TOOL_LIST: processes.read_tool_list,
 }
 
+# These compare with what the last evaluation saw, and leave what the next one needs in `rule.memory`.
+WITH_MEMORY: Mapping[RuleKind, Callable[[AlertRule, Condition, datetime], Sequence[Reading]]] = {
+    RuleKind.LOST_RECORDS: processes.read_lost_records,
+    RuleKind.UPSTREAM_DOWN: upstreams.read,
+}
+
 
 def read(rule: AlertRule, condition: Condition, now: datetime) -> Sequence[Reading]:
     """What the rule sees at `now`. Raises whatever its source raises."""
-    if condition.kind is RuleKind.LOST_RECORDS:
-        return processes.read_lost_records(rule, condition, now)
+    if condition.kind in WITH_MEMORY:
+        return WITH_MEMORY[condition.kind](rule, condition, now)
     return READERS[condition.kind](condition, now)

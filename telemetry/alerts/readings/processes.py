@@ -4,18 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from telemetry import processes
 from telemetry.alerts import words
 from telemetry.alerts.conditions import Condition, Reading
 from telemetry.models import ProcessReport
 from telemetry.models.alerts import AlertRule
 
-ALIVE = timedelta(seconds=30)  # a process that has not reported for longer is gone
-
 NO_REPORT = "No process has reported for 30 seconds."
-
-
-def alive(now: datetime) -> list[ProcessReport]:
-    return list(ProcessReport.objects.filter(seen_at__gt=now - ALIVE))
 
 
 # -- Lost records -------------------------------------------------------------------------------------
@@ -23,7 +18,7 @@ def alive(now: datetime) -> list[ProcessReport]:
 
 def read_lost_records(rule: AlertRule, condition: Condition, now: datetime) -> Sequence[Reading]:
     """Counters of processes only rise; `rule.memory` has those of the last evaluation, and what was lost since."""
-    reports = list(ProcessReport.objects.filter(seen_at__gt=now - condition.window - ALIVE))
+    reports = list(ProcessReport.objects.filter(seen_at__gt=now - condition.window - processes.ALIVE))
     rule.memory = remembered(rule.memory, reports, now, condition.window)
     lost = rule.memory["lost"]
     count = sum(number for _, number in lost)
@@ -70,7 +65,7 @@ def _lost(count: int, lost: Sequence[Sequence[Any]]) -> str:
 
 
 def read_tool_list(condition: Condition, now: datetime) -> Sequence[Reading]:
-    lists = [report.report["toolList"] for report in alive(now) if report.report.get("toolList")]
+    lists = [report.report["toolList"] for report in processes.alive(now=now) if report.report.get("toolList")]
     largest = max(lists, key=lambda each: (bool(each["isSearch"]), each["tokens"]), default=None)
     return [
         Reading(

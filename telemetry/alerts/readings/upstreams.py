@@ -1,22 +1,24 @@
 """The rule on upstreams that are down. It looks at the breakers and probes that processes report, and at the calls.
 
-An upstream that is called often shows it in its calls; one that is called seldom, in its probes.
+An upstream that is called often shows it in its calls; one that is called seldom, in its probes. A failing probe means
+that it has died only if it ever answered: NSIP's tools, for example, are there on machines without a network.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from telemetry import queries
+from telemetry import processes, queries
 from telemetry.alerts import words
 from telemetry.alerts.conditions import Condition, Reading, ToolShare, matches
 from telemetry.alerts.readings.measures import Measured
-from telemetry.alerts.readings.processes import alive
+from telemetry.models.alerts import AlertRule
 from telemetry.queries import Selection, Span
 
 BUSY_WINDOW = timedelta(minutes=3)
 BUSY_CALLS = 6  # an upstream with so many calls in BUSY_WINDOW is expected to answer
+FORGOTTEN_AFTER = timedelta(days=30)
 SILENCE = timedelta(seconds=20)  # without a success, between failures of a busy upstream
 
 
@@ -32,16 +34,20 @@ class Health:
     probed_at: datetime | None = None
     probe_ok: bool = True
     probe_message: str = ""
+    has_ever_answered: bool = True
 
     def has_answered_since(self, moment: datetime) -> bool:
         answered = [each for each in (self.succeeded_at, self.probed_at if self.probe_ok else None) if each]
         return any(each > moment for each in answered)
 
 
-def read(condition: Condition, now: datetime) -> Sequence[Reading]:
+def read(rule: AlertRule, condition: Condition, now: datetime) -> Sequence[Reading]:
+    """`rule.memory` has when each upstream answered last."""
     calls = _calls(condition, now - condition.window, now)
     busy = _calls(condition, now - BUSY_WINDOW, now)
-    known = {health.name: health for health in healths(report.report for report in alive(now))}
+    reported = healths(report.report for report in processes.alive(now=now))
+    rule.memory = remembered(rule.memory, reported, now)
+    known = {each.name: replace(each, has_ever_answered=each.name in rule.memory["answered"]) for each in reported}
     names = sorted({*calls, *(name for name in known if matches(name, condition.upstreams))})
     return [
         _reading(
@@ -56,6 +62,17 @@ def read(condition: Condition, now: datetime) -> Sequence[Reading]:
 
 
 NOTHING = Measured(None, 0, 0)
+
+
+def remembered(memory: Mapping[str, Any], reported: Sequence[Health], now: datetime) -> dict[str, Any]:
+    """The next memory: {"answered": {name: ISO time}}. Names that are no longer reported are forgotten in the end."""
+    names, since = {each.name for each in reported}, (now - FORGOTTEN_AFTER).isoformat()
+    answered = {name: at for name, at in memory.get("answered", {}).items() if name in names or at > since}
+    for each in reported:
+        times = [at for at in (each.succeeded_at, each.probed_at if each.probe_ok else None) if at]
+        if times:
+            answered[each.name] = max(times).isoformat()
+    return {"answered": answered}
 
 
 def _calls(condition: Condition, since: datetime, until: datetime) -> dict[str, Measured]:
@@ -106,11 +123,15 @@ def why_down(health: Health, *, is_busy: bool, now: datetime) -> str:
     """The reason why it counts as down whatever its calls' share is; "" if there is none."""
     if health.breaker_failed_at and not health.has_answered_since(health.breaker_failed_at):
         return "its breaker is open"
-    if health.probed_at and not health.probe_ok and not health.has_answered_since(health.probed_at):
+    if health.has_ever_answered and _fails_its_check(health):
         return f"the health check failed: {health.probe_message}" if health.probe_message else "the health check failed"
     if is_busy and _is_silent(health, now):
         return f"nothing was answered for {words.span(SILENCE)} or longer"
     return ""
+
+
+def _fails_its_check(health: Health) -> bool:
+    return bool(health.probed_at and not health.probe_ok and not health.has_answered_since(health.probed_at))
 
 
 def _is_silent(health: Health, now: datetime) -> bool:
@@ -158,4 +179,6 @@ def _sentence(health: Health, condition: Condition, calls: Measured, reason: str
         return f"{counted} ({words.amount(calls.value, condition.declared.unit)}); the limit is {limit}."
     if health.probed_at and health.probe_ok:
         return f"{health.name} answered its health check at {health.probed_at:%H:%M:%S} UTC."
+    if _fails_its_check(health):
+        return f"{health.name} was not called for {window}, and has never answered its health check."
     return f"{health.name} was not called for {window}, and not checked."

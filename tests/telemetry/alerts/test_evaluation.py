@@ -2,17 +2,18 @@
 
 import logging
 import threading
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.core import mail
 from django.db import connection
 
-from telemetry import tasks
-from telemetry.alerts import evaluation, notifications, readings
+from telemetry import queries, tasks
+from telemetry.alerts import evaluation, links, notifications, readings
 from telemetry.alerts.one_at_a_time import only_one
 from telemetry.models import Event
 from telemetry.models.alerts import Alert, AlertRule, Notification
+from telemetry.queries import Selection, Span
 from tests.telemetry.alerts.examples import check, only, states, traffic
 from tests.telemetry.examples import NOON, a_call, a_summary, stored
 
@@ -223,6 +224,21 @@ def test_cursors_that_fail_are_counted():
     assert Alert.objects.get().message == (
         "11 calls in 15 minutes came with an expired or invalid cursor: list_bookings 11."
     )
+
+
+@pytest.mark.parametrize("kind", ["oversized_share", "error_rate", "upstream_down"])
+def test_the_link_to_the_calls_selects_as_many_as_the_alert_counted(kind):
+    only(kind, pending_seconds=0)
+    traffic(0, calls=100, oversized=20, upstream="acme")
+    traffic(0, calls=200, failed=160, upstream="acme")
+    traffic(-3000, calls=100, failed=50, oversized=50, upstream="acme")  # before the window
+    check(30)
+    alert = Alert.objects.get(affected__gt=0)
+    chosen: dict[str, list[str]] = {}
+    for name, value in links.calls_query(alert, alert.checked_at):
+        chosen.setdefault(name, []).append(value)
+    since, until = (datetime.fromisoformat(chosen.pop(name)[0]) for name in ("from", "to"))
+    assert queries.totals(Span.of(since, until), Selection.of(chosen)).calls == alert.affected
 
 
 # -- Errors, locks, switches ------------------------------------------------------------------------

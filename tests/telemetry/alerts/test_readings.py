@@ -81,6 +81,30 @@ def test_a_quiet_upstream_is_down_when_its_health_check_fails():
     assert states("acme") == ["alerting", "recovering"]
 
 
+def test_an_upstream_that_never_answered_is_not_dead_because_its_check_fails():
+    only("upstream_down")
+    never = acme(
+        lastSuccessAt=None, probe={"at": moment(18), "ok": False, "ms": 2, "status": 0, "message": "no network"}
+    )
+    report(20, upstreams=[never])
+    check(25)
+    alert = Alert.objects.get()
+    assert (alert.state, alert.message) == (
+        "no_data",
+        "acme was not called for 1 minute, and has never answered its health check.",
+    )
+
+
+def test_an_upstream_that_answered_a_check_once_is_dead_when_the_next_ones_fail():
+    only("upstream_down")
+    process = uuid4()
+    for second, ok in ((20, True), (50, False)):
+        probe = {"at": moment(second - 2), "ok": ok, "ms": 2, "status": 0, "message": "refused"}
+        report(second, process, upstreams=[acme(lastSuccessAt=None, probe=probe)])
+        check(second + 5)
+    assert states("acme") == ["alerting"]
+
+
 def test_an_upstream_that_is_called_every_ten_seconds_and_dies_fires_within_a_minute():
     """It refuses connections; its breaker opens late, because writes are tried once."""
     only("upstream_down")
@@ -103,6 +127,19 @@ def test_an_upstream_that_is_called_every_ten_seconds_and_dies_fires_within_a_mi
                 break
     assert fired is not None
     assert fired <= 60
+
+
+def test_a_busy_upstream_that_hangs_fires_before_its_calls_end():
+    """It accepts connections and never answers: calls are recorded only when they give up."""
+    only("upstream_down")
+    for second in range(-180, 0, 10):
+        traffic(second, calls=1, upstream="acme")
+    hanging = acme(lastSuccessAt=moment(-1), lastFailureAt=moment(31), lastFailure="upstream_timeout")
+    report(54, upstreams=[hanging])
+    check(55)
+    assert Alert.objects.get().message == (
+        "acme is down: nothing was answered for 20 seconds or longer; upstream_timeout at 12:00:31 UTC."
+    )
 
 
 def test_one_failure_of_an_upstream_that_is_seldom_called_is_no_death():
