@@ -10,10 +10,8 @@ STEPS = (
     (15 * MINUTE, 15 * SECOND),
     (HOUR, MINUTE),
     (6 * HOUR, 5 * MINUTE),
-    (DAY, 30 * MINUTE),
-    (7 * DAY, 2 * HOUR),
-    (30 * DAY, 12 * HOUR),
-    (366 * DAY, DAY),
+    (7 * DAY, HOUR),
+    (400 * DAY, DAY),
 )
 LONGEST = 7 * DAY
 
