@@ -122,13 +122,13 @@ def _clients(address: Address, selection: Selection, name: str) -> Table:
 
 def _shown(address: Address, run: Run) -> dict[str, object]:
     """A sequence, for the template: its words, and its calls as cells."""
-    calls = [record.measurement for record in run.calls]
+    calls = run.calls
     cells = [
-        Cell(call.operation, address.to("call", call.request_id), state=State.DOWN if call.outcome == "error" else None)
+        Cell(call.tool, address.to("call", call.request_id), state=State.DOWN if call.is_failed else None)
         for call in calls[-SHOWN_CALLS:]
     ]
     words = (
-        f"{wording.moment(run.first_at)} to {wording.clock(run.last_at, run.first_at)}, "
+        f"{wording.moment(calls[0].at)} to {wording.clock(calls[-1].at, calls[0].at)}, "
         f"{wording.plural(len(calls), 'call')}, {wording.plural(run.tools, 'tool')}, "
         f"{wording.plural(run.tokens, 'token')}, {run.errors or 'none'} failed"
     )

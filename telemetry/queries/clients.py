@@ -1,6 +1,5 @@
 """What used a key: its clients, and their sequences of calls."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 from django.db.models import Count, Max, Min, Q
 
 from telemetry.measurement import CallOutcome
-from telemetry.models.calls import TelemetryRecord
 from telemetry.queries.records import select
 from telemetry.queries.selection import Selection
 from telemetry.queries.span import Span
@@ -16,6 +14,18 @@ from telemetry.queries.span import Span
 GAP = timedelta(minutes=5)  # without a call for so long, a sequence has ended
 NEWEST = 2000  # calls that sequences are made of
 SEQUENCES = 50
+# The columns of a RunCall.
+RUN_CALL = (
+    "client",
+    "client_version",
+    "transport",
+    "created_at",
+    "request_id",
+    "operation",
+    "outcome",
+    "claude_tokens",
+    "estimated_tokens",
+)
 CLIENT = ("client", "client_version", "protocol", "transport")
 
 
@@ -32,22 +42,45 @@ class Client:
 
 
 @dataclass(frozen=True, slots=True)
+class RunCall:
+    """What a sequence shows of a call."""
+
+    client: str
+    version: str
+    transport: str
+    at: datetime
+    request_id: str
+    tool: str
+    outcome: str
+    claude_tokens: int
+    estimated_tokens: int
+
+    @property
+    def is_failed(self) -> bool:
+        return self.outcome == CallOutcome.ERROR
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """Calls of one client that followed each other, oldest first."""
 
-    client: str
-    calls: tuple[TelemetryRecord, ...]
-    tokens: int
-    errors: int
-    tools: int
+    calls: tuple[RunCall, ...]
 
     @property
-    def first_at(self) -> datetime:
-        return self.calls[0].measurement.at
+    def client(self) -> str:
+        return f"{self.calls[0].client} {self.calls[0].version}".strip()
 
     @property
-    def last_at(self) -> datetime:
-        return self.calls[-1].measurement.at
+    def tokens(self) -> int:
+        return sum(call.claude_tokens or call.estimated_tokens for call in self.calls)
+
+    @property
+    def errors(self) -> int:
+        return sum(call.is_failed for call in self.calls)
+
+    @property
+    def tools(self) -> int:
+        return len({call.tool for call in self.calls})
 
 
 def clients(span: Span, selection: Selection) -> tuple[Client, ...]:
@@ -67,24 +100,12 @@ def clients(span: Span, selection: Selection) -> tuple[Client, ...]:
 
 def sequences(span: Span, selection: Selection) -> tuple[Run, ...]:
     """The newest first."""
-    newest = select(span, selection).order_by("-created_at", "-pk")[:NEWEST]
-    by_client: dict[tuple[Any, ...], list[list[TelemetryRecord]]] = {}
-    for record in reversed(newest):
-        call = record.measurement
-        runs = by_client.setdefault((call.client, call.client_version, call.transport), [])
-        if not runs or call.at - runs[-1][-1].measurement.at >= GAP:
+    rows: Any = select(span, selection).order_by("-created_at", "-pk").values_list(*RUN_CALL)
+    by_client: dict[tuple[str, ...], list[list[RunCall]]] = {}
+    for call in (RunCall(*row) for row in reversed(rows[:NEWEST])):
+        runs = by_client.setdefault((call.client, call.version, call.transport), [])
+        if not runs or call.at - runs[-1][-1].at >= GAP:
             runs.append([])
-        runs[-1].append(record)
-    found = [_sequence(run) for runs in by_client.values() for run in runs]
-    return tuple(sorted(found, key=lambda each: each.last_at, reverse=True)[:SEQUENCES])
-
-
-def _sequence(records: Sequence[TelemetryRecord]) -> Run:
-    calls = [record.measurement for record in records]
-    return Run(
-        client=f"{calls[0].client} {calls[0].client_version}".strip(),
-        calls=tuple(records),
-        tokens=sum(call.claude_tokens or call.estimated_tokens for call in calls),
-        errors=sum(call.outcome == CallOutcome.ERROR for call in calls),
-        tools=len({call.operation for call in calls}),
-    )
+        runs[-1].append(call)
+    found = [Run(tuple(run)) for runs in by_client.values() for run in runs]
+    return tuple(sorted(found, key=lambda run: run.calls[-1].at, reverse=True)[:SEQUENCES])
