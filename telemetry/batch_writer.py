@@ -46,6 +46,7 @@ class WriterState:
     corrected: int  # stored with a corrected figure
     last_error: str  # the error's type only: database messages quote rows
     lag_seconds: float  # the age of the oldest item that is not stored yet
+    last_dropped_at: datetime | None
 
 
 class BatchWriter(Generic[Item]):
@@ -86,6 +87,7 @@ class BatchWriter(Generic[Item]):
         self._accepted = 0  # items ever queued
         self._settled = 0  # queued items that were stored or dropped
         self._stored = self._dropped = self._corrected = 0
+        self._last_dropped_at: datetime | None = None
         self._last_error = ""
         self._failing_since: float | None = None
         self._thread: threading.Thread | None = None
@@ -114,6 +116,7 @@ class BatchWriter(Generic[Item]):
         while self._queue and self._queued_weight > self._capacity:
             self._queued_weight -= self._weight_of(self._queue.popleft())
             self._dropped += 1
+            self._last_dropped_at = datetime.now(UTC)
             self._settled += 1
 
     def _weight_of(self, item: Item) -> int:
@@ -152,6 +155,7 @@ class BatchWriter(Generic[Item]):
                 corrected=self._corrected,
                 last_error=self._last_error,
                 lag_seconds=self._lag(),
+                last_dropped_at=self._last_dropped_at,
             )
 
     @async_unsafe("Write telemetry from a thread: sync_to_async(recorder.flush)().")
@@ -244,6 +248,8 @@ class BatchWriter(Generic[Item]):
         with self._changed:
             self._stored += result.stored
             self._dropped += result.dropped
+            if result.dropped:
+                self._last_dropped_at = datetime.now(UTC)
             self._corrected += result.corrected
             self._last_error = result.last_error or self._last_error
             self._settled += len(batch)

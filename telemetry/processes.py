@@ -2,7 +2,7 @@
 
 `report` is JSON:
 
-    recorder   {queued, stored, dropped, lagSeconds, lastError}
+    recorder   {queued, stored, dropped, lastDroppedAt, lagSeconds, lastError}
     stores     {database: {ms, ok, poolUsed, poolSize}, redis: {ms, ok} | null, room}
     upstreams  [{name, connector, breaker, lastSuccessAt, lastFailureAt, lastFailure, rateLeft, rateLimit,
                  nextTryInSeconds, probe: {at, ok, ms, status, message} | null}]

@@ -41,11 +41,11 @@ def _json(document: Any, status: int = 200) -> HttpResponse:
 
 
 def _short_health() -> dict[str, Any]:
-    return {"status": "ok" if _database_answers() else "down", "version": VERSION}
+    return {"status": "ok" if database_answers() else "down", "version": VERSION}
 
 
 def health_document() -> dict[str, Any]:
-    database_works = _database_answers()
+    database_works = database_answers()
     document: dict[str, Any] = {
         "status": "ok" if database_works else "down",
         "version": VERSION,
@@ -141,7 +141,7 @@ def _rounded(value: float | None, digits: int = 4) -> float | None:
     return None if value is None else round(value, digits)
 
 
-def _database_answers() -> bool:
+def database_answers() -> bool:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")

@@ -1,7 +1,9 @@
 """The home page: the server's state, and how to connect."""
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from django.contrib import admin
@@ -11,9 +13,11 @@ from django.views.decorators.http import require_safe
 
 from gateway.catalog.catalog import catalogue
 from gateway.pages.client_config import ConnectionDetails, client_configs, for_staff
-from gateway.pages.health import health_document
+from gateway.pages.health import database_answers, health_document
 from gateway.pages.visitors import may_see_details, varies_by_visitor
 from gateway.version import VERSION
+from telemetry.lights import lights_now
+from telemetry.pages.panels import guarded
 
 STATES = {"ok": "Running", "degraded": "Running, with limits", "down": "Not able to answer"}
 
@@ -23,13 +27,13 @@ STATES = {"ok": "Running", "degraded": "Running, with limits", "down": "Not able
 def home(request: HttpRequest) -> HttpResponse:
     """Shows the server's state and how to connect; to unknown visitors, how to log in and create a key."""
     if not may_see_details(request):
-        return render(request, "welcome.html", {"version": VERSION})
+        return render(request, "welcome.html", {"version": VERSION, "shown": _seen_by_all(int(time.monotonic() / 5))})
     document = health_document()
     day = document.get("last24Hours", {})
     context = {
         "version": VERSION,
         "health": document,
-        "state": _state(document),
+        "shown": _state(document["status"], document["upstreamsDown"]),
         "problems": list(_problems(document)),
         "figures": _figures(day) if day else [],
         "sent_share": _percent(day["tokensSent"], day["tokensSent"] + day["tokensSaved"]) if day else None,
@@ -47,11 +51,33 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(request, "home.html", context)
 
 
-def _state(health: Mapping[str, Any]) -> str:
-    down = health["upstreamsDown"]
-    if health["status"] == "degraded" and down:
-        return f"Running, but {down[0]} is down" if len(down) == 1 else f"Running, but {len(down)} upstreams are down"
-    return STATES[health["status"]]
+@dataclass(frozen=True)
+class ShownState:
+    """`status`: ok, degraded or down."""
+
+    status: str
+    words: str
+
+
+def _state(status: str, down: Sequence[str] = ()) -> ShownState:
+    """Of the server: never better than the lights of the page Now. `down`: upstreams that this process finds down; it
+    knows them before its next report. Only these are named."""
+    if status == "degraded" and down:
+        words = f"{down[0]} is down" if len(down) == 1 else f"{len(down)} upstreams are down"
+        return ShownState(status, f"Running, but {words}")
+    lights = guarded("Lights", lights_now).content if status != "down" else None
+    if lights is None or not lights.without_names:
+        return ShownState(status, STATES[status])
+    return ShownState("degraded", f"Running, but {lights.without_names}")
+
+
+@lru_cache(maxsize=1)
+def _seen_by_all(_five_seconds: int) -> ShownState:
+    """For unknown visitors. Asked once in five seconds, so that nobody can make the database busy."""
+    return _state("ok" if database_answers() else "down")
+
+
+forget_state = _seen_by_all.cache_clear
 
 
 def _server(request: HttpRequest) -> ConnectionDetails:

@@ -146,6 +146,7 @@ def _recorder() -> dict[str, Any]:
         "queued": state.queued,
         "stored": state.stored,
         "dropped": state.dropped,
+        "lastDroppedAt": state.last_dropped_at.isoformat() if state.last_dropped_at else None,
         "lagSeconds": round(state.lag_seconds, 2),
         "lastError": state.last_error,
     }

@@ -17,8 +17,8 @@ def marks(since: datetime, until: datetime, subjects: Sequence[str] = ()) -> tup
         for event in events.between(since, until)
         if not subjects or event.subject in subjects or event.kind == Event.Kind.DEPLOYMENT
     ]
-    return tuple(_mark(event) for event in reversed(found[:AT_MOST]))
+    return tuple(mark_of(event) for event in reversed(found[:AT_MOST]))
 
 
-def _mark(event: Event) -> Mark:
+def mark_of(event: Event) -> Mark:
     return Mark(event.at, event.kind, f"{event.summary}{f', by {event.actor}' if event.actor else ''}", event.link)

@@ -1,6 +1,6 @@
 """What the processes say about upstreams, merged: the worst breaker, the last success and failure of any of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -39,9 +39,14 @@ class UpstreamReport:
 
 def upstream_reports() -> Mapping[str, UpstreamReport]:
     """By name, of the processes that run."""
+    return reports_by_upstream([process.report for process in processes.alive()])
+
+
+def reports_by_upstream(reports: Sequence[Mapping[str, Any]]) -> Mapping[str, UpstreamReport]:
+    """By name, of these processes' reports."""
     seen: dict[str, list[Mapping[str, Any]]] = {}
-    for process in processes.alive():
-        for upstream in process.report.get("upstreams", ()):
+    for report in reports:
+        for upstream in report.get("upstreams", ()):
             seen.setdefault(upstream["name"], []).append(upstream)
     return {name: _merged(name, of_processes) for name, of_processes in sorted(seen.items())}
 

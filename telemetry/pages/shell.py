@@ -107,12 +107,13 @@ class Shell:
     menu: Sequence[Item]
     views: Sequence[SavedView]
     copy_link: str
+    tab_title: str = ""
 
     @property
     def tab(self) -> str:
-        """The title of the browser's tab: ■ acme | Sluice"""
+        """The title of the browser's tab: ■ acme down – Sluice"""
         sign = f"{self.state.character} " if self.state and self.state is not State.OK else ""
-        return f"{sign}{self.title} | Sluice"
+        return f"{sign}{self.tab_title or self.title} – Sluice"
 
     @property
     def ranges(self) -> list[Choice]:
@@ -211,6 +212,7 @@ def show(
     template: str,
     *,
     title: str,
+    tab: str = "",
     state: State | None = None,
     sentence: str = "",
     notes: Sequence[str] = (),
@@ -220,7 +222,7 @@ def show(
     **context: Any,
 ) -> HttpResponse:
     """The page. `sentence` says state, since when, how much and whose; `notes` are what a reader must know of the
-    figures (late, dropped, a shorter range)."""
+    figures (late, dropped, a shorter range). `tab`: the title of the browser's tab, if it is not the page's."""
     shell = Shell(
         address=address,
         title=title,
@@ -232,6 +234,7 @@ def show(
         menu=tuple(_menu(request, address)),
         views=saved_views.seen_by(request.user),
         copy_link=request.build_absolute_uri(address.fixed.link()),
+        tab_title=tab,
     )
     response = render(request, template, {"shell": shell, "address": address, **context}, status=status)
     response["Cache-Control"] = "no-store"

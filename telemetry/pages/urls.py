@@ -9,6 +9,7 @@ from telemetry.pages import (
     alert_rules,
     caller,
     callers,
+    now,
     overview,
     runbooks,
     saved_views,
@@ -21,6 +22,7 @@ from telemetry.pages import (
 
 app_name = "telemetry"
 urlpatterns = [
+    path("", now.now, name="now"),
     path("overview/", overview.overview, name="overview"),
     path("tools/", tools.tools, name="tools"),
     path("tools/<path:name>/", tool.tool, name="tool"),

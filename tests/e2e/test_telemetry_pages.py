@@ -18,7 +18,9 @@ pytestmark = pytest.mark.browser
 
 OVERVIEW = "/telemetry/overview/"
 CALLS = 24
+NOW = "/telemetry/"
 PAGES = (
+    NOW,
     OVERVIEW,
     f"{OVERVIEW}?tool=nosuch",
     "/telemetry/tools/",
@@ -100,6 +102,27 @@ def test_a_drag_over_a_chart_zooms(chromium: Browser, sluice: Sluice) -> None:
         with page.expect_navigation():
             page.mouse.up()
         assert sorted(parse_qs(urlsplit(page.url).query)) == ["from", "key", "to"]
+        assert complaints == []
+
+
+REFRESH = """new Promise((done) => {
+    document.addEventListener("sluice:swapped", done, { once: true });
+    document.dispatchEvent(new Event("sluice:refresh"));
+})"""
+
+
+def test_now_says_a_change_of_a_light_and_nothing_else(chromium: Browser, sluice: Sluice) -> None:
+    with window(chromium, sluice) as (page, complaints):
+        use_login(page, sluice)
+        page.goto(f"{NOW}?refresh=0")
+        light, said = page.locator('[data-light="Database"]'), page.locator("#lights-said")
+        page.evaluate("document.querySelector('#origins-title').textContent = 'old'")
+        page.evaluate(REFRESH)
+        expect(page.locator("#origins-title")).to_have_text("Errors by origin")
+        assert "Database" not in said.inner_text()
+        light.evaluate("(each) => { each.dataset.state = 'Down'; }")
+        page.evaluate("document.dispatchEvent(new Event('sluice:swapped'))")
+        expect(said).to_have_text("Database: Down.")
         assert complaints == []
 
 

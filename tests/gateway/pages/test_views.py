@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.db import connection
 from django.test import Client, RequestFactory
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from context_protection.breaker import OPENS_AFTER
@@ -21,6 +23,7 @@ from gateway.dispatch.configuration import current
 from gateway.upstreams.client import Upstream
 from gateway.upstreams.registry import upstreams
 from telemetry import recorder
+from telemetry.lights import lights_now
 from tests.telemetry.alerts.examples import an_alert
 from tests.telemetry.examples import a_call, a_summary, stored
 
@@ -129,11 +132,14 @@ def test_home_shows_the_path_to_staff_only(client, settings, api_key, is_public)
 
 
 @pytest.mark.django_db
-def test_home_asks_the_database_no_more_than_health(admin_client, django_assert_max_num_queries):
+def test_home_asks_the_database_no_more_than_health_and_the_lights(admin_client, django_assert_max_num_queries):
     current()  # the configuration is in memory, as after any call
+    lights_now()  # what is usual was read
     with django_assert_max_num_queries(24) as asked:
         admin_client.get("/health")
-    with django_assert_max_num_queries(len(asked)):
+    with CaptureQueriesContext(connection) as of_lights:
+        lights_now()
+    with django_assert_max_num_queries(len(asked) + len(of_lights) + 2):  # in a savepoint
         admin_client.get("/")
 
 

@@ -30,7 +30,7 @@ def test_a_report_has_stores_recorder_upstreams_and_tool_list():
     report = row.report
     assert report["stores"]["database"]["ok"] is True
     assert report["stores"]["database"]["ms"] >= 0
-    assert set(report["recorder"]) == {"queued", "stored", "dropped", "lagSeconds", "lastError"}
+    assert set(report["recorder"]) == {"queued", "stored", "dropped", "lastDroppedAt", "lagSeconds", "lastError"}
     assert report["toolList"]["tools"] > 10
     assert report["toolList"]["isSearch"] is False
     assert report["ruler"]

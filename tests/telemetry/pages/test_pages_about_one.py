@@ -38,7 +38,7 @@ def test_a_tool_says_that_it_fails_since_when_and_whose_fault_it_is(staff):
     first = (now - timedelta(seconds=614)).strftime("%H:%M")
     assert f"Failing since {first} (1" in text
     assert "22 of 62 calls failed (35.5%), 22 of origin upstream." in text
-    assert "<title>■ acme_get_order | Sluice</title>" in text
+    assert "<title>■ acme_get_order – Sluice</title>" in text
 
 
 def test_a_tool_lists_its_errors_by_reason_with_an_example(staff):
@@ -164,7 +164,7 @@ def test_an_upstream_is_down_while_the_breaker_of_one_process_is_open(staff):
     report("open", PROCESSES[1], rateLeft=55, rateLimit=60, nextTryInSeconds=8)
     text = page(staff, "upstreams/acme/")
     assert "The breaker open: connection refused. Next try in 8 s." in text
-    assert "<title>■ acme | Sluice</title>" in text
+    assert "<title>■ acme – Sluice</title>" in text
     assert re.search(r"Rate left 41 of 60", words(text))
     assert "1 of 1 upstream not tried, because the breaker is open: acme." in page(staff, "upstreams/")
 

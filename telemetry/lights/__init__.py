@@ -1,0 +1,19 @@
+"""The lights of "Now": Sluice, each upstream, the stores, recording and alerting; and the sentence that sums them up.
+
+readings.py    what processes report, the calls of the last minutes and what is usual, read from the database
+rules.py       readings ──► lights; pure
+since.py       since when something is bad: the first minute of the unbroken stretch
+verdict.py     lights + counts ──► the sentence; pure
+
+The page Now, the state in the header of all pages, the home page and the admin's index show these lights.
+"""
+
+from telemetry.lights.light import Light, Lights
+from telemetry.lights.readings import Readings, read
+from telemetry.lights.rules import lights_of
+
+__all__ = ["Light", "Lights", "Readings", "lights_now", "lights_of", "read"]
+
+
+def lights_now() -> Lights:
+    return lights_of(read())

@@ -1,0 +1,22 @@
+"""When alert rules were last checked. The checker writes the moment into each rule, after it has checked it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Max
+
+from telemetry.models.alerts import AlertRule
+
+
+@dataclass(frozen=True, slots=True)
+class Checker:
+    """`rules`: those that are on. `checked_at`: the last check of any of them; None: none was ever checked."""
+
+    checked_at: datetime | None = None
+    rules: int = 0
+
+
+def checker() -> Checker:
+    return Checker(
+        **AlertRule.objects.filter(is_enabled=True).aggregate(checked_at=Max("checked_at"), rules=Count("pk"))
+    )

@@ -1,0 +1,188 @@
+"""The rules of the lights. Pure: readings in, lights out."""
+
+from datetime import timedelta
+
+from telemetry import wording
+from telemetry.lights.light import Light, Lights, Part, in_order
+from telemetry.lights.processes import Recorder, Store
+from telemetry.lights.readings import Readings
+from telemetry.pages.reports import UpstreamReport
+from telemetry.pages.states import State
+from telemetry.queries.recent import MINUTES
+
+SOME_MINUTES = 5
+ENOUGH_CALLS = 20  # of SOME_MINUTES, for a share
+OWN_DOWN, OWN_DEGRADED = 0.05, 0.01  # of all calls
+SLOW_FACTOR = 3  # of the same hour a week ago
+UPSTREAM_DOWN, FEW_CALLS = 0.5, 5  # of the calls of one minute
+UPSTREAM_DEGRADED = 0.05
+SLOW_UPSTREAM_FACTOR = 2  # of its 7 days
+SLOW_PING = 100  # ms
+LONGEST_LAG = 10  # s
+UNCHECKED = timedelta(seconds=90)
+PROBE_HOLDS = timedelta(minutes=5)
+
+
+def lights_of(readings: Readings) -> Lights:
+    names = sorted({*readings.upstreams, *readings.processes.upstreams, *readings.recent.upstreams})
+    lights = [sluice(readings), *(upstream(name, readings) for name in names), database(readings)]
+    if readings.processes.redis:
+        lights.append(redis(readings.processes.redis))
+    lights += [recording(readings), alerting(readings)]
+    has_probes = any(report.probe for report in readings.processes.upstreams.values())
+    return Lights(in_order(lights), bool(readings.recent.calls(MINUTES)), has_probes, bool(readings.processes.count))
+
+
+def sluice(readings: Readings) -> Light:
+    calls = readings.recent.calls(SOME_MINUTES)
+    failed = readings.recent.calls(SOME_MINUTES, origin="sluice")
+    share = failed / calls if calls >= ENOUGH_CALLS else 0
+    mean, usual = readings.recent.own_mean(SOME_MINUTES), readings.usual.own_mean
+    all_failed = readings.recent.calls(MINUTES, origin="sluice")
+    facts = (f"own errors {wording.whole(all_failed)}", f"mean {wording.milliseconds(mean)}")
+
+    def light(state: State, said: str = "", bad_share: float | None = None, *more: str) -> Light:
+        return Light(Part.SLUICE, "Sluice", state, (*more, *facts), said, bad_share)
+
+    if readings.processes.database and not readings.processes.database.is_ok:
+        return light(State.DOWN, "Sluice does not reach its database", None, "database away")
+    if share > OWN_DOWN:
+        return light(State.DOWN, "Sluice itself fails", OWN_DOWN)
+    if share > OWN_DEGRADED:
+        return light(State.DEGRADED, "Sluice itself fails now and then", OWN_DEGRADED)
+    if mean is not None and usual and calls >= ENOUGH_CALLS and mean > SLOW_FACTOR * usual:
+        slower = f"Sluice is slow: {wording.milliseconds(mean)} a call, usually {wording.milliseconds(usual)}"
+        return light(State.DEGRADED, slower, None)
+    return light(State.OK)
+
+
+def upstream(name: str, readings: Readings) -> Light:
+    report = readings.processes.upstreams.get(name)
+    recent = readings.recent
+    in_a_minute, failed_in_it = recent.calls(1, upstream=name), recent.calls(1, upstream=name, origin="upstream")
+    calls = recent.calls(SOME_MINUTES, upstream=name)
+    failed = recent.calls(SOME_MINUTES, upstream=name, origin="upstream")
+    p95, usual = recent.p95.get(name), readings.usual.p95.get(name)
+    seen = recent.calls(MINUTES, upstream=name)
+    facts = _upstream_facts(name, readings)
+
+    def light(state: State, said: str = "", bad_share: float | None = None) -> Light:
+        return Light(Part.UPSTREAM, name, state, facts, said, bad_share)
+
+    if report and report.breaker == "open":
+        return light(State.DOWN, f"{name} is down", UPSTREAM_DOWN)
+    if in_a_minute >= FEW_CALLS and failed_in_it >= UPSTREAM_DOWN * in_a_minute:
+        return light(State.DOWN, f"{name} is down", UPSTREAM_DOWN)
+    is_refused = _probed(report, readings) is False
+    if is_refused and not seen:
+        return light(State.DOWN, f"{name} fails its health check")
+    if report and report.breaker == "half-open":
+        return light(State.RECOVERING, f"{name} is tried again after it was down", UPSTREAM_DOWN)
+    if calls >= ENOUGH_CALLS and failed > UPSTREAM_DEGRADED * calls:
+        return light(State.DEGRADED, f"{name} fails in {wording.share(failed / calls)} of its calls", UPSTREAM_DEGRADED)
+    if p95 and usual and p95 > SLOW_UPSTREAM_FACTOR * usual:
+        slower = f"{name} is slow: p95 {wording.milliseconds(p95)}, usually {wording.milliseconds(usual)}"
+        return light(State.DEGRADED, slower)
+    if is_refused:
+        return light(State.DEGRADED, f"{name} answers calls but fails its health check")
+    return light(State.OK if seen or _probed(report, readings) else State.NO_DATA)
+
+
+def _upstream_facts(name: str, readings: Readings) -> tuple[str, ...]:
+    report, recent = readings.processes.upstreams.get(name), readings.recent
+    seen, p95 = recent.calls(MINUTES, upstream=name), recent.p95.get(name)
+    facts = []
+    if report and report.breaker != "closed":
+        facts.append(f"breaker {report.breaker.replace('-', ' ')}")
+    if seen:
+        failed = recent.calls(MINUTES, upstream=name, origin="upstream")
+        facts.append(f"failed {wording.whole(failed)} of {wording.whole(seen)}")
+        facts += [f"p95 {wording.milliseconds(p95)}"] if p95 else []
+        return tuple(facts)
+    facts.append(f"no calls, {MINUTES}{wording.SPACE}min")
+    if report and report.probe and _probed(report, readings) is not None:
+        said = "OK" if report.probe.is_ok else "failed"
+        facts.append(f"check {said} {wording.clock(report.probe.at, readings.now)}")
+    elif report and report.last_success_at:
+        facts.append(f"last OK {wording.clock(report.last_success_at, readings.now)}")
+    return tuple(facts)
+
+
+def _probed(report: UpstreamReport | None, readings: Readings) -> bool | None:
+    """What the health check found; None if there was none lately."""
+    if report is None or report.probe is None or readings.now - report.probe.at > PROBE_HOLDS:
+        return None
+    return report.probe.is_ok
+
+
+def database(readings: Readings) -> Light:
+    store = readings.processes.database
+    if store is None:
+        return Light(Part.DATABASE, "Database", State.NO_DATA, ("no process reports",))
+    if not store.is_ok:
+        return Light(Part.DATABASE, "Database", State.DOWN, ("no answer",), "The database does not answer")
+    facts = _store_facts(store)
+    if store.ms > SLOW_PING:
+        said = f"The database is slow: {wording.milliseconds(store.ms)} for a ping"
+        return Light(Part.DATABASE, "Database", State.DEGRADED, facts, said)
+    if not store.has_room:
+        return Light(Part.DATABASE, "Database", State.DEGRADED, ("disk nearly full", *facts), "The disk is nearly full")
+    return Light(Part.DATABASE, "Database", State.OK, facts)
+
+
+def redis(store: Store) -> Light:
+    """Calls go on without it, so it is never down."""
+    if not store.is_ok:
+        said = "Redis does not answer; calls go on without it"
+        return Light(Part.REDIS, "Redis", State.DEGRADED, ("no answer",), said)
+    if store.ms > SLOW_PING:
+        said = f"Redis is slow: {wording.milliseconds(store.ms)} for a ping"
+        return Light(Part.REDIS, "Redis", State.DEGRADED, _store_facts(store), said)
+    return Light(Part.REDIS, "Redis", State.OK, _store_facts(store))
+
+
+def _store_facts(store: Store) -> tuple[str, ...]:
+    pool = (f"pool {store.pool[0]} of {store.pool[1]}",) if store.pool else ()
+    return (wording.milliseconds(store.ms), *pool)
+
+
+def recording(readings: Readings) -> Light:
+    recorder = readings.processes.recorder
+    if recorder is None:
+        return Light(Part.RECORDING, "Recording", State.NO_DATA, ("no process reports",))
+    facts = (f"lag {recorder.lag_seconds:.1f}{wording.SPACE}s", f"{wording.whole(recorder.lost)} lost")
+    said = _late(recorder, readings) or _lost(recorder, readings)
+    return Light(Part.RECORDING, "Recording", State.DEGRADED if said else State.OK, facts, said)
+
+
+def _late(recorder: Recorder, readings: Readings) -> str:
+    if recorder.lag_seconds <= LONGEST_LAG:
+        return ""
+    behind = timedelta(seconds=recorder.lag_seconds)
+    end = wording.moment(readings.now - behind)[-8:]
+    return f"Figures end at {end}, {wording.length(behind)} ago. Calls are still answered; recording is behind"
+
+
+def _lost(recorder: Recorder, readings: Readings) -> str:
+    if not recorder.lost:
+        return ""
+    around = f" around {wording.clock(recorder.lost_at, readings.now)}" if recorder.lost_at else ""
+    calls, were = wording.plural(recorder.lost, "call"), "was" if recorder.lost == 1 else "were"
+    return f"{calls}{around} {were} answered but not recorded (queue full). Totals are too low by that number"
+
+
+def alerting(readings: Readings) -> Light:
+    checked_at, rules = readings.alerting.checked_at, readings.alerting.rules
+    counted = wording.plural(rules, "rule")
+    if not rules:
+        return Light(Part.ALERTING, "Alerting", State.NO_DATA, ("no rule is on",))
+    if checked_at is None:
+        said = "Alerts have never been checked. Is the beat process running?"
+        return Light(Part.ALERTING, "Alerting", State.DOWN, ("never checked", counted), said)
+    behind = readings.now - checked_at
+    facts = (f"checked {wording.age(behind)} ago", counted)
+    if behind > UNCHECKED:
+        since = wording.clock(checked_at, readings.now)
+        said = f"Alerts have not been checked since {since}. Is the beat process running?"
+        return Light(Part.ALERTING, "Alerting", State.DOWN, facts, said)
+    return Light(Part.ALERTING, "Alerting", State.OK, facts)
