@@ -16,8 +16,8 @@ def marks(since: datetime, until: datetime, subjects: Sequence[str] = ()) -> tup
     events = Event.objects.filter(at__gte=since, at__lt=until)
     if subjects:
         events = events.filter(Q(subject__in=subjects) | Q(kind=Event.Kind.DEPLOYMENT))
-    return tuple(_mark(event) for event in reversed(events.order_by("-at", "-pk")[:AT_MOST]))
+    return tuple(mark_of(event) for event in reversed(events.order_by("-at", "-pk")[:AT_MOST]))
 
 
-def _mark(event: Event) -> Mark:
+def mark_of(event: Event) -> Mark:
     return Mark(event.at, event.kind, f"{event.summary}{f', by {event.actor}' if event.actor else ''}", event.link)
