@@ -102,16 +102,47 @@ def records(
     return RecordPage(tuple(rows), newest if has_newer else None, oldest if has_older else None, total, is_exact)
 
 
+@dataclass(frozen=True, slots=True)
+class Newer:
+    """The calls that were stored after another one: the newest first, at most as many as asked for. `count`: of all of
+    them, up to COUNTED. `last`: the primary key of the newest stored call, selected or not."""
+
+    records: tuple[TelemetryRecord, ...]
+    count: int
+    last: int
+
+
+def stored_after(pk: int | None, selection: Selection, *, since: datetime, size: int) -> Newer:
+    """By the order of storing, which a slow call cannot escape: its time is earlier than that of calls before it."""
+    calls = TelemetryRecord.objects.filter(created_at__gte=since).order_by("-pk")
+    last = calls.values_list("pk", flat=True).first() or pk or 0
+    mine = calls.filter(selection.of_calls, pk__lte=last)
+    if pk is not None:
+        mine = mine.filter(pk__gt=pk)
+    newest = sorted(mine[:size], key=lambda record: (record.measurement.at, record.pk), reverse=True)
+    return Newer(tuple(newest), len(mine.values_list("pk")[:COUNTED]), last)
+
+
 def facets(span: Span, selection: Selection, text: str = "") -> Facets:
     """For each dimension, the values among the calls that the other filters select."""
-    newest = select(span, selection, text).order_by("-created_at").values("pk")[: FACET_CALLS + 1]
-    is_sampled = len(newest[FACET_CALLS:]) > 0
-    calls = TelemetryRecord.objects.filter(pk__in=newest[:FACET_CALLS]) if is_sampled else select(span, selection, text)
-    found = {}
+    found, is_sampled = {}, False
+    common = _newest(span, selection, text)
     for dimension in FACETS:
+        others = selection.without(dimension)
+        calls, is_cut = common if others == selection else _newest(span, others, text)
+        is_sampled |= is_cut
         counts = calls.order_by().values_list(DIMENSIONS[dimension]).annotate(n=Count("pk")).order_by("-n")
         found[dimension] = tuple((value, n) for value, n in counts[: FACET_VALUES + 1] if value != "")[:FACET_VALUES]
     return Facets(found, is_sampled)
+
+
+def _newest(span: Span, selection: Selection, text: str) -> tuple[Calls, bool]:
+    """At most FACET_CALLS calls, the newest, and whether there are more."""
+    calls = select(span, selection, text)
+    newest = calls.order_by("-created_at").values("pk")[: FACET_CALLS + 1]
+    if len(newest[FACET_CALLS:]) == 0:
+        return calls, False
+    return TelemetryRecord.objects.filter(pk__in=newest[:FACET_CALLS]), True
 
 
 def neighbours(record: TelemetryRecord, within: timedelta = timedelta(hours=1)) -> tuple[Any, Any]:
