@@ -217,7 +217,7 @@ CELERY_BEAT_SCHEDULE = {
     "purge-expired-walks": {"task": "context_protection.tasks.purge_expired_walks", "schedule": 60.0},
     "build-rollups": {"task": "telemetry.tasks.build_rollups", "schedule": 10.0},
     "ensure-partitions": {"task": "telemetry.tasks.ensure_partitions", "schedule": 3600.0},
-    "check-alerts": {"task": "telemetry.tasks.check_alerts", "schedule": 30.0},
+    "check-alerts": {"task": "telemetry.tasks.check_alerts", "schedule": 15.0},
     "probe-quiet-upstreams": {"task": "gateway.tasks.probe_quiet_upstreams", "schedule": 30.0},
     "purge-logins": {"task": "gateway.logins.tasks.purge", "schedule": 3600.0},
     "purge-old-calls": {"task": "telemetry.tasks.purge_old_calls", "schedule": 3600.0},

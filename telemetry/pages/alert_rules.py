@@ -193,7 +193,7 @@ def _saved(request: HttpRequest, form: RuleForm) -> HttpResponse:
         for alert in rule.alerts.current():
             lifecycle.end(alert, f"The rule was changed by {by}.", now)
     _note(rule, "added" if is_new else "changed", by, before=before_words, after=_described(rule))
-    messages.success(request, f"Saved {rule.name}. The next check, within 30 seconds, uses it.")
+    messages.success(request, f"Saved {rule.name}. The next check, within 15 seconds, uses it.")
     return HttpResponseRedirect(reverse("telemetry:alert-rules"))
 
 

@@ -254,7 +254,7 @@ def test_a_rule_that_cannot_be_checked_says_so_and_stops_no_other(monkeypatch):
     alert = Alert.objects.get(rule__kind="error_rate")
     assert (alert.state, alert.message) == (
         "error",
-        "The rule could not be checked (ZeroDivisionError). It is tried again in 30 seconds.",
+        "The rule could not be checked (ZeroDivisionError). It is tried again in 15 seconds.",
     )
     assert Alert.objects.get(rule__kind="oversized_share").state == "alerting"
     monkeypatch.undo()
@@ -321,6 +321,6 @@ def test_the_highest_value_is_remembered():
 
 def test_the_task_is_known_by_the_name_in_the_schedule(settings):
     assert tasks.check_alerts.name == "telemetry.tasks.check_alerts"
-    assert settings.CELERY_BEAT_SCHEDULE["check-alerts"]["schedule"] == 30
+    assert settings.CELERY_BEAT_SCHEDULE["check-alerts"]["schedule"] == 15
     tasks.check_alerts()
     assert AlertRule.objects.filter(is_enabled=True, checked_at=None).count() == 0
