@@ -2,14 +2,17 @@
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.http import HttpRequest, StreamingHttpResponse
 
 from telemetry.pages.tables import Table
 
 FORMS = ("csv", "json")
+READ_AT_ONCE = 500  # lines that are sent together
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet computes cells that begin so
 
 
@@ -29,7 +32,21 @@ def stream(keys: Sequence[str], rows: Iterable[Sequence[Any]], form: str, name: 
     lines = csv_lines(keys, rows) if form == "csv" else json_lines(keys, rows)
     kind = "text/csv; charset=utf-8" if form == "csv" else "application/json"
     headers = {"Content-Disposition": f'attachment; filename="{name}.{form}"', "Cache-Control": "no-store"}
-    return StreamingHttpResponse(lines, content_type=kind, headers=headers)
+    return StreamedFile(lines, content_type=kind, headers=headers)
+
+
+class StreamedFile(StreamingHttpResponse):
+    """Lines that are made while they are sent. Django's own response would make all of them first, in memory, because
+    its iterator is not asynchronous."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        lines = iter(self.streaming_content)
+        while part := await sync_to_async(_next_part)(lines):
+            yield part
+
+
+def _next_part(lines: Iterator[bytes]) -> bytes:
+    return b"".join(islice(lines, READ_AT_ONCE))
 
 
 def csv_lines(keys: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:

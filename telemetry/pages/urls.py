@@ -3,12 +3,16 @@
 from django.urls import path
 
 from telemetry.pages import (
+    accuracy,
     alert_history,
     alert_list,
     alert_page,
     alert_rules,
+    call,
+    call_replay,
     caller,
     callers,
+    calls,
     now,
     overview,
     runbooks,
@@ -42,6 +46,10 @@ urlpatterns = [
     path("alerts/<int:number>/", alert_page.alert_page, name="alert"),
     path("alerts/<int:number>/acknowledge/", alert_page.acknowledge, name="alert-acknowledge"),
     path("alerts/<int:number>/silence/", alert_page.silence, name="alert-silence"),
+    path("calls/", calls.calls, name="calls"),
+    path("calls/<str:request_id>/", call.call, name="call"),
+    path("calls/<str:request_id>/replay/", call_replay.replay, name="replay"),
+    path("accuracy/", accuracy.token_accuracy, name="accuracy"),
     path("search/", search.search, name="search"),
     path("views/", saved_views.save, name="save-view"),
     path("views/<int:number>/delete/", saved_views.delete, name="delete-view"),

@@ -104,14 +104,24 @@ def records(
 
 def facets(span: Span, selection: Selection, text: str = "") -> Facets:
     """For each dimension, the values among the calls that the other filters select."""
-    newest = select(span, selection, text).order_by("-created_at").values("pk")[: FACET_CALLS + 1]
-    is_sampled = len(newest[FACET_CALLS:]) > 0
-    calls = TelemetryRecord.objects.filter(pk__in=newest[:FACET_CALLS]) if is_sampled else select(span, selection, text)
-    found = {}
+    found, is_sampled = {}, False
+    common = _newest(span, selection, text)
     for dimension in FACETS:
+        others = selection.without(dimension)
+        calls, is_cut = common if others == selection else _newest(span, others, text)
+        is_sampled |= is_cut
         counts = calls.order_by().values_list(DIMENSIONS[dimension]).annotate(n=Count("pk")).order_by("-n")
         found[dimension] = tuple((value, n) for value, n in counts[: FACET_VALUES + 1] if value != "")[:FACET_VALUES]
     return Facets(found, is_sampled)
+
+
+def _newest(span: Span, selection: Selection, text: str) -> tuple[Calls, bool]:
+    """At most FACET_CALLS calls, the newest, and whether there are more."""
+    calls = select(span, selection, text)
+    newest = calls.order_by("-created_at").values("pk")[: FACET_CALLS + 1]
+    if len(newest[FACET_CALLS:]) == 0:
+        return calls, False
+    return TelemetryRecord.objects.filter(pk__in=newest[:FACET_CALLS]), True
 
 
 def neighbours(record: TelemetryRecord, within: timedelta = timedelta(hours=1)) -> tuple[Any, Any]:

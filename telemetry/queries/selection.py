@@ -77,6 +77,11 @@ class Selection:
         more = tuple(Condition(dimension, text) for dimension, text in values.items())
         return Selection((*self.conditions, *more), self.min_ms, self.min_tokens)
 
+    def without(self, dimension: str) -> "Selection":
+        """With any value of the dimension."""
+        kept = tuple(each for each in self.conditions if each.dimension != dimension)
+        return Selection(kept, self.min_ms, self.min_tokens)
+
     @property
     def columns(self) -> frozenset[str]:
         """The columns that the conditions need."""

@@ -1,0 +1,194 @@
+"""One call: what was asked, what came back, where the time went, and what stands beside it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.views.decorators.http import require_safe
+
+from telemetry import queries, wording
+from telemetry.measurement import CallOutcome, Measurement
+from telemetry.models import Event, TelemetryRecord
+from telemetry.pages.address import Address
+from telemetry.pages.call_arguments import SEE_VALUES, Arguments, arguments_of
+from telemetry.pages.call_copies import copies
+from telemetry.pages.call_rows import CallRow, result, sent_and_original
+from telemetry.pages.call_timeline import timeline
+from telemetry.pages.charts import Mark
+from telemetry.pages.marks import mark_of
+from telemetry.pages.panels import guarded
+from telemetry.pages.replay_offers import Offer, offer
+from telemetry.pages.shell import page, show
+from telemetry.pages.states import State
+from telemetry.pages.tiles import Fact
+from telemetry.pages.words import NAMELESS, ORIGINS
+
+PAGES_SHOWN = 50  # of a chain
+ENDINGS = {
+    CallOutcome.PLAIN: "was answered whole",
+    CallOutcome.PAGINATED: "was answered with a page",
+    CallOutcome.SUMMARIZED: "was answered with a summary",
+    CallOutcome.CHUNKED: "was answered with a part of the text",
+}
+
+
+@require_safe
+@page(default_range="24h")
+def call(request: HttpRequest, address: Address, request_id: str) -> HttpResponseBase:
+    record = find(request_id)
+    may_see_values = request.user.has_perm(SEE_VALUES)
+    arguments = arguments_of(record.measurement, may_see_values=may_see_values)
+    return shown(request, address, record, arguments, offer(request, record.measurement, arguments))
+
+
+def find(request_id: str) -> TelemetryRecord:
+    """The newest call with the id: a client may have sent the same id twice. Raises Http404."""
+    record = TelemetryRecord.objects.filter(request_id=request_id).order_by("-created_at", "-pk").first()
+    if record is None:
+        raise Http404
+    return record
+
+
+def shown(
+    request: HttpRequest, address: Address, record: TelemetryRecord, arguments: Arguments, replay: Offer | None
+) -> HttpResponse:
+    measured = record.measurement
+    is_failed = measured.outcome == CallOutcome.ERROR
+    return show(
+        request,
+        address,
+        "telemetry/call.html",
+        title=title(measured),
+        state=State.DOWN if is_failed else State.OK,
+        has_comparison=False,
+        call=measured,
+        is_failed=is_failed,
+        origin=ORIGINS.get(measured.origin, "unknown") if is_failed else "",
+        time=f"{wording.exact_moment(measured.at)} {address.zone}",
+        facts=_facts(address, measured),
+        timeline=timeline(measured),
+        arguments=arguments,
+        copies=copies(measured.operation, arguments, request.build_absolute_uri("/").rstrip("/")),
+        cut=None if is_failed else _cut(measured),
+        chain=guarded("Chain", lambda: _chain(address, record)),
+        beside=guarded("Same caller", lambda: _beside(address, record)),
+        changes=guarded("Changes", lambda: _changes(measured)),
+        replay=replay,
+    )
+
+
+# -- Words --------------------------------------------------------------------------------------------
+
+
+def title(call: Measurement) -> str:
+    """get_order failed: acme does not accept connections."""
+    if call.outcome == CallOutcome.ERROR:
+        why = (call.error_message or call.error_reason or "no reason is recorded").rstrip(".")
+        return f"{call.operation or 'A call'} failed: {why}."
+    if call.is_cached:
+        return f"{call.operation} was answered from the cache."
+    ending = ENDINGS.get(CallOutcome(call.outcome), "was answered")
+    rows = f": {wording.whole(call.item_count)} of {wording.plural(call.total_rows, 'row')}" if call.total_rows else ""
+    return f"{call.operation} {ending}{rows}."
+
+
+def _facts(address: Address, call: Measurement) -> Sequence[Fact]:
+    """What is known; nothing that is empty."""
+    client = f"{call.client} {call.client_version}".strip()
+    found = [
+        Fact("Tool", call.operation, address.to("tool", call.operation) if call.operation else ""),
+        Fact("Key", call.caller or NAMELESS["key"], address.to("caller", call.caller) if call.caller else ""),
+        Fact("Client", client),
+        Fact("Transport", call.transport),
+        Fact("Protocol", call.protocol),
+        Fact("Upstream", call.upstream, address.to("upstream", call.upstream) if call.upstream else ""),
+        Fact("Its status", str(call.upstream_status) if call.upstream_status else ""),
+        Fact("Requests sent to it", wording.whole(call.attempts) if call.attempts else ""),
+        Fact("From cache", "yes" if call.is_cached else ""),
+        Fact("Size", wording.size(call.response_bytes) if call.response_bytes else ""),
+        Fact("Policy revision", call.revision),
+        Fact("Arm", call.arm),
+        Fact("Trace", call.trace_id),
+    ]
+    return [fact for fact in found if fact.value]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What protection left out. `change`: of tokens, −94%."""
+
+    tokens: str
+    formula: str
+    facts: tuple[Fact, ...]
+
+
+def _cut(call: Measurement) -> Cut:
+    sent, original = sent_and_original(call)
+    by_claude = bool(call.claude_tokens)
+    facts = (
+        Fact("Budget", f"{wording.whole(call.threshold)} tokens" if call.threshold else ""),
+        Fact(
+            "Rows", f"{wording.whole(call.item_count)} of {wording.whole(call.total_rows)}" if call.total_rows else ""
+        ),
+        Fact("Largest row", f"{wording.whole(call.largest_row_tokens)} tokens" if call.largest_row_tokens else ""),
+        Fact("Not in the upstream's record", call.missing_fields.replace(",", ", ")),
+        Fact("Saved", _saved(call)),
+    )
+    return Cut(
+        tokens=_tokens(original, sent) + ("" if by_claude else ", by the formula"),
+        formula=_tokens(call.original_tokens, call.estimated_tokens) if by_claude else "",
+        facts=tuple(fact for fact in facts if fact.value),
+    )
+
+
+def _tokens(original: int, sent: int) -> str:
+    if original <= sent:
+        return wording.plural(sent, "token")
+    return f"{wording.whole(original)} → {wording.whole(sent)} tokens, {wording.change(sent, original)}"
+
+
+def _saved(call: Measurement) -> str:
+    if call.baseline_tokens or call.saved_tokens >= 0:
+        return ""
+    return "A follow-up: the first call of the chain counts what was saved."
+
+
+# -- What stands beside it ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    words: str
+    state: State
+    link: str
+    is_this: bool = False
+
+
+def _chain(address: Address, record: TelemetryRecord) -> Sequence[Link]:
+    """The pages of one list, in the order in which they were read."""
+    chain = record.measurement.chain
+    if not chain:
+        return ()
+    records = TelemetryRecord.objects.filter(chain=chain).order_by("created_at", "pk")[:PAGES_SHOWN]
+    return [_page_of_chain(address, each, is_this=each.pk == record.pk) for each in records]
+
+
+def _page_of_chain(address: Address, record: TelemetryRecord, *, is_this: bool) -> Link:
+    row = CallRow.of(record.measurement, address)
+    words = f"page {record.measurement.page}" if record.measurement.page else row.tool
+    failed = f" {result(record.measurement)}" if row.state is State.DOWN else ""
+    return Link(f"{words}{failed}", row.state, row.link, is_this)
+
+
+def _beside(address: Address, record: TelemetryRecord) -> tuple[CallRow | None, CallRow | None]:
+    """The same key's call before it, and the one after it."""
+    before, after = queries.neighbours(record)
+    rows = [CallRow.of(each.measurement, address) if each else None for each in (before, after)]
+    return rows[0], rows[1]
+
+
+def _changes(call: Measurement) -> Sequence[Mark]:
+    """The changes that made the revision that the call was served under."""
+    if not call.revision:
+        return ()
+    return [mark_of(event) for event in Event.objects.filter(revision=call.revision).order_by("-at", "-pk")[:10]]

@@ -1,0 +1,36 @@
+"""A call to paste elsewhere: placeholders stand for the key, and for values that are hidden or not stored."""
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from telemetry.pages.call_arguments import Arguments
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    curl: str
+    mcp: str
+
+
+def copies(tool: str, arguments: Arguments, base: str) -> Copies:
+    """`base`: the address of this server, without a slash at its end."""
+    names = [argument.name for argument in arguments.arguments]
+    filled = with_placeholders(names, arguments.values or {}, arguments.masked)
+    address = shlex.quote(f"{base}/api/v1/tools/{tool}")
+    body = shlex.quote(json.dumps(filled, ensure_ascii=False))
+    curl = (
+        f"curl -X POST {address} \\\n"
+        '  -H "Authorization: Bearer $SLUICE_API_KEY" \\\n'
+        "  -H 'Content-Type: application/json' \\\n"
+        f"  -d {body}"
+    )
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": filled}}
+    return Copies(curl, json.dumps(request, ensure_ascii=False, indent=2))
+
+
+def with_placeholders(names: Sequence[str], values: Mapping[str, Any], masked: Sequence[str]) -> dict[str, Any]:
+    """{"phone": "<phone>"} for what is masked or not known."""
+    return {name: f"<{name}>" if name in masked or name not in values else values[name] for name in names}

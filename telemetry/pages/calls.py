@@ -1,0 +1,212 @@
+"""All calls: bars over time by origin, values to filter by, and the calls themselves, the newest first."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponseBase
+from django.views.decorators.http import require_safe
+
+from telemetry import queries, wording
+from telemetry.call_figures import CallFigures, Series
+from telemetry.pages import export
+from telemetry.pages.address import THRESHOLDS, Address
+from telemetry.pages.call_export import export_calls
+from telemetry.pages.call_rows import CallRow
+from telemetry.pages.charts import Chart, Line, chart
+from telemetry.pages.facets import facet_lists
+from telemetry.pages.marks import marks
+from telemetry.pages.panels import guarded
+from telemetry.pages.shell import page, show
+from telemetry.pages.states import State
+from telemetry.pages.words import ORIGIN_COLOURS, ORIGINS
+from telemetry.queries import Position, RecordPage, Selection, Span
+
+ANSWERED = ("", "answered", "s3")
+OLDER, NEWER = "before", "after"  # how a cursor begins
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A page of the list. `newer` and `older`: links, "" at an end."""
+
+    rows: tuple[CallRow, ...]
+    newer: str
+    older: str
+    total: int
+    is_total_exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Removable:
+    """What narrows the list down and is no filter by value."""
+
+    words: str
+    remove: str
+
+
+@require_safe
+@page(default_range="1h", since_first=queries.first_call_at)
+def calls(request: HttpRequest, address: Address) -> HttpResponseBase:
+    span, selection, text = Span.of(*address.span), address.selection, address.get("q").strip()
+    if form := export.wanted(request):
+        return export_calls(span, selection, text, form)
+    address, cursor = _cursor(address)
+    drawn = guarded("Calls over time", lambda: _chart(address, span, selection, text))
+    listed = guarded("Calls", lambda: _listed(address, queries.records(span, selection, text=text, **cursor)))
+    is_empty = listed.content is not None and not listed.content.rows
+    return show(
+        request,
+        address,
+        "telemetry/calls.html",
+        title="Calls",
+        state=State.ERROR if listed.failure else None,
+        sentence=_sentence(address, listed.content, drawn.content),
+        notes=_notes(address),
+        exports=export.FORMS,
+        has_comparison=False,
+        text=text,
+        drawn=drawn,
+        listed=listed,
+        facets=guarded("Values", lambda: facet_lists(address, queries.facets(span, selection, text))),
+        narrowed=_narrowed(address),
+        unfiltered=_unfiltered(address) if is_empty else None,
+        is_new=is_empty and queries.first_call_at() is None,
+        search_form=[pair for pair in address.hidden if pair[0] not in ("q", "cursor")],
+    )
+
+
+# -- The list -----------------------------------------------------------------------------------------
+
+
+def _cursor(address: Address) -> tuple[Address, dict[str, Position]]:
+    """Where the page begins. A cursor that is not understood is said, and the newest calls are shown."""
+    given = address.get("cursor")
+    if not given:
+        return address, {}
+    way, _, position = given.partition(":")
+    try:
+        if way not in (OLDER, NEWER):
+            raise ValueError(way)
+        return address, {way: Position.parse(position)}
+    except (ValueError, OverflowError, OSError):
+        said = f"cursor={given[:40]} is not a place in the list, so the newest calls are shown."
+        return replace(address, problems=(*address.problems, said)), {}
+
+
+def _listed(address: Address, found: RecordPage) -> Listed:
+    return Listed(
+        rows=tuple(CallRow.of(record.measurement, address) for record in found.records),
+        newer=address.link(cursor=f"{NEWER}:{found.newer}") if found.newer else "",
+        older=address.link(cursor=f"{OLDER}:{found.older}") if found.older else "",
+        total=found.total,
+        is_total_exact=found.is_total_exact,
+    )
+
+
+# -- The chart ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    chart: Chart
+    errors: int
+
+
+def _chart(address: Address, span: Span, selection: Selection, text: str) -> Drawn:
+    within = queries.select(span, selection, text) if text else None
+    series = queries.series(span, selection, split="origin", calls=within, has_latency=False)
+    by_origin = {key: (label, ORIGIN_COLOURS[key]) for key, label in ORIGINS.items()}
+    lines = [_line(address, series, key, *by_origin[key]) for key in by_origin]
+    drawn = chart(
+        address,
+        key="calls",
+        title="Calls by origin of the failure",
+        unit="count",
+        kind="bars",
+        lines=[*lines, _line(address, series, *ANSWERED)],
+        starts=[bucket.start for bucket in series.buckets],
+        step=series.step,
+        marks=marks(*address.span),
+        calls=address.timeless.link(),
+    )
+    return Drawn(drawn, sum(bucket.figures.errors for bucket in series.buckets))
+
+
+def _line(address: Address, series: Series, origin: str, label: str, colour: str) -> Line:
+    values = tuple(_calls_of(bucket.parts, origin) for bucket in series.buckets)
+    link = address.filtered_by(origin=origin) if origin else address.filtered_by(outcome="!error")
+    return Line(label, colour, values, total=wording.short(sum(values)), link=link)
+
+
+def _calls_of(parts: Mapping[Any, CallFigures], origin: str) -> int:
+    figures = parts.get(origin)
+    return figures.calls if figures is not None else 0
+
+
+# -- Words --------------------------------------------------------------------------------------------
+
+
+def _sentence(address: Address, listed: Listed | None, drawn: Drawn | None) -> str:
+    if listed is None:
+        return ""
+    if not listed.total:
+        return f"No calls in {address.range_in_words}." if not _narrowed_by(address) else ""
+    if not listed.is_total_exact:
+        return f"{wording.whole(listed.total)}+ calls in {address.range_in_words}."
+    if drawn is None or not drawn.errors:
+        none = "" if drawn is None else ", none failed"
+        return f"{wording.plural(listed.total, 'call')} in {address.range_in_words}{none}."
+    return (
+        f"{wording.whole(drawn.errors)} failed of {wording.plural(listed.total, 'call')} in {address.range_in_words} "
+        f"({wording.share(drawn.errors / listed.total)})."
+    )
+
+
+def _notes(address: Address) -> Sequence[str]:
+    """Calls are deleted earlier than their sums."""
+    kept_since = address.now - timedelta(days=settings.TELEMETRY_RETENTION_DAYS)
+    if address.span[0] >= kept_since:
+        return ()
+    return (
+        f"Calls are kept for {settings.TELEMETRY_RETENTION_DAYS} days, here since {wording.minute(kept_since)}. "
+        "Older ones are deleted; the chart and the total still count them.",
+    )
+
+
+def _narrowed(address: Address) -> Sequence[Removable]:
+    found = [Removable(_threshold(name, address), address.link(**{name: None})) for name in THRESHOLDS]
+    text = address.get("q")
+    searched = [Removable(f"contains “{text}”", address.link(q=None))] if text else []
+    return [*(each for each in found if each.words), *searched]
+
+
+def _threshold(name: str, address: Address) -> str:
+    value = address.get(name)
+    if not value:
+        return ""
+    return f"{wording.milliseconds(int(value))} or longer" if name == "min_ms" else f"{value} tokens or more"
+
+
+def _narrowed_by(address: Address) -> int:
+    return len(address.filters) + len(_narrowed(address))
+
+
+@dataclass(frozen=True, slots=True)
+class Unfiltered:
+    """What there is without the filters that left nothing."""
+
+    filters: int
+    calls: str
+    link: str
+
+
+def _unfiltered(address: Address) -> Unfiltered | None:
+    count = _narrowed_by(address)
+    if not count:
+        return None
+    every = queries.totals(Span.of(*address.span), has_latency=False).calls
+    bare = replace(address, filters=(), others={})
+    return Unfiltered(count, wording.whole(every), bare.link())
