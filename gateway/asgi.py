@@ -22,6 +22,7 @@ from gateway.mcp.server import build_server
 from gateway.mcp.sessions import sessions
 from gateway.mcp.sse import MESSAGES, LegacySSE
 from gateway.mcp.tools import fingerprint, tool_list_figures
+from gateway.pages.live_socket import live_socket_routes
 from gateway.pages.probes import healthz, metrics, readyz
 from gateway.process.gates import Gate, hashing_paths
 from gateway.process.handler import PooledHandler
@@ -92,6 +93,5 @@ async def http(scope: dict[str, Any], receive: Any, send: Any) -> None:
     await HTTP.get(scope["path"].rstrip("/"), rest_of_http)(scope, receive, send)
 
 
-application = ProtocolTypeRouter(
-    {"lifespan": lifespan, "http": Identified(http), "websocket": URLRouter(websocket_routes(server, sessions))}
-)
+SOCKETS = [*live_socket_routes(), *websocket_routes(server, sessions)]  # the last one denies all other paths
+application = ProtocolTypeRouter({"lifespan": lifespan, "http": Identified(http), "websocket": URLRouter(SOCKETS)})

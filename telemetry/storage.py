@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from django.db import DatabaseError, DataError, IntegrityError, connection, transaction
 
-from telemetry import counters, withheld
+from telemetry import counters, feed, withheld
 from telemetry.decisions import log_decision
 from telemetry.figure import Figure
 from telemetry.measurement import FIGURES, OUTSIDE_FIGURES, CallOutcome, Measurement
@@ -81,6 +81,7 @@ def store(calls: Sequence[Measured]) -> StoreResult:
         release_connection()
     for call in sound:
         _count_and_log(call)
+    feed.publish(sound)
     return StoreResult(stored, len(calls) - stored, corrected, database_error or last_error)
 
 

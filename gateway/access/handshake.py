@@ -29,10 +29,14 @@ class Handshake:
 
     async def caller(self, visit: Visit) -> Caller:
         """The authenticated caller. Raises CallError: 400 (Host), 403 (encryption, Origin), 401 (key)."""
+        self.check()
+        return await identify(self.get("authorization"), visit)
+
+    def check(self) -> None:
+        """Raises CallError: 400 (Host), 403 (encryption, Origin)."""
         self._check_host()
         self._check_encryption()
         self.check_origin()
-        return await identify(self.get("authorization"), visit)
 
     def _check_host(self) -> None:
         host = self.get("host")

@@ -23,5 +23,11 @@ def refusal(request: HttpRequest, needed: str) -> HttpResponseBase | None:
     return None
 
 
+def may_see(request: HttpRequest, needed: str) -> bool:
+    """The same for what is no page, such as a socket."""
+    user = request.user
+    return user.is_staff and admin.site.has_permission(request) and user.has_perm(needed)
+
+
 def _refused(request: HttpRequest, missing: str) -> HttpResponse:
     return render(request, "telemetry/403.html", {"missing": missing}, status=403)

@@ -55,7 +55,7 @@ def calls(request: HttpRequest, address: Address) -> HttpResponseBase:
         return export_calls(span, selection, text, form)
     address, cursor = _cursor(address)
     drawn = guarded("Calls over time", lambda: _chart(address, span, selection, text))
-    listed = guarded("Calls", lambda: _listed(address, queries.records(span, selection, text=text, **cursor)))
+    listed = guarded("Calls", lambda: _listed(address, _records(span, selection, text, *cursor)))
     is_empty = listed.content is not None and not listed.content.rows
     return show(
         request,
@@ -81,19 +81,26 @@ def calls(request: HttpRequest, address: Address) -> HttpResponseBase:
 # -- The list -----------------------------------------------------------------------------------------
 
 
-def _cursor(address: Address) -> tuple[Address, dict[str, Position]]:
+def _records(
+    span: Span, selection: Selection, text: str, before: Position | None, after: Position | None
+) -> RecordPage:
+    return queries.records(span, selection, text=text, before=before, after=after)
+
+
+def _cursor(address: Address) -> tuple[Address, tuple[Position | None, Position | None]]:
     """Where the page begins. A cursor that is not understood is said, and the newest calls are shown."""
     given = address.get("cursor")
     if not given:
-        return address, {}
+        return address, (None, None)
     way, _, position = given.partition(":")
     try:
         if way not in (OLDER, NEWER):
             raise ValueError(way)
-        return address, {way: Position.parse(position)}
+        found = Position.parse(position)
+        return address, (found, None) if way == OLDER else (None, found)
     except (ValueError, OverflowError, OSError):
         said = f"cursor={given[:40]} is not a place in the list, so the newest calls are shown."
-        return replace(address, problems=(*address.problems, said)), {}
+        return replace(address, problems=(*address.problems, said)), (None, None)
 
 
 def _listed(address: Address, found: RecordPage) -> Listed:

@@ -4,7 +4,7 @@ import csv
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from asgiref.sync import sync_to_async
 from django.http import HttpRequest, StreamingHttpResponse
@@ -40,7 +40,7 @@ class StreamedFile(StreamingHttpResponse):
     its iterator is not asynchronous."""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        lines = iter(self.streaming_content)
+        lines = iter(cast(Iterator[bytes], self.streaming_content))
         while part := await sync_to_async(_next_part)(lines):
             yield part
 

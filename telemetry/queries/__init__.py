@@ -5,7 +5,17 @@ Span + Selection ──► totals, series, groups   sums, from rollups and from 
 """
 
 from telemetry.queries.facts import first_call_at, health, lacking, last_answer, last_failure
-from telemetry.queries.records import Facets, Position, RecordPage, facets, neighbours, records, select
+from telemetry.queries.records import (
+    Facets,
+    Newer,
+    Position,
+    RecordPage,
+    facets,
+    neighbours,
+    records,
+    select,
+    stored_after,
+)
 from telemetry.queries.selection import DIMENSIONS, Selection
 from telemetry.queries.span import Span
 from telemetry.queries.sums import groups, series, totals
@@ -13,6 +23,7 @@ from telemetry.queries.sums import groups, series, totals
 __all__ = [
     "DIMENSIONS",
     "Facets",
+    "Newer",
     "Position",
     "RecordPage",
     "Selection",
@@ -28,5 +39,6 @@ __all__ = [
     "records",
     "select",
     "series",
+    "stored_after",
     "totals",
 ]

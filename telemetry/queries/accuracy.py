@@ -90,6 +90,6 @@ def _class(name: str, pairs: Sequence[Pair]) -> ClassAccuracy:
 
 def _box(errors: Sequence[float]) -> Box:
     if len(errors) == 1:
-        return Box(*(errors * 5))
+        return Box(*[errors[0]] * 5)
     cuts = statistics.quantiles(errors, n=20, method="inclusive")  # 5%, 10%, …, 95%
     return Box(cuts[1], cuts[4], cuts[9], cuts[14], cuts[17])

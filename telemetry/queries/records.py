@@ -102,6 +102,27 @@ def records(
     return RecordPage(tuple(rows), newest if has_newer else None, oldest if has_older else None, total, is_exact)
 
 
+@dataclass(frozen=True, slots=True)
+class Newer:
+    """The calls that were stored after another one: the newest first, at most as many as asked for. `count`: of all of
+    them, up to COUNTED. `last`: the primary key of the newest stored call, selected or not."""
+
+    records: tuple[TelemetryRecord, ...]
+    count: int
+    last: int
+
+
+def stored_after(pk: int | None, selection: Selection, *, since: datetime, size: int) -> Newer:
+    """By the order of storing, which a slow call cannot escape: its time is earlier than that of calls before it."""
+    calls = TelemetryRecord.objects.filter(created_at__gte=since).order_by("-pk")
+    last = calls.values_list("pk", flat=True).first() or pk or 0
+    mine = calls.filter(selection.of_calls, pk__lte=last)
+    if pk is not None:
+        mine = mine.filter(pk__gt=pk)
+    newest = sorted(mine[:size], key=lambda record: (record.measurement.at, record.pk), reverse=True)
+    return Newer(tuple(newest), len(mine.values_list("pk")[:COUNTED]), last)
+
+
 def facets(span: Span, selection: Selection, text: str = "") -> Facets:
     """For each dimension, the values among the calls that the other filters select."""
     found, is_sampled = {}, False

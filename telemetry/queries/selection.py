@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 
-from telemetry.measurement import OUTSIDE_FIGURES
+from telemetry.measurement import OUTSIDE_FIGURES, Measurement
 
 # The dimensions by their names in addresses, and the columns of TelemetryRecord. Rollups have the same columns.
 DIMENSIONS: Mapping[str, str] = {
@@ -47,9 +47,19 @@ class Condition:
         if self.dimension == "status":
             return Q(**{column: int(self.text)})
         if "*" in self.text:
-            pattern = ".*".join(map(re.escape, self.text.split("*")))
-            return Q(**{f"{column}__iregex": f"^{pattern}$"})
+            return Q(**{f"{column}__iregex": f"^{_pattern(self.text)}$"})
         return Q(**{column: self.text})
+
+    def matches(self, call: Measurement) -> bool:
+        """The same as `q`, of a call in memory, without the negation."""
+        value = getattr(call, DIMENSIONS[self.dimension])
+        if self.dimension == "cache":
+            return bool(value) == CACHE[self.text]
+        if self.dimension == "status":
+            return bool(value == int(self.text))
+        if "*" in self.text:
+            return re.search(f"^{_pattern(self.text)}$", value, re.IGNORECASE) is not None
+        return bool(value == self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +109,21 @@ class Selection:
         is_asked_for = any(each.dimension == "transport" and not each.is_negated for each in self.conditions)
         return self.of_rollups if is_asked_for else self.of_rollups & ~Q(transport__in=OUTSIDE_FIGURES)
 
+    def matches(self, call: Measurement) -> bool:
+        """The same as `of_calls`, of a call in memory."""
+        is_asked_for = any(each.dimension == "transport" and not each.is_negated for each in self.conditions)
+        if call.transport in OUTSIDE_FIGURES and not is_asked_for:
+            return False
+        if self.min_ms is not None and call.latency_ms < self.min_ms:
+            return False
+        if self.min_tokens is not None and call.claude_tokens < self.min_tokens:
+            return False
+        if any(each.is_negated and each.matches(call) for each in self.conditions):
+            return False
+        wanted = [each for each in self.conditions if not each.is_negated]
+        of_one = {each.dimension for each in wanted}
+        return of_one == {each.dimension for each in wanted if each.matches(call)}
+
     @property
     def of_rollups(self) -> Q:
         wanted = Q()
@@ -116,6 +141,10 @@ class Selection:
         if self.min_tokens is not None:
             wanted &= Q(claude_tokens__gte=self.min_tokens)
         return wanted
+
+
+def _pattern(text: str) -> str:
+    return ".*".join(map(re.escape, text.split("*")))
 
 
 def _condition(dimension: str, text: str) -> Condition:

@@ -1,0 +1,67 @@
+"""Hands stored calls to the live tail, over the channel layer. While nobody looks, a batch costs a comparison."""
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from asgiref.sync import async_to_sync
+from channels.layers import get_channel_layer
+from django.core.cache import cache
+
+from telemetry.measurement import Measurement
+
+GROUP = "telemetry.live"
+FLAG = "telemetry:live"  # in the cache, while somebody looks
+FLAG_SECONDS = 30.0  # a page renews it every third of that time
+LOOK_SECONDS = 1.0
+REST_SECONDS = 30.0  # after a failure: the writer must not wait for a store that is away
+
+# What a row of the tail shows, and what calls are filtered by.
+FIGURES = (
+    *("request_id", "caller", "client", "transport", "protocol", "arm", "revision", "trace_id", "operation"),
+    *("connector", "outcome", "origin", "error_reason", "error_message", "is_cached", "latency_ms", "upstream"),
+    *("upstream_status", "chain", "original_tokens", "estimated_tokens", "claude_tokens", "oversized"),
+)
+
+logger = logging.getLogger(__name__)
+
+
+class Feed:
+    """Used by one thread at a time, the writer. A flag in the cache says whether anybody looks; it is read at most once
+    a second."""
+
+    def __init__(self) -> None:
+        self._is_watched = False
+        self._look_at = 0.0  # when to look at the flag again
+
+    def publish(self, calls: Sequence[Measurement]) -> None:
+        """Never raises: the calls are stored, and the tail is only a view of them."""
+        try:
+            if calls and self._somebody_looks():
+                message = {"type": "live.calls", "calls": [packed(call) for call in calls]}
+                async_to_sync(get_channel_layer().group_send)(GROUP, message)
+        except Exception as error:
+            self._is_watched, self._look_at = False, time.monotonic() + REST_SECONDS
+            logger.warning("calls not sent to the live tail", extra={"error": type(error).__name__})
+
+    def _somebody_looks(self) -> bool:
+        now = time.monotonic()
+        if now >= self._look_at:
+            self._is_watched, self._look_at = bool(cache.get(FLAG)), now + LOOK_SECONDS
+        return self._is_watched
+
+
+publish = Feed().publish
+
+
+def packed(call: Measurement) -> dict[str, Any]:
+    """For the channel layer, which carries no datetimes."""
+    return {"at": call.at.timestamp(), **{name: getattr(call, name) for name in FIGURES}}
+
+
+def unpacked(figures: Mapping[str, Any]) -> Measurement:
+    """A process of another version may send other figures."""
+    known = {name: figures[name] for name in FIGURES if name in figures}
+    return Measurement.with_defaults(at=datetime.fromtimestamp(figures["at"], UTC), **known)

@@ -1,0 +1,98 @@
+"""The live tail's WebSocket at /telemetry/live/socket, a Channels consumer. It sends frames; what the page sends is not
+read. The page works without it, by polling (telemetry/pages/live.py)."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from channels.db import database_sync_to_async
+from channels.generic.websocket import AsyncJsonWebsocketConsumer
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.core.cache import cache
+from django.http import HttpRequest, QueryDict, parse_cookie
+from django.urls import reverse
+from django.utils import timezone
+
+from telemetry import feed
+from telemetry.pages import access
+from telemetry.pages.address import Address
+from telemetry.pages.live_tail import Tail
+
+FRAME_SECONDS = 0.2
+PULSE_SECONDS = 2.0  # a frame without calls: the connection lives, and the rates fall
+CHECK_SECONDS = feed.FLAG_SECONDS / 3  # between two looks at who is logged in
+NOT_ALLOWED = 4403  # how the socket of somebody who may no longer see calls is closed
+
+
+class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channels has no types
+    async def connect(self) -> None:
+        self._frames: asyncio.Task[None] | None = None
+        request = _request(self.scope)
+        if not await database_sync_to_async(may_see_calls)(request):
+            await self.close()  # before it is accepted: the handshake is denied
+            return
+        self._request = request
+        address = Address.of(request)
+        self._zone = ZoneInfo(address.zone)
+        self._tail = Tail(address)
+        await cache.aset(feed.FLAG, True, feed.FLAG_SECONDS)
+        await self.channel_layer.group_add(feed.GROUP, self.channel_name)
+        await self.accept()
+        self._frames = asyncio.create_task(self._send_frames())
+
+    async def disconnect(self, code: int) -> None:
+        if self._frames is not None:
+            self._frames.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._frames
+            await self.channel_layer.group_discard(feed.GROUP, self.channel_name)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **_: Any) -> None:
+        """Nothing that a page sends is read."""
+
+    async def live_calls(self, message: dict[str, Any]) -> None:
+        self._tail.add([feed.unpacked(figures) for figures in message["calls"]], time.time())
+
+    async def _send_frames(self) -> None:
+        """Five times a second at most; ends when the person may no longer see calls."""
+        pulse_at = 0.0
+        check_at = time.monotonic() + CHECK_SECONDS
+        while True:
+            now = time.monotonic()
+            if now >= check_at:
+                if not await database_sync_to_async(may_see_calls)(self._request):
+                    await self.close(NOT_ALLOWED)
+                    return
+                await cache.aset(feed.FLAG, True, feed.FLAG_SECONDS)
+                check_at = now + CHECK_SECONDS
+            if self._tail.has_news or now >= pulse_at:
+                await self.send_json(self._tail_frame())
+                pulse_at = now + PULSE_SECONDS
+            await asyncio.sleep(FRAME_SECONDS)
+
+    def _tail_frame(self) -> dict[str, Any]:
+        with timezone.override(self._zone):
+            return self._tail.frame(time.time())
+
+
+def _request(scope: Mapping[str, Any]) -> HttpRequest:
+    """As Django's views get it: the address with its filters, and the session of the cookie."""
+    headers = dict(scope["headers"])
+    request = HttpRequest()
+    request.method, request.path = "GET", reverse("telemetry:live")
+    request.GET = QueryDict(scope.get("query_string", b"").decode("latin-1"))
+    request.COOKIES = parse_cookie(headers.get(b"cookie", b"").decode("latin-1"))
+    return request
+
+
+def may_see_calls(request: HttpRequest) -> bool:
+    """Whether the cookie's session still belongs to staff who may see calls. Blocks."""
+    sessions = import_module(settings.SESSION_ENGINE)
+    request.session = sessions.SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
+    request.user = get_user(request)
+    return access.may_see(request, access.SEE_CALLS)
