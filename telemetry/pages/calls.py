@@ -1,16 +1,16 @@
 """All calls: bars over time by origin, values to filter by, and the calls themselves, the newest first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
+from functools import partial
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from telemetry import queries, wording
-from telemetry.call_figures import CallFigures, Series
+from telemetry.call_figures import IntervalFigures, Series
 from telemetry.pages import export
 from telemetry.pages.address import THRESHOLDS, Address
 from telemetry.pages.call_export import export_calls
@@ -24,7 +24,7 @@ from telemetry.pages.states import State
 from telemetry.pages.words import ORIGIN_COLOURS, ORIGINS
 from telemetry.queries import Position, RecordPage, Selection, Span
 
-ANSWERED = ("", "answered", "s3")
+ANSWERED, UNKNOWN = ("answered", "s3"), ("origin not known", "s5")
 OLDER, NEWER = "before", "after"  # how a cursor begins
 
 
@@ -125,15 +125,19 @@ class Drawn:
 def _chart(address: Address, span: Span, selection: Selection, text: str) -> Drawn:
     within = queries.select(span, selection, text) if text else None
     series = queries.series(span, selection, split="origin", calls=within, has_latency=False)
-    by_origin = {key: (label, ORIGIN_COLOURS[key]) for key, label in ORIGINS.items()}
-    lines = [_line(address, series, key, *by_origin[key]) for key in by_origin]
+    failed = {key: (label, ORIGIN_COLOURS[key]) for key, label in ORIGINS.items()} | {"": UNKNOWN}
+    lines = [
+        _line(series, *words, partial(_failed, key), address.filtered_by(origin=key) if key else "")
+        for key, words in failed.items()
+    ]
+    lines.append(_line(series, *ANSWERED, _answered, address.filtered_by(outcome="!error")))
     drawn = chart(
         address,
         key="calls",
         title="Calls by origin of the failure",
         unit="count",
         kind="bars",
-        lines=[*lines, _line(address, series, *ANSWERED)],
+        lines=lines,
         starts=[bucket.start for bucket in series.buckets],
         step=series.step,
         marks=marks(*address.span),
@@ -142,15 +146,18 @@ def _chart(address: Address, span: Span, selection: Selection, text: str) -> Dra
     return Drawn(drawn, sum(bucket.figures.errors for bucket in series.buckets))
 
 
-def _line(address: Address, series: Series, origin: str, label: str, colour: str) -> Line:
-    values = tuple(_calls_of(bucket.parts, origin) for bucket in series.buckets)
-    link = address.filtered_by(origin=origin) if origin else address.filtered_by(outcome="!error")
+def _line(series: Series, label: str, colour: str, count: Callable[[IntervalFigures], int], link: str) -> Line:
+    values = tuple(count(bucket) for bucket in series.buckets)
     return Line(label, colour, values, total=wording.short(sum(values)), link=link)
 
 
-def _calls_of(parts: Mapping[Any, CallFigures], origin: str) -> int:
-    figures = parts.get(origin)
-    return figures.calls if figures is not None else 0
+def _failed(origin: str, bucket: IntervalFigures) -> int:
+    figures = bucket.parts.get(origin)
+    return figures.errors if figures is not None else 0
+
+
+def _answered(bucket: IntervalFigures) -> int:
+    return bucket.figures.calls - bucket.figures.errors
 
 
 # -- Words --------------------------------------------------------------------------------------------

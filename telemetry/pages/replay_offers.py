@@ -75,7 +75,8 @@ def run_again(request: HttpRequest, call: Measurement, arguments: Arguments, off
         return Offer("", offered.question, offered.asked, typed, said)
     run = replays.registered()
     assert run is not None
-    found = run(call.operation, {name: value for name, value in values.items() if value is not None})
+    given = {name: value for name, value in values.items() if value is not None}
+    found = run(call.operation, given, call.caller)
     result = "failed" if found.outcome == CallOutcome.ERROR else "answered"
     words = f"Now it {result}: {wording.plural(found.tokens, 'token')} in {wording.milliseconds(found.latency_ms)}."
     return Offer("", offered.question, offered.asked, typed, "", Answer(words, found.body))

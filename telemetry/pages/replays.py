@@ -1,6 +1,7 @@
 """Running a recorded call again. Only the gateway can: it provides the function at start.
 
-replays.provide(run)      run(operation, arguments) → Replayed. It calls the tool as staff, outside all figures.
+replays.provide(run)      run(operation, arguments, caller) → Replayed. It calls the tool as that key sees it,
+                          outside all figures.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +19,7 @@ class Replayed:
     latency_ms: float
 
 
-Run = Callable[[str, Mapping[str, Any]], Replayed]
+Run = Callable[[str, Mapping[str, Any], str], Replayed]
 _run: Run | None = None
 
 

@@ -53,8 +53,8 @@ class Condition:
     def matches(self, call: Measurement) -> bool:
         """The same as `q`, of a call in memory, without the negation."""
         value = getattr(call, DIMENSIONS[self.dimension])
-        if self.dimension == "cache":
-            return bool(value) == CACHE[self.text]
+        if self.dimension in YES_OR_NO:
+            return bool(value) is ANSWERS[self.text]
         if self.dimension == "status":
             return bool(value == int(self.text))
         if "*" in self.text:

@@ -1,10 +1,13 @@
 """Stored calls on their way to the live tail."""
 
+import asyncio
+
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
-from channels.layers import get_channel_layer
+from channels.layers import channel_layers
 from django.core.cache import cache
 
+from gateway.process.channel_layer import EmbeddedChannelLayer
 from telemetry import feed
 from telemetry.queries import Selection
 from tests.telemetry.examples import NOON, a_call, calls_of_all_sorts, stored
@@ -81,12 +84,13 @@ def test_figures_of_a_process_of_another_version_are_left_out():
 
 def test_stored_calls_reach_who_looks(db, watched, monkeypatch):
     monkeypatch.setattr("telemetry.storage.feed.publish", feed.Feed().publish)
-    layer = get_channel_layer()
+    layer = EmbeddedChannelLayer()  # the process's own one belongs to the event loop of another test
+    monkeypatch.setitem(channel_layers.backends, "default", layer)
 
     async def received() -> dict:
         channel = await layer.new_channel()
         await layer.group_add(feed.GROUP, channel)
         await sync_to_async(stored)(a_call(request_id="seen", at=NOON))
-        return await layer.receive(channel)
+        return await asyncio.wait_for(layer.receive(channel), 10)
 
     assert async_to_sync(received)()["calls"][0]["request_id"] == "seen"

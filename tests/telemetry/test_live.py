@@ -15,6 +15,7 @@ from django.core.cache import cache
 from django.test import Client
 
 from gateway.asgi import application
+from gateway.process.channel_layer import EmbeddedChannelLayer
 from telemetry import feed, live
 from tests import needs
 from tests.telemetry.examples import a_call
@@ -31,6 +32,12 @@ def staff(db, django_user_model):
     client.force_login(user)
     client.user = user
     return client
+
+
+@pytest.fixture(autouse=True)
+def layer_of_this_loop(monkeypatch):
+    """The process's own layer belongs to the event loop of another test."""
+    monkeypatch.setitem(channel_layers.backends, "default", EmbeddedChannelLayer())
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +88,7 @@ async def send(*calls) -> None:
 
 
 @pytest.fixture(params=["embedded", "redis"])
-def layer(request, monkeypatch):
+def layer(request, layer_of_this_loop, monkeypatch):
     """Both layers, each in its own event loop of the test."""
     if request.param == "redis":
         needs.REDIS.or_skip()

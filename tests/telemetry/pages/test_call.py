@@ -186,10 +186,10 @@ def test_the_changes_that_made_its_revision_are_shown(staff):
 @pytest.fixture
 def runs():
     """A gateway that can replay: it notes what it is asked for."""
-    asked: list[tuple[str, dict[str, object]]] = []
+    asked: list[tuple[str, dict[str, object], str]] = []
 
-    def run(operation, arguments):
-        asked.append((operation, dict(arguments)))
+    def run(operation, arguments, caller):
+        asked.append((operation, dict(arguments), caller))
         return replays.Replayed("plain", '{"status": "shipped"}', 42, 12.0)
 
     replays.provide(run)
@@ -223,7 +223,8 @@ def test_a_replay_asks_for_masked_values_and_shows_the_new_answer(engineer, fail
     assert "Run acme_get_order again? It reads from acme and counts against its rate limit." in text
     assert re.findall(r'name="(argument-[^"]*)"', text) == ["argument-phone"]
     response = engineer.post("/telemetry/calls/bad/replay/", {"argument-phone": "0170 1234567"})
-    assert runs == [("acme_get_order", {"orderNumber": "A-1009", "phone": "0170 1234567", "fields": ["id"]})]
+    given = {"orderNumber": "A-1009", "phone": "0170 1234567", "fields": ["id"]}
+    assert runs == [("acme_get_order", given, "ci-bot")]
     text = html.unescape(response.content.decode())
     assert '{"status": "shipped"}' in text
     assert "Now it answered: 42 tokens in 12 ms." in text.replace("\xa0", " ")

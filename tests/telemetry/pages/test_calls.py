@@ -58,6 +58,9 @@ def test_the_chart_counts_failed_calls_by_origin_and_the_answered_ones(staff):
     count = the_story()
     shown = words(section(page(staff, "calls/"), "chart-calls"))
     assert f"upstream 22 answered {count - 22}" in shown
+    stored(a_failure(timezone.now(), origin=""))
+    shown = words(section(page(staff, "calls/"), "chart-calls"))
+    assert f"upstream 22 origin not known 1 answered {count - 22}" in shown
 
 
 def test_every_call_is_on_one_page_only_and_newer_leads_back(staff):

@@ -33,6 +33,7 @@ def test_a_value_that_looks_like_a_pattern_is_only_one_in_its_stars():
         ({"tool": ["!get_*"], "key": ["desk"]}, {}),
         ({"origin": ["upstream", "caller"], "reason": ["!not_found"]}, {}),
         ({"cache": ["yes"], "outcome": ["!error"]}, {}),
+        ({"oversized": ["yes"]}, {}),
         ({"cache": ["!yes"], "status": ["0", "503"]}, {}),
         ({"transport": ["stdio", "replay"]}, {}),
         ({"transport": ["!stdio"]}, {}),
