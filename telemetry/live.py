@@ -12,7 +12,6 @@ from zoneinfo import ZoneInfo
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.conf import settings
-from django.contrib import admin
 from django.contrib.auth import get_user
 from django.core.cache import cache
 from django.http import HttpRequest, QueryDict, parse_cookie
@@ -96,4 +95,4 @@ def may_see_calls(request: HttpRequest) -> bool:
     sessions = import_module(settings.SESSION_ENGINE)
     request.session = sessions.SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
     request.user = get_user(request)
-    return admin.site.has_permission(request) and not access.missing(request.user, access.SEE_CALLS)
+    return access.may_see(request, access.SEE_CALLS)

@@ -1,7 +1,7 @@
 """Who may see the pages."""
 
 from django.contrib import admin
-from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
@@ -11,21 +11,23 @@ SEE_CALLS = "telemetry.view_telemetryrecord"
 
 def refusal(request: HttpRequest, needed: str) -> HttpResponseBase | None:
     """The answer for who may not see a page: the login, or a 403 that names what is missing. None: may see it."""
-    user: User | AnonymousUser = getattr(request, "user", AnonymousUser())
+    user = getattr(request, "user", AnonymousUser())
     if not user.is_authenticated:
         return redirect_to_login(request.get_full_path())
-    if user.is_staff and not admin.site.has_permission(request):  # for example, the second factor was not proved
-        return redirect_to_login(request.get_full_path())
-    lacking = missing(user, needed)
-    return _refused(request, lacking) if lacking else None
-
-
-def missing(user: User | AnonymousUser, needed: str) -> str:
-    """What somebody lacks to see a page; "" if nothing."""
     if not user.is_staff:
-        return "the mark “staff status”"
-    return "" if user.has_perm(needed) else f"the permission {needed}"
+        return _refused(request, "the mark “staff status”")
+    if not admin.site.has_permission(request):  # for example, the second factor was not proved
+        return redirect_to_login(request.get_full_path())
+    if not user.has_perm(needed):
+        return _refused(request, f"the permission {needed}")
+    return None
 
 
-def _refused(request: HttpRequest, lacking: str) -> HttpResponse:
-    return render(request, "telemetry/403.html", {"missing": lacking}, status=403)
+def may_see(request: HttpRequest, needed: str) -> bool:
+    """The same for what is no page, such as a socket."""
+    user = request.user
+    return user.is_staff and admin.site.has_permission(request) and user.has_perm(needed)
+
+
+def _refused(request: HttpRequest, missing: str) -> HttpResponse:
+    return render(request, "telemetry/403.html", {"missing": missing}, status=403)
