@@ -7,6 +7,7 @@ tasks deliver them. A task that is lost is made again by the next evaluation.
 import logging
 from datetime import datetime, timedelta
 
+from celery import current_app
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
@@ -16,6 +17,7 @@ from telemetry.alerts import channels, messages
 from telemetry.alerts.states import State
 from telemetry.models.alerts import Alert, AlertTransition, Notification
 
+DELIVER = "telemetry.tasks.deliver_notification"  # the task that calls `deliver`
 PAUSES = (5, 15, 60, 300, 900, 3600)  # seconds between attempts
 LEASE = timedelta(seconds=60)  # an attempt that has not ended by then is taken for lost
 LONGEST_RESULT = 300
@@ -58,10 +60,8 @@ def hand_over_due(now: datetime) -> int:
 
 
 def _hand_over(pk: int, pause: float = 0) -> bool:
-    from telemetry.tasks import deliver_notification  # tasks imports this module
-
     try:
-        deliver_notification.apply_async((pk,), countdown=pause, retry=False)
+        current_app.send_task(DELIVER, (pk,), countdown=pause, retry=False)
     except OperationalError as error:  # the broker is away; the next evaluation tries again
         logger.warning("notification not handed over", extra={"notification": pk, "error": type(error).__name__})
         return False
