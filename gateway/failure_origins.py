@@ -30,6 +30,7 @@ CALLER = f"""
     {CANCELLED}
     bad_request body_too_large headers_too_large invalid_host invalid_origin invalid_subprotocol locked_out
     method_not_allowed not_authenticated not_permitted csrf_failed request_timeout unknown_address too_deep too_large
+    telemetry_not_allowed
     too_many_fields too_many_values unsupported_media_type not_acceptable parse_error error
     cursor_expired cursor_invalid cursor_mismatch handle_expired handle_invalid
     client_capability_missing question_closed question_unclear

@@ -88,6 +88,7 @@ class AnsweredCall(NamedTuple):
             figures["baseline_tokens"] = figures["original_tokens"]
         figures["missing_fields"] = ", ".join(figures["missing_fields"])
         figures["withheld"] = _counts(figures["withheld"])
+        figures |= {"origin": "", "error_reason": "", "error_message": "", "arm": ""}
         if self.failure is not None:
             figures |= {
                 "outcome": "error",
@@ -95,7 +96,7 @@ class AnsweredCall(NamedTuple):
                 "error_reason": self.failure.reason,
                 "error_message": _masked(self.failure.message),
             }
-        return Measurement.with_defaults(
+        return Measurement(  # without defaults: a figure that nobody measures is an error
             at=self.at,
             latency_ms=self.milliseconds,
             argument_names=", ".join(self.argument_names[:MOST_NAMES]),
@@ -239,7 +240,7 @@ def _of_operation(operation: Operation) -> dict[str, Any]:
 
 def _of_upstreams(use: UpstreamUse | None) -> dict[str, Any]:
     if use is None:
-        return {}
+        return {"upstream": "", "upstream_status": 0, "attempts": 0, "upstream_ms": 0.0}
     return {
         "upstream": use.name,
         "upstream_status": use.status,

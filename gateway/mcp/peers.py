@@ -10,6 +10,7 @@ from context_protection.core.errors import NotAuthenticated
 from gateway.access.programs import UNKNOWN, Program
 from gateway.access.transports import Transport
 from gateway.catalog.caller import Caller
+from gateway.tracing import identity
 
 SCOPE_KEY = "sluice.peer"
 
@@ -20,6 +21,11 @@ class Peer:
     transport: Transport
     program: Program = UNKNOWN  # by an HTTP client's User-Agent
     session: Hashable = None  # identifies a connection that carries many calls; None: it carries one request
+
+    @property
+    def call_id(self) -> str:
+        """The id of a call. A connection of many calls was opened by a request whose id must not become theirs."""
+        return identity.current_or_new_id() if self.session is None else identity.new_id()
 
     @property
     def limit_key(self) -> Hashable:

@@ -130,6 +130,7 @@ class _Client:
             hints.resource,
             program=self.program,
             session=peer.limit_key,
+            id=peer.call_id,
         )
 
 

@@ -259,6 +259,7 @@ def tool_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
             hints,
             program=program_of(ctx, peer),
             session=peer.limit_key,
+            id=peer.call_id,
         )
         try:
             resolved = _resolved(call, params)

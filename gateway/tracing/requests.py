@@ -22,7 +22,7 @@ class Identified:
             elif name == _TRACEPARENT:
                 traceparent = value
         request_id = identity.accept(offered.decode("latin-1"))
-        identity.request_id.set(request_id)
+        token = identity.request_id.set(request_id)
         identity.client_trace.set(identity.trace_in(traceparent.decode("latin-1")) if traceparent else "")
         repeated = (HEADER, request_id.encode())
 
@@ -31,7 +31,10 @@ class Identified:
                 message["headers"] = [*message["headers"], repeated]
             await send(message)
 
-        if spans.tracer is None:
-            await self.application(scope, receive, send_with_id)
-        else:
-            await http_spans.serve(self.application, scope, receive, send_with_id)
+        try:
+            if spans.tracer is None:
+                await self.application(scope, receive, send_with_id)
+            else:
+                await http_spans.serve(self.application, scope, receive, send_with_id)
+        finally:
+            identity.request_id.reset(token)

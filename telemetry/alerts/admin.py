@@ -13,13 +13,14 @@ from django.utils.safestring import SafeString
 from telemetry import wording
 from telemetry.alerts import channels, links, words
 from telemetry.models.alerts import Alert, Channel
+from telemetry.pages.access import SEE_CALLS
 from telemetry.read_only_admin import ReadOnlyAdmin, badge
 
 
 @admin.register(Alert)
 class AlertAdmin(ReadOnlyAdmin):
     list_display = ("shown_state", "what", "message", "since", "ended_at", "last_value", "highest")
-    list_display_links = ("shown_state", "what")
+    list_display_links = ("shown_state", "what", "message")
     list_filter = ("state", ("rule__kind", admin.AllValuesFieldListFilter))
     list_select_related = ("rule",)
     fieldsets = (
@@ -28,6 +29,14 @@ class AlertAdmin(ReadOnlyAdmin):
         ("How much", {"fields": ("last_value", "highest", "allowed", "sample", "affected")}),
         ("Who", {"fields": ("acknowledged_by", "acknowledged_at", "note", "silenced_by", "silenced_until")}),
     )
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Without the link to a page that this person may not see."""
+        may_see = request.user.has_perm(SEE_CALLS)
+        return [
+            (title, {"fields": [name for name in options["fields"] if name != "page" or may_see]})
+            for title, options in self.fieldsets
+        ]
 
     @admin.display(description="state", ordering="state")
     def shown_state(self, alert: Alert) -> SafeString:

@@ -102,7 +102,7 @@ def test_its_pages_fit_and_complain_of_nothing(
         assert fits(page)
         go(page, page.get_by_role("link", name="Use a recovery code"))
         enter(page, "Recovery code", "AAAA-BBBB-CCCC-DDDD", "Log in")
-        expect(page.get_by_text("none of your recovery codes")).to_be_visible()
+        expect(page.get_by_text("not one of your recovery codes")).to_be_visible()
         assert fits(page)
         enter(page, "Recovery code", code, "Log in")
         expect(page.get_by_text("9 recovery codes are left.")).to_be_visible()

@@ -143,7 +143,7 @@ def test_a_cursor_that_has_expired_does_not_send_its_caller_back_to_the_action(
     done = offered(rows)
     error = doors.mcp("do_something", {"what": "x", "cursor": "no-cursor-of-ours"})["error"]
     assert error["reason"] == "cursor_invalid"
-    assert "done once more" in error["data"]["suggestion"]
+    assert "does it once more" in error["data"]["suggestion"]
     assert done.times == 0
 
 

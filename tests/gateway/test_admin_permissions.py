@@ -49,6 +49,8 @@ MORE: dict[str, dict[str, Any]] = {
     "mcp_servers_mcptool_changelist": {"form-0-enabled": "on"},
     "upstreams_upstreamapi_rename": {"name": "store", "shown": "store", "_rename": "1"},
     "mcp_servers_mcpserver_rename": {"name": "papers", "shown": "papers", "_rename": "1"},
+    "telemetry_channel_add": {"kind": "email", "address": "ops@example.com"},
+    "telemetry_kepttool_add": {"operation": "get_booking"},
     "openapi_import": {"file": SimpleUploadedFile("shop.json", DOCUMENT), "name": "another"},
 }
 

@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 
-from gateway.mcp.message_limits import error_for_oversized
+from gateway.mcp.message_limits import complexity_problem, error_response
+
+
+def rejection_of(text: bytes | str) -> Any:
+    problem = complexity_problem(text)
+    assert problem is not None
+    return error_response(text, problem)
+
 
 MANY = list(range(10_001))
 PARAMS = {"name": "list_listings", "arguments": {"ids": MANY, "id": 3}, "note": '{"id":4}'}
@@ -29,8 +36,7 @@ PARAMS = {"name": "list_listings", "arguments": {"ids": MANY, "id": 3}, "note": 
 def test_the_refusal_answers_the_id_of_the_request(message: Any, request_id: Any, compact: bool):
     text = json.dumps(message, separators=(",", ":") if compact else None)
     for each in (text, text.encode()):
-        rejection = error_for_oversized(each)
-        assert rejection is not None
+        rejection = rejection_of(each)
         assert rejection.id == request_id
         assert "10,000" in rejection.error.message
         assert rejection.error.data["reason"] == "too_many_values"
@@ -38,10 +44,9 @@ def test_the_refusal_answers_the_id_of_the_request(message: Any, request_id: Any
 
 @pytest.mark.parametrize("edge", [b'{"id":"\xff","x":[', b'{"a":' * 200, b'{"' + b"\\" * 1000 + b'":[', b'"id":' * 300])
 def test_what_is_hardly_json_is_refused_without_an_id(edge: bytes):
-    rejection = error_for_oversized(edge + b"1," * 10_001 + edge)
-    assert rejection is not None
+    rejection = rejection_of(edge + b"1," * 10_001 + edge)
     assert rejection.id is None
 
 
 def test_an_ordinary_message_is_read():
-    assert error_for_oversized('{"jsonrpc":"2.0","id":1,"method":"ping"}') is None
+    assert complexity_problem('{"jsonrpc":"2.0","id":1,"method":"ping"}') is None
