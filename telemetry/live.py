@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from channels.db import database_sync_to_async
+from asgiref.sync import sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.conf import settings
 from django.contrib.auth import get_user
@@ -22,6 +22,7 @@ from telemetry import feed
 from telemetry.pages import access
 from telemetry.pages.address import Address
 from telemetry.pages.live_tail import Tail
+from telemetry.storage import release_connection
 
 FRAME_SECONDS = 0.2
 PULSE_SECONDS = 2.0  # a frame without calls: the connection lives, and the rates fall
@@ -33,7 +34,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
     async def connect(self) -> None:
         self._frames: asyncio.Task[None] | None = None
         request = _request(self.scope)
-        if not await database_sync_to_async(may_see_calls)(request):
+        if not await sync_to_async(_may_still_see)(request):
             await self.close()  # before it is accepted: the handshake is denied
             return
         self._request = request
@@ -65,7 +66,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         while True:
             now = time.monotonic()
             if now >= check_at:
-                if not await database_sync_to_async(may_see_calls)(self._request):
+                if not await sync_to_async(_may_still_see)(self._request):
                     await self.close(NOT_ALLOWED)
                     return
                 await cache.aset(feed.FLAG, True, feed.FLAG_SECONDS)
@@ -88,6 +89,13 @@ def _request(scope: Mapping[str, Any]) -> HttpRequest:
     request.GET = QueryDict(scope.get("query_string", b"").decode("latin-1"))
     request.COOKIES = parse_cookie(headers.get(b"cookie", b"").decode("latin-1"))
     return request
+
+
+def _may_still_see(request: HttpRequest) -> bool:
+    try:
+        return may_see_calls(request)
+    finally:
+        release_connection()
 
 
 def may_see_calls(request: HttpRequest) -> bool:

@@ -102,7 +102,7 @@ def _write(calls: Sequence[Measurement]) -> None:
     rows = [_row(call) for call in calls]
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            with cursor.copy(COPY) as copy:
+            with connection.wrap_database_errors, cursor.copy(COPY) as copy:
                 for row in rows:
                     copy.write_row(row)
         else:

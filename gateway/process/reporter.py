@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import redis
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, close_old_connections, connection
+from django.db import DatabaseError, InterfaceError, connection
 
 from context_protection.configuration.revisions import revisions
 from context_protection.core import tokens
@@ -28,6 +28,7 @@ from gateway.version import VERSION
 from telemetry import audits, events, processes, recorder
 from telemetry.arguments import switches
 from telemetry.models import ProcessReport
+from telemetry.storage import release_connection
 
 SECONDS = 5.0
 SELDOM = 60.0  # seconds between two looks at what changes slowly
@@ -87,7 +88,7 @@ class Reporter:
                 logger.warning("the process cannot report", extra={"error": type(error).__name__})
             self._is_failing = True
         finally:
-            close_old_connections()
+            release_connection()
 
     def report(self) -> None:
         """Writes one report. Blocks."""

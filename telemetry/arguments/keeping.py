@@ -73,7 +73,7 @@ def _masked(operation: str, text: str) -> tuple[Any, Sequence[Hidden]]:
     """Without a mask, and for a text that is too long, no value."""
     if not text:
         return None, ()
-    found = masked(operation, json.loads(_storable(text)))
+    found = masked(operation, json.loads(_storable(json.dumps(json.loads(text), ensure_ascii=False))))
     return (None, ()) if found is None else (found.value, found.hidden)
 
 

@@ -30,7 +30,7 @@ from functools import wraps
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
@@ -191,6 +191,8 @@ def page(
         def answered(request: HttpRequest, *args: Any, **options: Any) -> HttpResponseBase:
             if refused := access.refusal(request, needs):
                 return refused
+            if "\0" in request.path or any("\0" in text for text in request.GET.values()):  # no name has it
+                raise Http404
             address = Address.of(request, default_range=default_range, default_refresh=default_refresh)
             if subject:
                 address = address.about(subject)

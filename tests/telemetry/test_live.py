@@ -41,6 +41,17 @@ def layer_of_this_loop(monkeypatch):
 
 
 @pytest.fixture(autouse=True)
+def connection_of_the_test_stays_open(monkeypatch):
+    """Channels closes connections that it takes for old, also the one that holds the test's transaction."""
+
+    async def nothing() -> None:
+        pass
+
+    for module in ("channels.consumer", "channels.generic.websocket"):
+        monkeypatch.setattr(f"{module}.aclose_old_connections", nothing)
+
+
+@pytest.fixture(autouse=True)
 def flag_is_down():
     cache.delete(feed.FLAG)
     yield
