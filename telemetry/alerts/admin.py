@@ -19,7 +19,7 @@ from telemetry.read_only_admin import ReadOnlyAdmin, badge
 
 @admin.register(Alert)
 class AlertAdmin(ReadOnlyAdmin):
-    list_display = ("shown_state", "what", "message", "since", "ended_at", "last_value", "highest")
+    list_display = ("shown_state", "message", "what", "since", "ended_at", "last_value", "highest")
     list_display_links = ("shown_state", "what", "message")
     list_filter = ("state", ("rule__kind", admin.AllValuesFieldListFilter))
     list_select_related = ("rule",)
