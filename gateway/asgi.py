@@ -29,7 +29,7 @@ from gateway.process.handler import PooledHandler
 from gateway.process.lifespan import Lifespan
 from gateway.process.readiness import readiness
 from gateway.process.reporter import reporter
-from gateway.process.started import note_ready
+from gateway.process.start_time import note_ready
 from gateway.process.warmup import warm_up
 from gateway.threads.bridge import run_sync
 from gateway.tracing import export

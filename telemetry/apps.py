@@ -7,6 +7,6 @@ class TelemetryConfig(AppConfig):
     verbose_name = "Telemetry"
 
     def ready(self) -> None:
-        from telemetry.alerts import shipped
+        from telemetry.alerts import shipped_rules
 
-        post_migrate.connect(shipped.create, sender=self)
+        post_migrate.connect(shipped_rules.create, sender=self)

@@ -30,7 +30,7 @@ from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.connectors.hostaway.models import Booking
 from gateway.logins.hasher import YieldingHasher
-from gateway.pages import refreshed
+from gateway.pages import background_refresh
 from gateway.threads import bridge
 from telemetry import arguments, events, recorder, rejections
 from tests import shared
@@ -219,7 +219,7 @@ def fresh_configuration() -> None:
 @pytest.fixture(autouse=True)
 def fresh_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures of an earlier moment would lack what the test has just stored."""
-    monkeypatch.setattr(refreshed, "REUSE", 0)
+    monkeypatch.setattr(background_refresh, "REUSE", 0)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from mcp.server.models import InitializationOptions
 from pydantic import BaseModel
 
 from context_protection.core.errors import NotAuthenticated
-from gateway.mcp import instructions, traced
+from gateway.mcp import instructions, request_spans
 from gateway.mcp.changes import Changes
 from gateway.mcp.clients import loads_lazily
 from gateway.mcp.completion import completion_handlers
@@ -64,7 +64,7 @@ def build_server(stdio_peer: Peer | None = None, changes: Changes | None = None)
         **completion_handlers(stdio_peer),
     )
     server.middleware.append(partial(_instructed, stdio_peer))
-    traced.trace(server, stdio_peer)
+    request_spans.trace(server, stdio_peer)
     if changes is not None:
         changes.register(server)
     return server

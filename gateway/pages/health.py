@@ -11,7 +11,7 @@ from context_protection.core import tokens
 from context_protection.core.budget import dumps
 from gateway.dispatch import audit
 from gateway.pages import success_criteria
-from gateway.pages.refreshed import Refreshed
+from gateway.pages.background_refresh import Refreshed
 from gateway.pages.visitors import known_visitors_only, may_see_details, varies_by_visitor
 from gateway.upstreams.client import UpstreamState
 from gateway.upstreams.registry import upstreams

@@ -11,7 +11,7 @@ from typing import Any
 from gateway.connectors.nsip.connector import NAME
 from gateway.connectors.nsip.shapes import TARGET_REDUCTION
 from gateway.mcp.discovery import slowest
-from gateway.process.started import start
+from gateway.process.start_time import start
 from gateway.upstreams.registry import upstreams
 from telemetry import queries
 from telemetry.call_figures import CallFigures

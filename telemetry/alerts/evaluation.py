@@ -16,8 +16,8 @@ from django.utils import timezone
 from telemetry.alerts import lifecycle, notifications, readings
 from telemetry.alerts.conditions import Condition, Reading, condition_of, signal
 from telemetry.alerts.kinds import NoData
-from telemetry.alerts.one_at_a_time import only_one
 from telemetry.alerts.states import Signal, State
+from telemetry.locks import only_one
 from telemetry.models.alerts import Alert, AlertRule
 
 STALE_AFTER = timedelta(seconds=90)

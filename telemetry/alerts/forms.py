@@ -10,7 +10,7 @@ from django import forms
 from telemetry.alerts import words
 from telemetry.alerts.conditions import Condition, condition_of, patterns
 from telemetry.alerts.kinds import Kind, RuleKind, Unit, kind_of
-from telemetry.alerts.shipped import condition_fields
+from telemetry.alerts.shipped_rules import condition_fields
 from telemetry.call_figures import MIN_CALLS_FOR_PERCENTILES
 from telemetry.models.alerts import AlertRule, Channel
 

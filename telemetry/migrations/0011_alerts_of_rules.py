@@ -1,14 +1,14 @@
 from django.db import migrations
 from django.db.models import F
 
-from telemetry.alerts import shipped
+from telemetry.alerts import shipped_rules
 
 STATES = {"open": "alerting", "cleared": "normal"}
 
 
 def follow_rules(apps, schema_editor):
     """Gives the alerts of before the shipped rule of their kind, and their history what is known of it."""
-    shipped.create(schema_editor.connection.alias, apps)
+    shipped_rules.create(schema_editor.connection.alias, apps)
     alerts = apps.get_model("telemetry", "Alert").objects.using(schema_editor.connection.alias)
     rules = apps.get_model("telemetry", "AlertRule").objects.using(schema_editor.connection.alias)
     transitions = apps.get_model("telemetry", "AlertTransition")

@@ -1,21 +1,20 @@
 """Builds the rollups of marked buckets anew from the calls, so that doing it twice changes nothing.
 
-One runner at a time: on Postgres under an advisory lock. SQLite lets one transaction write at a time, so that a second
-runner finds nothing to do.
+One runner at a time: on Postgres, of all processes.
 """
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Count
 from django.utils import timezone
 
+from telemetry.locks import only_one
 from telemetry.measurement import OUTSIDE_FIGURES
 from telemetry.models.calls import TelemetryRecord
 from telemetry.models.rollups import Level, Rollup, StaleBucket
@@ -24,7 +23,6 @@ from telemetry.rollups.interval import Interval
 from telemetry.rollups.marks import floor, mark
 from telemetry.rollups.measures import MEASURES
 
-LOCK = 0x51_0C_E0_01  # of this runner, among advisory locks
 COARSER = {Level.MINUTE: Level.HOUR, Level.HOUR: Level.DAY}
 BATCH = 500  # rows of one INSERT
 HISTOGRAMS = {"latency": "latency_bucket", "upstream_latency": "upstream_bucket"}
@@ -35,7 +33,7 @@ logger = logging.getLogger(__name__)
 def build_stale(*, now: datetime | None = None) -> int:
     """Builds all marked buckets that have ended, the shortest first; returns how many. 0 if another process does it."""
     now = now or timezone.now()
-    with _only_runner() as is_mine:
+    with only_one("rollups") as is_mine:
         return sum(_build_level(level, now) for level in sorted(Level)) if is_mine else 0
 
 
@@ -91,19 +89,3 @@ def _histograms(calls: Any, dimensions: tuple[str, ...], column: str) -> dict[tu
     for *key, bucket, count in calls.values_list("bucket", *dimensions, column).annotate(n=Count("pk")):
         found.setdefault(tuple(key), {})[bucket] = count
     return found
-
-
-@contextmanager
-def _only_runner() -> Iterator[bool]:
-    """Whether this process may build. The lock belongs to the connection, so it ends with the process."""
-    if connection.vendor != "postgresql":
-        yield True
-        return
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [LOCK])
-        is_mine = bool(cursor.fetchone()[0])
-        try:
-            yield is_mine
-        finally:
-            if is_mine:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])

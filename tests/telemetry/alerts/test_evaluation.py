@@ -10,7 +10,7 @@ from django.db import connection
 
 from telemetry import queries, tasks
 from telemetry.alerts import evaluation, links, notifications, readings
-from telemetry.alerts.one_at_a_time import only_one
+from telemetry.locks import only_one
 from telemetry.models import Event
 from telemetry.models.alerts import Alert, AlertRule, Notification
 from telemetry.queries import Selection, Span

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gateway.pages import refreshed
-from gateway.pages.refreshed import Refreshed
+from gateway.pages import background_refresh
+from gateway.pages.background_refresh import Refreshed
 
 
 class Clock:
@@ -30,7 +30,7 @@ class Slow:
 
 @pytest.fixture(autouse=True)
 def reusing(fresh_figures: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refreshed, "REUSE", 100)
+    monkeypatch.setattr(background_refresh, "REUSE", 100)
 
 
 def until_no_thread_refreshes() -> None:
