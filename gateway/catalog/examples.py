@@ -4,7 +4,7 @@ from typing import Any
 
 from gateway.catalog.schemas import Schema, choices, kinds
 
-UNKNOWN_TEXT = "…"  # the example of a text of which nothing is known
+UNKNOWN_TEXT = "…"  # the example for a text without a known format
 _BY_KIND: dict[str, Any] = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
 _BY_FORMAT = {
     "date": "2026-11-20",

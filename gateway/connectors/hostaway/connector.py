@@ -22,7 +22,7 @@ def _operations() -> list[Operation]:
 
 
 def _probes() -> list[Probe]:
-    """Of the live account; the sample account has no upstream."""
+    """The live account's. The sample account has no upstream."""
     account = live.account()
     if account is None:
         return []

@@ -7,7 +7,7 @@ from gateway.upstreams.registry import upstream_of
 
 
 def _probes() -> list[Probe]:
-    """Of the APIs of which an operation can be called."""
+    """The APIs that have at least one callable operation."""
     from gateway.connectors.openapi.models import ImportedOperation
     from gateway.upstreams.models import UpstreamApi
 
