@@ -6,17 +6,25 @@ TABLE = "telemetry_telemetryrecord"
 OLD = "telemetry_calls_before"
 SEQUENCE = "telemetry_call_id_seq"
 FACTOR = "CASE WHEN claude_tokens > 0 AND estimated_tokens > 0 THEN 1.0 * claude_tokens / estimated_tokens ELSE 1 END"
-# The new columns of calls that were stored before these existed.
+# The new columns of calls that were stored before these existed: the value of a column without one, and how it is found.
 COMPUTED = {
-    "claude_original_tokens": f"ROUND(original_tokens * ({FACTOR}))",
-    "claude_saved_tokens": f"ROUND(saved_tokens * ({FACTOR}))",
-    "origin": "CASE WHEN outcome <> 'error' THEN '' WHEN error_reason LIKE 'upstream%' THEN 'upstream' "
-    "WHEN error_reason IN ('internal_error', 'store_unavailable', 'timeout') THEN 'sluice' "
-    "WHEN error_reason IN ('rate_limited', 'forbidden') THEN 'policy' ELSE 'caller' END",
-    "latency_bucket": "sluice_bucket(latency_ms)",
+    "claude_original_tokens": ("0", f"ROUND(original_tokens * ({FACTOR}))"),
+    "claude_saved_tokens": ("0", f"ROUND(saved_tokens * ({FACTOR}))"),
+    "origin": (
+        "''",
+        "CASE WHEN outcome <> 'error' THEN '' WHEN error_reason LIKE 'upstream%' THEN 'upstream' "
+        "WHEN error_reason IN ('internal_error', 'store_unavailable', 'timeout') THEN 'sluice' "
+        "WHEN error_reason IN ('rate_limited', 'forbidden') THEN 'policy' ELSE 'caller' END",
+    ),
+    "latency_bucket": ("0", "sluice_bucket(latency_ms)"),
+}
+# A call that was measured with these columns keeps what was measured.
+EXPRESSIONS = {
+    name: f"CASE WHEN {name} <> {empty} THEN {name} ELSE {expression} END"
+    for name, (empty, expression) in COMPUTED.items()
 }
 BUCKET = """
-    CREATE FUNCTION pg_temp.sluice_bucket(milliseconds double precision) RETURNS smallint IMMUTABLE LANGUAGE sql AS $$
+    CREATE OR REPLACE FUNCTION pg_temp.sluice_bucket(milliseconds double precision) RETURNS smallint IMMUTABLE LANGUAGE sql AS $$
         SELECT (CASE WHEN milliseconds > 0.001
             THEN LEAST(TRUNC(LN(milliseconds * 1000) / LN(2::double precision) * 16), 640) ELSE 0 END)::smallint $$"""
 
@@ -32,7 +40,8 @@ def mark(schema_editor):
         start = f"strftime('{form}', created_at)" if is_sqlite else f"date_trunc('{unit}', created_at, 'UTC')"
         schema_editor.execute(
             f"INSERT INTO telemetry_stalebucket (level, start, marks) "
-            f"SELECT {seconds}, {start}, COUNT(*) FROM {TABLE} {condition} GROUP BY 2",
+            f"SELECT {seconds}, {start}, COUNT(*) FROM {TABLE} {condition} GROUP BY 2 "
+            "ON CONFLICT (level, start) DO NOTHING",
             params=None,
         )
 
@@ -46,7 +55,7 @@ def partition(apps, schema_editor):
     if connection.vendor == "sqlite":
         connection.ensure_connection()
         connection.connection.create_function("sluice_bucket", 1, bucket_of, deterministic=True)
-        columns = ", ".join(f"{name} = {expression}" for name, expression in COMPUTED.items())
+        columns = ", ".join(f"{name} = {expression}" for name, expression in EXPRESSIONS.items())
         schema_editor.execute(f"UPDATE {TABLE} SET {columns}", params=None)
     if connection.vendor != "postgresql":
         return
@@ -73,8 +82,9 @@ def partition(apps, schema_editor):
         END $$""")
     run(BUCKET)
     columns = [field.column for field in model._meta.concrete_fields]
-    values = [COMPUTED.get(name, name).replace("sluice_bucket", "pg_temp.sluice_bucket") for name in columns]
+    values = [EXPRESSIONS.get(name, name).replace("sluice_bucket", "pg_temp.sluice_bucket") for name in columns]
     run(f"INSERT INTO {TABLE} ({', '.join(columns)}) SELECT {', '.join(values)} FROM {OLD}")
+    run("DROP FUNCTION pg_temp.sluice_bucket")  # it would live as long as the connection
     run(f"DROP TABLE {OLD}")
     run(f"ALTER TABLE {TABLE} ADD PRIMARY KEY (id, created_at)")
     for statement in schema_editor._model_indexes_sql(model):
