@@ -25,7 +25,7 @@ from context_protection.core.rows import MemoryPage
 from context_protection.core.shapes import ANY
 from context_protection.orm.querysets import QuerySetRows
 from context_protection.renderers import Written
-from context_protection.requests import LIST_FORM, RejectedCall
+from context_protection.requests import LIST_FORM, APICallError
 from context_protection.values import protect_rows, protect_value
 
 
@@ -80,7 +80,7 @@ def _with_api_errors(protect: Callable[[], Envelope]) -> Envelope:
     try:
         return protect()
     except CallError as error:
-        raise RejectedCall(error) from None
+        raise APICallError(error) from None
 
 
 class _PageChosen(Exception):

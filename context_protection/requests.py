@@ -34,7 +34,7 @@ _ATTRIBUTE = "_context_protection"  # of the request, where its Protection is st
 logger = logging.getLogger(__name__)
 
 
-class RejectedCall(APIException):
+class APICallError(APIException):
     """A CallError as an exception of REST framework, whose handler sends its status and document unchanged."""
 
     def __init__(self, error: CallError) -> None:

@@ -47,7 +47,7 @@ legacy_sse = LegacySSE(server, sessions)
 
 async def report() -> None:
     reporter.describe_tool_list(tool_list_figures)
-    reporter.start(ProcessReport.Kind.WEB)
+    reporter.start(ProcessReport.ProcessKind.WEB)
 
 
 async def stop_reporting() -> None:

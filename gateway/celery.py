@@ -26,4 +26,4 @@ def _report(kind: str) -> None:
     from gateway.process.reporter import reporter
     from telemetry.models import ProcessReport
 
-    reporter.start(ProcessReport.Kind(kind))
+    reporter.start(ProcessReport.ProcessKind(kind))

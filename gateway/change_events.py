@@ -25,7 +25,7 @@ def record(change: Change) -> None:
         return
     fields, before, after = _differences(change)
     events.record(
-        kind=events.Kind.CHANGE,
+        kind=events.EventKind.CHANGE,
         subject_type=NAMES.get(meta.model_name or "", str(meta.verbose_name)),
         subject=name,
         summary=f"{name}: {fields} changed." if change.how == "changed" else f"{name} was {change.how}.",

@@ -9,7 +9,7 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from telemetry.alerts.states import State
+from telemetry.alerts.states import AlertState
 from telemetry.models.alerts import Alert, AlertRule
 from telemetry.storage import release_connection
 
@@ -34,6 +34,6 @@ class AlertCollector(Collector):
 
 def _counts() -> Counter[tuple[str, str]]:
     rules = AlertRule.objects.filter(is_enabled=True).values_list("name", flat=True)
-    counts = Counter({(name, State.ALERTING.value): 0 for name in rules})
+    counts = Counter({(name, AlertState.ALERTING.value): 0 for name in rules})
     counts.update(Alert.objects.current().values_list("rule__name", "state"))
     return counts

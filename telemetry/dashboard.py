@@ -27,14 +27,14 @@ UNITS: dict[str, Callable[[float | None], str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class DashboardTile:
     label: str
     value: str
     note: str
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DashboardSeries:
     """One series of a chart; `colour` is a CSS custom property in static/telemetry/telemetry.css."""
 
     label: str
@@ -44,13 +44,13 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DashboardTableRow:
     time: str
     cells: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
+class DashboardChart:
     """A chart that static/telemetry/charts.js draws. `empty`: why there is nothing to draw, else ""."""
 
     key: str
@@ -58,24 +58,25 @@ class Chart:
     caption: str
     unit: str  # count | share | ms
     stacked: bool
-    lines: tuple[Line, ...]
+    lines: tuple[DashboardSeries, ...]
     times: tuple[str, ...]
     ticks: tuple[str, ...]
     empty: str = ""
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[DashboardTableRow, ...]:
         """The same data as a table, for people who cannot use the chart."""
         words = UNITS[self.unit]
         return tuple(
-            Row(time, tuple(words(line.values[n]) for line in self.lines)) for n, time in enumerate(self.times)
+            DashboardTableRow(time, tuple(words(line.values[n]) for line in self.lines))
+            for n, time in enumerate(self.times)
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
-    tiles: tuple[Tile, ...]
-    charts: tuple[Chart, ...]
+    tiles: tuple[DashboardTile, ...]
+    charts: tuple[DashboardChart, ...]
     interval: str
     zone: str
 
@@ -98,32 +99,34 @@ def _first(calls: Calls) -> datetime | None:
     return calls.order_by("created_at").values_list("created_at", flat=True).first()
 
 
-def _tiles(seen: CallFigures) -> tuple[Tile, ...]:
+def _tiles(seen: CallFigures) -> tuple[DashboardTile, ...]:
     return (
-        Tile("Calls", wording.whole(seen.calls), f"{seen.errors:,} failed ({wording.share(seen.error_share)})"),
+        DashboardTile(
+            "Calls", wording.whole(seen.calls), f"{seen.errors:,} failed ({wording.share(seen.error_share)})"
+        ),
         *(_total(figure, seen) for figure in FIGURES.values() if figure.tile),
-        Tile(
+        DashboardTile(
             "Tokens saved, Claude's count",
             wording.short(seen.tokens_saved),
             f"net: {wording.share(seen.reduction)} of {wording.short(seen.tokens_baseline)}",
         ),
-        Tile("Oversized", wording.share(seen.oversized_share), f"{seen.oversized_calls:,} calls over budget"),
-        Tile(
+        DashboardTile("Oversized", wording.share(seen.oversized_share), f"{seen.oversized_calls:,} calls over budget"),
+        DashboardTile(
             "Pagination adoption",
             wording.share(seen.pagination_adoption),
             f"{seen.paginated_list_calls:,} of {seen.list_calls:,} list calls",
         ),
-        Tile(
+        DashboardTile(
             "Average response",
             wording.size(seen.average_response_bytes),
             f"{wording.size(seen.bytes_sent)} in all",
         ),
-        Tile(
+        DashboardTile(
             "Latency p95",
             wording.milliseconds(seen.latency.p95),
             f"p50 {wording.milliseconds(seen.latency.p50)}, p99 {wording.milliseconds(seen.latency.p99)}",
         ),
-        Tile(
+        DashboardTile(
             "Formula estimate",
             wording.short(seen.totals["estimated_tokens"]),
             f"of tokens sent; Claude's count is {wording.factor(seen.claude_factor)}",
@@ -132,20 +135,20 @@ def _tiles(seen: CallFigures) -> tuple[Tile, ...]:
     )
 
 
-def _ruler_accuracy() -> Tile:
+def _ruler_accuracy() -> DashboardTile:
     audited = audits.summary()
     if not audited.count:
-        return Tile("Ruler accuracy", wording.NOTHING, "no audits yet")
+        return DashboardTile("Ruler accuracy", wording.NOTHING, "no audits yet")
     note = f"Claude's count within 10% of the full count, of {audited.count:,} audits"
-    return Tile("Ruler accuracy", wording.share(audited.claude_within), note)
+    return DashboardTile("Ruler accuracy", wording.share(audited.claude_within), note)
 
 
-def _total(figure: Figure, seen: CallFigures) -> Tile:
+def _total(figure: Figure, seen: CallFigures) -> DashboardTile:
     average = wording.in_unit(seen.average(figure.name), figure.unit)
-    return Tile(figure.tile, wording.short(seen.totals[figure.name]), f"{average} per call")
+    return DashboardTile(figure.tile, wording.short(seen.totals[figure.name]), f"{average} per call")
 
 
-def _charts(seen: CallFigures, series: Series) -> tuple[Chart, ...]:
+def _charts(seen: CallFigures, series: Series) -> tuple[DashboardChart, ...]:
     alert_line = settings.OVERSIZED_ALERT_SHARE
     return (
         _chart(
@@ -156,11 +159,13 @@ def _charts(seen: CallFigures, series: Series) -> tuple[Chart, ...]:
             unit="count",
             stacked=True,
             lines=(
-                Line(CallOutcome.PLAIN.label, "--tm-plain", _values(series, lambda f: f.plain)),
-                Line(CallOutcome.PAGINATED.label, "--tm-paginated", _values(series, lambda f: f.paginated)),
-                Line(CallOutcome.SUMMARIZED.label, "--tm-summarized", _values(series, lambda f: f.summarized)),
-                Line(CallOutcome.CHUNKED.label, "--tm-chunked", _values(series, lambda f: f.chunked)),
-                Line(CallOutcome.ERROR.label, "--tm-error", _values(series, lambda f: f.errors)),
+                DashboardSeries(CallOutcome.PLAIN.label, "--tm-plain", _values(series, lambda f: f.plain)),
+                DashboardSeries(CallOutcome.PAGINATED.label, "--tm-paginated", _values(series, lambda f: f.paginated)),
+                DashboardSeries(
+                    CallOutcome.SUMMARIZED.label, "--tm-summarized", _values(series, lambda f: f.summarized)
+                ),
+                DashboardSeries(CallOutcome.CHUNKED.label, "--tm-chunked", _values(series, lambda f: f.chunked)),
+                DashboardSeries(CallOutcome.ERROR.label, "--tm-error", _values(series, lambda f: f.errors)),
             ),
         ),
         _chart(
@@ -171,8 +176,8 @@ def _charts(seen: CallFigures, series: Series) -> tuple[Chart, ...]:
             unit="count",
             stacked=True,
             lines=(
-                Line("Sent", "--tm-sent", _values(series, lambda f: f.tokens_sent)),
-                Line("Saved", "--tm-saved", _values(series, lambda f: f.tokens_saved)),
+                DashboardSeries("Sent", "--tm-sent", _values(series, lambda f: f.tokens_sent)),
+                DashboardSeries("Saved", "--tm-saved", _values(series, lambda f: f.tokens_saved)),
             ),
         ),
         _chart(
@@ -183,8 +188,8 @@ def _charts(seen: CallFigures, series: Series) -> tuple[Chart, ...]:
             unit="share",
             stacked=False,
             lines=(
-                Line("Oversized share", "--tm-oversized", _values(series, lambda f: f.oversized_share)),
-                Line(
+                DashboardSeries("Oversized share", "--tm-oversized", _values(series, lambda f: f.oversized_share)),
+                DashboardSeries(
                     f"Alert line ({100 * alert_line:g}%)",
                     "--tm-limit",
                     _values(series, lambda f: alert_line),
@@ -200,8 +205,8 @@ def _charts(seen: CallFigures, series: Series) -> tuple[Chart, ...]:
             unit="ms",
             stacked=False,
             lines=(
-                Line("p50", "--tm-median", _values(series, lambda f: f.latency.p50)),
-                Line("p95", "--tm-tail", _values(series, lambda f: f.latency.p95), dashed=True),
+                DashboardSeries("p50", "--tm-median", _values(series, lambda f: f.latency.p50)),
+                DashboardSeries("p95", "--tm-tail", _values(series, lambda f: f.latency.p95), dashed=True),
             ),
         ),
     )
@@ -212,10 +217,10 @@ def _values(series: Series, figure: Callable[[CallFigures], float | None]) -> tu
 
 
 def _chart(
-    series: Series, *, key: str, title: str, caption: str, unit: str, stacked: bool, lines: tuple[Line, ...]
-) -> Chart:
+    series: Series, *, key: str, title: str, caption: str, unit: str, stacked: bool, lines: tuple[DashboardSeries, ...]
+) -> DashboardChart:
     times = tuple(timezone.localtime(bucket.start) for bucket in series.buckets)
-    return Chart(
+    return DashboardChart(
         key=key,
         title=title,
         caption=caption,
@@ -228,7 +233,7 @@ def _chart(
     )
 
 
-def _why_empty(series: Series, lines: tuple[Line, ...]) -> str:
+def _why_empty(series: Series, lines: tuple[DashboardSeries, ...]) -> str:
     if not any(bucket.figures.calls for bucket in series.buckets):
         return NO_CALLS
     return TOO_FEW_CALLS if all(value is None for line in lines for value in line.values) else ""

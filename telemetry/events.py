@@ -15,7 +15,7 @@ from telemetry.models import Event
 from telemetry.recorder import ProcessRecorder
 from telemetry.storage import StoreResult, release_connection
 
-Kind = Event.Kind
+EventKind = Event.EventKind
 LOCK = 0x51_75_1C_E1  # of Postgres: one process at a time decides whether a state is new
 
 
@@ -23,7 +23,7 @@ LOCK = 0x51_75_1C_E1  # of Postgres: one process at a time decides whether a sta
 class NewEvent:
     """The fields of models.Event. Texts of any length: they are cut to the columns' lengths."""
 
-    kind: Kind
+    kind: EventKind
     summary: str
     at: datetime
     subject_type: str = ""
@@ -48,19 +48,19 @@ def _fitting(name: str, value: Any) -> Any:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-def record(*, kind: Kind, summary: str, at: datetime | None = None, **others: str) -> Event:
+def record(*, kind: EventKind, summary: str, at: datetime | None = None, **others: str) -> Event:
     """Stores an event. Blocks."""
     row = NewEvent(kind=kind, summary=summary, at=at or timezone.now(), **others).row()
     row.save()
     return row
 
 
-def record_soon(*, kind: Kind, summary: str, at: datetime | None = None, **others: str) -> None:
+def record_soon(*, kind: EventKind, summary: str, at: datetime | None = None, **others: str) -> None:
     """Queues an event. Does not block or raise."""
     _writer.record(NewEvent(kind=kind, summary=summary, at=at or timezone.now(), **others))
 
 
-def record_if_new(*, kind: Kind, subject: str, after: str, summary: str, usual: str | None = None) -> Event | None:
+def record_if_new(*, kind: EventKind, subject: str, after: str, summary: str, usual: str | None = None) -> Event | None:
     """Stores an event unless the newest one of this kind and subject has the same `after`, whichever process found it.
     `usual`: a first state that is no event. Blocks."""
     with transaction.atomic():

@@ -18,7 +18,7 @@ from typing import Any, Generic
 from telemetry import storage
 from telemetry.batch_writer import SHUTDOWN, BatchWriter, Item, WriterState
 from telemetry.measurement import Measurement
-from telemetry.storage import Measured, StoreResult
+from telemetry.storage import PendingCall, StoreResult
 
 
 class ProcessRecorder(Generic[Item]):
@@ -61,7 +61,7 @@ class ProcessRecorder(Generic[Item]):
         self._writer = self._make()
 
 
-_calls: ProcessRecorder[Measured] = ProcessRecorder(storage.store, name="telemetry-writer")
+_calls: ProcessRecorder[PendingCall] = ProcessRecorder(storage.store, name="telemetry-writer")
 record = _calls.record
 flush = _calls.flush
 stop = _calls.stop

@@ -52,7 +52,7 @@ class StoreResult:
     last_error: str = ""
 
 
-class Measured(Protocol):
+class PendingCall(Protocol):
     """A call on its way to the writer thread. Everything that can wait is left to `measured`."""
 
     @property
@@ -61,7 +61,7 @@ class Measured(Protocol):
     def measured(self) -> Measurement: ...
 
 
-def store(calls: Sequence[Measured]) -> StoreResult:
+def store(calls: Sequence[PendingCall]) -> StoreResult:
     """Stores a batch in one transaction; if a row makes that fail, stores the rows one by one.
 
     Raises StoreUnavailableError if nothing was stored and the same batch may be retried.

@@ -43,13 +43,13 @@ def rows(records: Sequence[dict[str, Any]], shape: Shape, policy: Policy) -> lis
         shape = proposals.completed(shape, listed)
         return [preview(record, shape, policy) for record in listed]
     fields = proposals.with_rows(shape, listed).row
-    cells = [Cell(position, each.name, each.name) for position, each in enumerate(fields)]
+    cells = [CondensedCell(position, each.name, each.name) for position, each in enumerate(fields)]
     columns = [_values(each, listed) for each in fields]
     return from_tuples([*zip(*columns, strict=True)], cells, policy) if fields else [{}] * len(listed)
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CondensedCell:
     """A cell of a condensed row: its position in the tuple of values, and the path for requesting the whole value."""
 
     position: int
@@ -58,7 +58,9 @@ class Cell:
     convert: Callable[[Any], Any] | None = None
 
 
-def from_tuples(values: Iterable[tuple[Any, ...]], cells: Sequence[Cell], policy: Policy) -> list[dict[str, Any]]:
+def from_tuples(
+    values: Iterable[tuple[Any, ...]], cells: Sequence[CondensedCell], policy: Policy
+) -> list[dict[str, Any]]:
     """Condensed rows of `reduced` values. A page has hundreds of cells, so unchanged values cost no function call."""
     by_type, fields = _BY_TYPE, [(each.position, each.name, each.path, each.convert) for each in cells]
     return [

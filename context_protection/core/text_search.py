@@ -11,7 +11,7 @@ from context_protection.core.payloads import AS_COMPUTED, AnswerRequest, Payload
 from context_protection.core.policy import Policy
 from context_protection.core.query.words import PARAMETER, SearchWords
 from context_protection.core.results import search
-from context_protection.core.results.search import Found
+from context_protection.core.results.search import SearchResult
 from context_protection.core.rows import Loaded, MemoryRows
 from context_protection.core.short_texts import whole_plan
 from context_protection.core.splitting.plans import Indexing, number_at
@@ -65,7 +65,7 @@ class _TextSearch:
         note = {**_progress(found), **(self._way_on(rows[0]["line"], request) if rows else self._way_out(found))}
         return Loaded(rows, note, total=found.total)
 
-    def _found(self, words: SearchWords, limit: int, seconds: float = search.SECONDS) -> Found:
+    def _found(self, words: SearchWords, limit: int, seconds: float = search.SECONDS) -> SearchResult:
         pieces = ((piece.line, piece.start, piece.text) for piece in self._pieces())
         return search.search_text(pieces, words.pattern, start=self.first, limit=limit, seconds=seconds)
 
@@ -85,7 +85,7 @@ class _TextSearch:
         last = min(line + READ_ON - 1, self.text.lines)
         return {"detailsAvailable": request.hints(request.operation, {**own, "startLine": line, "endLine": last})}
 
-    def _way_out(self, found: Found) -> dict[str, Any]:
+    def _way_out(self, found: SearchResult) -> dict[str, Any]:
         """Notes for a search without a match: how many lines have each word alone."""
         if not found.complete:
             return {}
@@ -97,7 +97,7 @@ class _TextSearch:
         return {"notes": [missed, *([f"Lines with each word alone: {alone}."] if alone else [])]}
 
 
-def _progress(found: Found) -> dict[str, Any]:
+def _progress(found: SearchResult) -> dict[str, Any]:
     """How many lines match, and where the next search begins if this one ended before the end of the text."""
     total = {} if found.total is None else {"totalCount": found.total}
     if found.next_from is None:

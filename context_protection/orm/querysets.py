@@ -271,7 +271,8 @@ class ColumnPage:
             return summaries.rows(self.whole(len(self.rows)), self.shape, policy)
         convert = self.columns.convert
         cells = [
-            summaries.Cell(index, name, name, convert.get(name)) for index, name in enumerate(self.columns.row, start=3)
+            summaries.CondensedCell(index, name, name, convert.get(name))
+            for index, name in enumerate(self.columns.row, start=3)
         ]
         return summaries.from_tuples(self.rows, cells, policy)
 

@@ -64,7 +64,7 @@ class RejectedCall(NamedTuple):
         )
 
 
-class Allowance:
+class RateLimit:
     """At most `most` a second."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -79,7 +79,7 @@ class Allowance:
         return self._taken <= self._most
 
 
-_allowance = Allowance(A_SECOND)
+_allowance = RateLimit(A_SECOND)
 
 
 def record(error: CallError, visit: Visit, caller: Caller | None = None, program: Program | None = None) -> None:

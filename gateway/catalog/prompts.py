@@ -73,9 +73,9 @@ class Prompt:
     description: str
     arguments: tuple[PromptArgument, ...]
     operations: tuple[str, ...]
-    write: "Callable[..., Message]"
+    write: "Callable[..., PromptMessage]"
 
-    def message(self, given: Mapping[str, str]) -> "Message":
+    def message(self, given: Mapping[str, str]) -> "PromptMessage":
         """The message with these arguments. Blocks. Raises InvalidArgument for the first wrong argument."""
         for name in given:
             self.argument(name)
@@ -120,7 +120,7 @@ def by_name(quoted: QuotedCall) -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class PromptMessage:
     """A message in the common form: the task, the numbered calls in order, what to check, how to report. `of_handle`:
     the first call is made only for its handle, so its later pages are not read."""
 

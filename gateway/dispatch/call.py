@@ -10,7 +10,7 @@ from gateway.access.programs import UNKNOWN, Program
 from gateway.access.transports import Transport
 from gateway.catalog.caller import Caller
 from gateway.dispatch.hints import Hints
-from gateway.dispatch.response_cache import Key, canonical
+from gateway.dispatch.response_cache import CacheKey, canonical
 from gateway.tracing import identity, spans
 
 
@@ -30,12 +30,12 @@ class Call:
     started: float = field(default_factory=time.perf_counter)
 
     @cached_property
-    def key(self) -> Key | None:
+    def key(self) -> CacheKey | None:
         """The cache key, or None if the response is not cached. Later pages are not cached: each is read once."""
         if "cursor" in self.arguments:
             return None
         try:
-            return Key(self.operation, self.caller.owner, self.hints, canonical(self.arguments))
+            return CacheKey(self.operation, self.caller.owner, self.hints, canonical(self.arguments))
         except TypeError:
             return None
 

@@ -23,7 +23,7 @@ CACHE_SECONDS = 60.0  # cursors in a cached response lose at most this much of t
 OVERHEAD = 1000  # bytes of an entry, in addition to its body and arguments
 
 
-class Key(NamedTuple):
+class CacheKey(NamedTuple):
     """The cache key: equal calls have equal keys."""
 
     operation: str
@@ -51,11 +51,11 @@ class ResponseCache:
 
     def __init__(self, most_bytes: int) -> None:
         self.most_bytes = most_bytes
-        self._entries: OrderedDict[Key, CachedResponse] = OrderedDict()
+        self._entries: OrderedDict[CacheKey, CachedResponse] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
-    def find(self, key: Key, operation: Operation) -> CachedResponse | None:
+    def find(self, key: CacheKey, operation: Operation) -> CachedResponse | None:
         """The cached response, if it is valid without an upstream call."""
         with self._lock:
             if key not in self._entries:
@@ -63,7 +63,7 @@ class ResponseCache:
             cached = self._valid(key, state_of(operation, revisions.current()))
             return cached if cached is not None and cached.fresh_until >= time.monotonic() else None
 
-    def unchanged(self, key: Key, state: Hashable, version: Hashable, fresh_until: float) -> CachedResponse | None:
+    def unchanged(self, key: CacheKey, state: Hashable, version: Hashable, fresh_until: float) -> CachedResponse | None:
         """The cached response that was made from the same version as the data just fetched. Marks it as fresh until
         `fresh_until`."""
         with self._lock:
@@ -73,7 +73,7 @@ class ResponseCache:
             self._entries[key] = cached = replace(cached, fresh_until=fresh_until)
             return cached
 
-    def _valid(self, key: Key, state: Hashable) -> CachedResponse | None:
+    def _valid(self, key: CacheKey, state: Hashable) -> CachedResponse | None:
         cached = self._entries.get(key)
         if cached is None:
             return None
@@ -83,7 +83,7 @@ class ResponseCache:
         self._entries.move_to_end(key)
         return cached
 
-    def store(self, key: Key, response: CachedResponse) -> None:
+    def store(self, key: CacheKey, response: CachedResponse) -> None:
         with self._lock:
             self._drop(key)
             self._entries[key] = response
@@ -97,13 +97,13 @@ class ResponseCache:
             for key in [key for key in self._entries if caller in (None, key.caller)]:
                 self._drop(key)
 
-    def _drop(self, key: Key) -> None:
+    def _drop(self, key: CacheKey) -> None:
         cached = self._entries.pop(key, None)
         if cached is not None:
             self._bytes -= _size(key, cached)
 
 
-def _size(key: Key, response: CachedResponse) -> int:
+def _size(key: CacheKey, response: CachedResponse) -> int:
     """Size of an entry in bytes. Arguments can be longer than the response."""
     return len(key.arguments) + len(response.envelope.body) + OVERHEAD
 

@@ -60,7 +60,7 @@ class SecondFactorAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def delete_model(self, request: HttpRequest, obj: SecondFactor) -> None:
         user = obj.user
         super().delete_model(request, obj)
-        events.note(events.EventKind.SECOND_FACTOR_RESET, user, request, by=request.user.get_username())
+        events.note(events.SecurityEventKind.SECOND_FACTOR_RESET, user, request, by=request.user.get_username())
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[SecondFactor]) -> None:
         for factor in queryset:

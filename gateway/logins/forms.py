@@ -29,7 +29,7 @@ class OwnPasswordForm(AdminPasswordChangeForm):
 
     def save(self, commit: bool = True) -> Any:
         user = super().save(commit)
-        events.note(events.EventKind.PASSWORD_CHANGED, user, self.request)
+        events.note(events.SecurityEventKind.PASSWORD_CHANGED, user, self.request)
         return user
 
 

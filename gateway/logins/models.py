@@ -61,7 +61,7 @@ class RecoveryCode(models.Model):
 class SecurityEvent(models.Model):
     """One entry of the audit trail. It contains no passwords or codes, and only the names of known users."""
 
-    class EventKind(models.TextChoices):
+    class SecurityEventKind(models.TextChoices):
         LOGIN = "login", "Logged in"
         LOGIN_FAILED = "login_failed", "Login failed"
         LOCKED_OUT = "locked_out", "Locked out"
@@ -76,7 +76,7 @@ class SecurityEvent(models.Model):
         RECOVERY_CODES_RENEWED = "recovery_codes_renewed", "Made new recovery codes"
 
     at = models.DateTimeField("time", default=timezone.now, db_index=True)
-    kind = models.CharField(max_length=30, choices=EventKind)
+    kind = models.CharField(max_length=30, choices=SecurityEventKind)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     name = models.CharField("user name", max_length=150, blank=True, help_text="Empty: no user has this name.")
     address = models.CharField(max_length=64, blank=True, help_text="Empty: done by a command.")

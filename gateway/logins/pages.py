@@ -63,12 +63,12 @@ def _proved(request: HttpRequest, user: Any, factor: SecondFactor, form: CodeFor
         form.add_error("code", LOST)
         return None
     if proof is None:
-        attempt.failed(events.EventKind.SECOND_FACTOR_FAILED)
+        attempt.failed(events.SecurityEventKind.SECOND_FACTOR_FAILED)
         form.add_error("code", WRONG_RECOVERY_CODE if form.is_recovery else WRONG_CODE)
         return None
     attempt.succeeded()
     if proof is Proof.RECOVERY_CODE:
-        events.note(events.EventKind.RECOVERY_CODE_USED, user, request)
+        events.note(events.SecurityEventKind.RECOVERY_CODE_USED, user, request)
     return proof
 
 
@@ -107,7 +107,7 @@ def _setup_page(request: HttpRequest) -> HttpResponse:
         switched = second_factor.switch_on(user, secret, "".join(form.cleaned_data["code"].split()))
         if switched is not None:
             factor, codes = switched
-            events.note(events.EventKind.SECOND_FACTOR_ON, user, request)
+            events.note(events.SecurityEventKind.SECOND_FACTOR_ON, user, request)
             request.session.cycle_key()
             second_factor.remember(request, factor)
             return _codes_page(request, codes)
@@ -118,13 +118,13 @@ def _setup_page(request: HttpRequest) -> HttpResponse:
 
 def _renewed(request: HttpRequest, factor: SecondFactor) -> HttpResponse:
     codes = second_factor.renew_codes(factor)
-    events.note(events.EventKind.RECOVERY_CODES_RENEWED, request.user, request)
+    events.note(events.SecurityEventKind.RECOVERY_CODES_RENEWED, request.user, request)
     return _codes_page(request, codes)
 
 
 def _switched_off(request: HttpRequest, factor: SecondFactor) -> HttpResponse:
     factor.delete()
-    events.note(events.EventKind.SECOND_FACTOR_OFF, request.user, request)
+    events.note(events.SecurityEventKind.SECOND_FACTOR_OFF, request.user, request)
     messages.success(request, "The second factor is switched off.")
     return HttpResponseRedirect(reverse("admin:second_factor"))
 

@@ -13,10 +13,10 @@ from gateway.logins import events, sessions, throttle
 def logged_in(request: HttpRequest, user: Any, **more: Any) -> None:
     throttle.forget(user.get_username(), request)
     sessions.begin(request.session)
-    events.note(events.EventKind.LOGIN, user, request)
+    events.note(events.SecurityEventKind.LOGIN, user, request)
 
 
 @receiver(user_logged_out)
 def logged_out(request: HttpRequest, user: Any, **more: Any) -> None:
     if user is not None:
-        events.note(events.EventKind.LOGOUT, user, request)
+        events.note(events.SecurityEventKind.LOGOUT, user, request)

@@ -41,11 +41,11 @@ class Attempt:
     at: float
     is_last: bool  # its failure locks the name at this address
 
-    def failed(self, kind: events.EventKind = events.EventKind.LOGIN_FAILED) -> None:
+    def failed(self, kind: events.SecurityEventKind = events.SecurityEventKind.LOGIN_FAILED) -> None:
         user = known_user(self.name)
         events.note(kind, user, self.request)
         if self.is_last:
-            events.note(events.EventKind.LOCKED_OUT, user, self.request)
+            events.note(events.SecurityEventKind.LOCKED_OUT, user, self.request)
 
     def succeeded(self) -> None:
         """Removes the record of this attempt. Earlier failures remain until `forget`."""

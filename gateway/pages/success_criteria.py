@@ -23,7 +23,7 @@ INVALID = ("invalid_", "missing_", "unknown_argument")  # begin the reasons of c
 
 
 @dataclass(frozen=True, slots=True)
-class Criterion:
+class SuccessCriterion:
     """`n`: how many measurements the figure has. `at_least`: whether the target is a minimum."""
 
     name: str
@@ -53,21 +53,25 @@ def document(now: datetime) -> dict[str, Any]:
     }
 
 
-def criteria(now: datetime) -> Iterator[Criterion]:
-    yield Criterion("SC-001", "slowest tool list, seconds", slowest.seconds, 5.0, slowest.count, at_least=False)
+def criteria(now: datetime) -> Iterator[SuccessCriterion]:
+    yield SuccessCriterion("SC-001", "slowest tool list, seconds", slowest.seconds, 5.0, slowest.count, at_least=False)
     found = _by_outcome_and_reason(now)
     summaries = [figures for (outcome, _), figures in found.items() if outcome == CallOutcome.SUMMARIZED]
     summarized = sum(each.calls for each in summaries)
-    yield Criterion(
+    yield SuccessCriterion(
         "SC-002", "tokens left out by summaries, share", _reduction(summaries), TARGET_REDUCTION, summarized
     )
     calls = sum(each.calls for each in found.values())
     invalid = sum(each.calls for (_, reason), each in found.items() if reason.startswith(INVALID))
-    yield Criterion("SC-003", "calls with valid arguments, share", 1 - invalid / calls if calls else None, 0.95, calls)
+    yield SuccessCriterion(
+        "SC-003", "calls with valid arguments, share", 1 - invalid / calls if calls else None, 0.95, calls
+    )
     state = next((each.state() for each in upstreams.all() if each.name == NAME), None)
     looked = state.hits + state.misses if state else 0
-    yield Criterion("SC-006", "answers from the cache, share", state.hit_rate if state else None, 0.4, looked)
-    yield Criterion("SC-007", "start, seconds", start.seconds, 3.0, int(start.seconds is not None), at_least=False)
+    yield SuccessCriterion("SC-006", "answers from the cache, share", state.hit_rate if state else None, 0.4, looked)
+    yield SuccessCriterion(
+        "SC-007", "start, seconds", start.seconds, 3.0, int(start.seconds is not None), at_least=False
+    )
 
 
 def _by_outcome_and_reason(now: datetime) -> dict[tuple[str, str], CallFigures]:

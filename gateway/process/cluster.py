@@ -29,7 +29,7 @@ class ClusterError(Exception):
 
 
 @dataclass(frozen=True)
-class Program:
+class ProcessCommand:
     """A process to start: its name in the logs, and its arguments for the Python interpreter."""
 
     name: str
@@ -48,24 +48,30 @@ class Topology:
     def addresses(self) -> list[str]:
         return [f"http://127.0.0.1:{port}" for port in self.ports]
 
-    def groups(self, directory: Path) -> list[list[Program]]:
+    def groups(self, directory: Path) -> list[list[ProcessCommand]]:
         """Groups of programs, in the order in which they stop. Beat stores its schedule in `directory`."""
         webs = [self._web(number, port) for number, port in enumerate(self.ports, start=1)]
         return [[*webs, self._beat(directory)], [self._worker()]]
 
-    def _web(self, number: int, port: int) -> Program:
+    def _web(self, number: int, port: int) -> ProcessCommand:
         manage = str(settings.BASE_DIR / "manage.py")
-        return Program(f"web-{number}", [manage, "serve", "--web-only", "--host", "127.0.0.1", "--port", str(port)])
+        return ProcessCommand(
+            f"web-{number}", [manage, "serve", "--web-only", "--host", "127.0.0.1", "--port", str(port)]
+        )
 
-    def _worker(self) -> Program:
+    def _worker(self) -> ProcessCommand:
         # Threads, as in the embedded default. Prefork takes three times the memory, and Celery then closes the database
         # pool after each task, while the thread that follows revisions still uses it.
         node = ["--hostname", f"cluster-{os.getpid()}@%h", "--without-gossip", "--without-mingle"]
         modules = [argument for module in self.worker_modules for argument in ("--include", module)]
-        return Program("worker", [*self._celery("worker"), "--pool", "threads", "--concurrency", "2", *node, *modules])
+        return ProcessCommand(
+            "worker", [*self._celery("worker"), "--pool", "threads", "--concurrency", "2", *node, *modules]
+        )
 
-    def _beat(self, directory: Path) -> Program:
-        return Program("beat", [*self._celery("beat"), "--schedule", str(directory / "schedule"), "--pidfile", ""])
+    def _beat(self, directory: Path) -> ProcessCommand:
+        return ProcessCommand(
+            "beat", [*self._celery("beat"), "--schedule", str(directory / "schedule"), "--pidfile", ""]
+        )
 
     def _celery(self, command: str) -> list[str]:
         return ["-m", "celery", "-A", "gateway.celery", "--quiet", command, "--loglevel", self.log_level]
@@ -83,7 +89,7 @@ class Child:
         self.exited = asyncio.create_task(process.wait())
 
     @classmethod
-    async def start(cls, program: Program, environment: Mapping[str, str], log: Log) -> "Child":
+    async def start(cls, program: ProcessCommand, environment: Mapping[str, str], log: Log) -> "Child":
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             *program.arguments,

@@ -42,7 +42,7 @@ ToolList = Callable[[], dict[str, Any]]
 class Reporter:
     def __init__(self) -> None:
         self.process = uuid4()
-        self.kind = ProcessReport.Kind.WEB
+        self.kind = ProcessReport.ProcessKind.WEB
         self._started_at = datetime.now(UTC)
         self._tool_list: ToolList | None = None
         self._thread: threading.Thread | None = None
@@ -56,9 +56,9 @@ class Reporter:
         """Registers {tokens, budget, tools, isSearch}, for processes that serve MCP."""
         self._tool_list = tool_list
 
-    def start(self, kind: ProcessReport.Kind) -> None:
+    def start(self, kind: ProcessReport.ProcessKind) -> None:
         """Starts the thread. In the embedded process, which is all kinds at once, it starts once."""
-        if self._thread is None or kind == ProcessReport.Kind.WEB:
+        if self._thread is None or kind == ProcessReport.ProcessKind.WEB:
             self.kind = kind
         if self._thread is None:
             self._ended.clear()
@@ -126,7 +126,7 @@ class Reporter:
         }
         processes.purge()
         events.record_if_new(
-            kind=events.Kind.DEPLOYMENT, subject="Sluice", after=VERSION, summary=f"Version {VERSION} started."
+            kind=events.EventKind.DEPLOYMENT, subject="Sluice", after=VERSION, summary=f"Version {VERSION} started."
         )
 
     def _redis_state(self) -> dict[str, Any] | None:
@@ -205,7 +205,11 @@ def _note_tool_list(tool_list: dict[str, Any]) -> None:
     figures = f"{tool_list['tools']:,} tools take {tool_list['tokens']:,} of {tool_list['budget']:,} tokens"
     what = "Clients get search tools instead of all tools" if tool_list["isSearch"] else "Clients get all tools again"
     events.record_if_new(
-        kind=events.Kind.TOOL_LIST, subject="tool list", after=after, summary=f"{what}: {figures}.", usual=ALL_TOOLS
+        kind=events.EventKind.TOOL_LIST,
+        subject="tool list",
+        after=after,
+        summary=f"{what}: {figures}.",
+        usual=ALL_TOOLS,
     )
 
 

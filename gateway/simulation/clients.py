@@ -32,7 +32,7 @@ class SimulatedClient:
     mode: str = "auto"
 
 
-class Session:
+class SimulatedConnection:
     """One client's connection. Every call takes one from the shared allowance, and is followed by a pause."""
 
     def __init__(self, send: Send, allowance: Allowance, chance: random.Random, clients: int) -> None:

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.simulation.clients import Document, Session, SimulatedClient, over_http, over_websocket, rest
+from gateway.simulation.clients import Document, SimulatedClient, SimulatedConnection, over_http, over_websocket, rest
 
-Scenario = Callable[[Session], Awaitable[None]]
+Scenario = Callable[[SimulatedConnection], Awaitable[None]]
 
 STATUSES = ("confirmed", "cancelled", "inquiry", "ownerStay", "expired")
 REVENUE = {
@@ -16,7 +16,7 @@ REVENUE = {
 }
 
 
-async def arrivals(session: Session) -> None:
+async def arrivals(session: SimulatedConnection) -> None:
     """Looks for bookings, and opens one of them."""
     first = session.chance.choice(("2026-01-01", "2026-07-01", "2027-01-01"))
     found = await session.ask("list_bookings", {"status": session.chance.choice(STATUSES), "checkInFrom": first})
@@ -25,7 +25,7 @@ async def arrivals(session: Session) -> None:
         await session.ask("get_booking", {"id": booking["id"], "fields": "financial"})
 
 
-async def property_details(session: Session) -> None:
+async def property_details(session: SimulatedConnection) -> None:
     """Reads all of a listing, which is far over the budget."""
     if listing := _one_of(session, await session.ask("list_listings")):
         answer = await session.ask("get_listing", {"id": listing["id"]})
@@ -34,33 +34,33 @@ async def property_details(session: Session) -> None:
             await session.ask("get_listing", {"id": listing["id"], "fields": "all", "cursor": answer["nextCursor"]})
 
 
-async def all_bookings(session: Session) -> None:
+async def all_bookings(session: SimulatedConnection) -> None:
     """Pages through a long list."""
     await session.walk("list_bookings", {"limit": 25}, pages=session.chance.randint(2, 8))
 
 
-async def bookings_as_table(session: Session) -> None:
+async def bookings_as_table(session: SimulatedConnection) -> None:
     await session.walk("list_bookings", {"format": "table"}, pages=2)
 
 
-async def revenue(session: Session) -> None:
+async def revenue(session: SimulatedConnection) -> None:
     """Asks the gateway to add up, instead of reading rows. The second, equal call is served from the cache."""
     await session.ask("list_bookings", {"aggregate": REVENUE})
     await session.ask("list_bookings", {"aggregate": REVENUE})
 
 
-async def search_in_result(session: Session) -> None:
+async def search_in_result(session: SimulatedConnection) -> None:
     listed = await session.ask("list_transactions", {"type": "charge"})
     if handle := listed.get("meta", {}).get("resultHandle"):
         await session.ask("result_search", {"handle": handle, "text": "fee"})
 
 
-async def ledger(session: Session) -> None:
+async def ledger(session: SimulatedConnection) -> None:
     least = session.chance.choice((50, 200, 500))
     await session.walk("list_transactions", {"minAmount": least, "limit": 40}, pages=3)
 
 
-async def manual(session: Session) -> None:
+async def manual(session: SimulatedConnection) -> None:
     """Reads some chunks of a document."""
     if document := _one_of(session, await session.ask("list_documents")):
         await session.walk("read_document", {"id": document["id"]}, pages=session.chance.randint(1, 4))
@@ -79,18 +79,18 @@ MISTAKES: tuple[tuple[str, Mapping[str, Any]], ...] = (
 )
 
 
-async def mistake(session: Session) -> None:
+async def mistake(session: SimulatedConnection) -> None:
     await session.ask(*session.chance.choice(MISTAKES))
 
 
 @dataclass(frozen=True)
-class Role:
+class ClientRole:
     """A client and what it does; `scenarios` are drawn by weight."""
 
     client: SimulatedClient
     scenarios: Mapping[Scenario, int]
 
-    async def act(self, session: Session) -> None:
+    async def act(self, session: SimulatedConnection) -> None:
         """Goes on until the allowance is used up, which raises Finished."""
         while True:
             (scenario,) = session.chance.choices(list(self.scenarios), list(self.scenarios.values()))
@@ -98,20 +98,22 @@ class Role:
 
 
 ROLES = (
-    Role(SimulatedClient("front-desk", "2.4.1", over_websocket), {arrivals: 5, property_details: 2, mistake: 1}),
-    Role(
+    ClientRole(SimulatedClient("front-desk", "2.4.1", over_websocket), {arrivals: 5, property_details: 2, mistake: 1}),
+    ClientRole(
         SimulatedClient("night-audit", "1.0.3", over_http, mode="legacy"),
         {revenue: 4, ledger: 3, search_in_result: 3, mistake: 1},
     ),
-    Role(
+    ClientRole(
         SimulatedClient("trip-planner", "0.9.0", over_websocket, mode="legacy"),
         {property_details: 3, arrivals: 2, manual: 2, mistake: 1},
     ),
-    Role(SimulatedClient("house-manual", "3.2.0", over_http), {manual: 5, property_details: 1, mistake: 1}),
-    Role(SimulatedClient("ledger-sync", "5.0.0", rest), {all_bookings: 3, ledger: 3, bookings_as_table: 2, mistake: 1}),
+    ClientRole(SimulatedClient("house-manual", "3.2.0", over_http), {manual: 5, property_details: 1, mistake: 1}),
+    ClientRole(
+        SimulatedClient("ledger-sync", "5.0.0", rest), {all_bookings: 3, ledger: 3, bookings_as_table: 2, mistake: 1}
+    ),
 )
 
 
-def _one_of(session: Session, listed: Document) -> Mapping[str, Any] | None:
+def _one_of(session: SimulatedConnection, listed: Document) -> Mapping[str, Any] | None:
     rows = listed.get("items") or []
     return session.chance.choice(rows) if rows else None

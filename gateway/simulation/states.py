@@ -42,7 +42,7 @@ class CannotSimulate(Exception):
 
 
 @dataclass(frozen=True)
-class Server:
+class TargetServer:
     """The server in the state, and a key of a simulated client."""
 
     base: str
@@ -69,26 +69,26 @@ class Server:
 
 
 @dataclass(frozen=True)
-class State:
+class ServerState:
     """`enter` brings the server into the state; `keep` is repeated for as long as the state is held. `past` stores
     measured calls with earlier times, before the server starts that is looked at: SQLite has one writer at a time."""
 
     what: str
-    enter: Callable[[Server, Mapping[str, str]], None]
-    keep: Callable[[Server], None] = lambda server: time.sleep(0.5)
+    enter: Callable[[TargetServer, Mapping[str, str]], None]
+    keep: Callable[[TargetServer], None] = lambda server: time.sleep(0.5)
     environment: Mapping[str, str] = field(default_factory=dict)
     past: Callable[[Sequence[Measurement], int], None] | None = None
 
 
-def _nothing(server: Server, secrets: Mapping[str, str]) -> None:
+def _nothing(server: TargetServer, secrets: Mapping[str, str]) -> None:
     pass
 
 
-def _traffic(server: Server, secrets: Mapping[str, str], calls: int = 200, seconds: float = 15) -> None:
+def _traffic(server: TargetServer, secrets: Mapping[str, str], calls: int = 200, seconds: float = 15) -> None:
     traffic.run(server.base, secrets, Allowance(calls, seconds), server.seed)
 
 
-def _few(server: Server, secrets: Mapping[str, str]) -> None:
+def _few(server: TargetServer, secrets: Mapping[str, str]) -> None:
     _traffic(server, secrets, calls=8, seconds=4)
 
 
@@ -107,25 +107,25 @@ def _huge_past(calls: Sequence[Measurement], seed: int) -> None:
     history.replay(calls, now - timedelta(days=settings.TELEMETRY_RETENTION_DAYS - 1), now, seed, most)
 
 
-def measure(server: Server, secrets: Mapping[str, str]) -> list[Measurement]:
+def measure(server: TargetServer, secrets: Mapping[str, str]) -> list[Measurement]:
     began, allowance = timezone.now(), Allowance(200, 15)
     traffic.run(server.base, secrets, allowance, server.seed)
     return history.measured(began, allowance.made)
 
 
-def _down(server: Server, secrets: Mapping[str, str]) -> None:
+def _down(server: TargetServer, secrets: Mapping[str, str]) -> None:
     _traffic(server, secrets, calls=60, seconds=8)
     for _ in range(4):
         _call_upstream(server)
 
 
-def _call_upstream(server: Server) -> None:
+def _call_upstream(server: TargetServer) -> None:
     for tool in ENDPOINTS:
         server.call(tool)
     time.sleep(2)
 
 
-def _late(server: Server) -> None:
+def _late(server: TargetServer) -> None:
     """The recorder cannot write for some seconds, while calls go on."""
     with _database_held():
         until = time.monotonic() + HELD_SECONDS
@@ -135,7 +135,7 @@ def _late(server: Server) -> None:
     time.sleep(2)
 
 
-def _dropped(server: Server, secrets: Mapping[str, str]) -> None:
+def _dropped(server: TargetServer, secrets: Mapping[str, str]) -> None:
     """The database is held until the recorder gives calls up."""
     _traffic(server, secrets, calls=60, seconds=8)
     until = time.monotonic() + DROP_SECONDS
@@ -147,12 +147,12 @@ def _dropped(server: Server, secrets: Mapping[str, str]) -> None:
             time.sleep(0.5)
 
 
-def _keep_reading(server: Server) -> None:
+def _keep_reading(server: TargetServer) -> None:
     server.read()
     time.sleep(1)
 
 
-def _error(server: Server, secrets: Mapping[str, str]) -> None:
+def _error(server: TargetServer, secrets: Mapping[str, str]) -> None:
     """The table of calls cannot be read, and pages must say so."""
     _traffic(server, secrets)
     table = models.TelemetryRecord._meta.db_table
@@ -160,15 +160,15 @@ def _error(server: Server, secrets: Mapping[str, str]) -> None:
         cursor.execute(f"ALTER TABLE {table} RENAME TO {table}_away")
 
 
-STATES: Mapping[str, State] = {
-    "empty": State("no call yet", _nothing),
-    "few": State("8 calls: too few for percentiles", _few),
-    "quiet": State("calls until three hours ago, none since", _nothing, past=_quiet_past),
-    "late": State("the database is held for 15 seconds at a time, so that figures end earlier", _traffic, _late),
-    "dropped": State("the database was held until calls were lost to telemetry", _dropped, _keep_reading),
-    "down": State("an upstream is dead (NSIP)", _down, _call_upstream, {"NSIP_BASE_URL": NOBODY}),
-    "error": State("the table of calls cannot be read", _error, _keep_reading),
-    "huge": State("a million calls in a month (SIMULATED_RECORDS)", _traffic, past=_huge_past),
+STATES: Mapping[str, ServerState] = {
+    "empty": ServerState("no call yet", _nothing),
+    "few": ServerState("8 calls: too few for percentiles", _few),
+    "quiet": ServerState("calls until three hours ago, none since", _nothing, past=_quiet_past),
+    "late": ServerState("the database is held for 15 seconds at a time, so that figures end earlier", _traffic, _late),
+    "dropped": ServerState("the database was held until calls were lost to telemetry", _dropped, _keep_reading),
+    "down": ServerState("an upstream is dead (NSIP)", _down, _call_upstream, {"NSIP_BASE_URL": NOBODY}),
+    "error": ServerState("the table of calls cannot be read", _error, _keep_reading),
+    "huge": ServerState("a million calls in a month (SIMULATED_RECORDS)", _traffic, past=_huge_past),
 }
 
 

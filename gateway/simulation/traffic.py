@@ -10,8 +10,8 @@ import httpx2
 
 from gateway.access.models import ApiKey
 from gateway.simulation.allowance import Allowance, Finished
-from gateway.simulation.clients import Session
-from gateway.simulation.scenarios import ROLES, Role
+from gateway.simulation.clients import SimulatedConnection
+from gateway.simulation.scenarios import ROLES, ClientRole
 
 MARK = "simulated: "  # begins the names of the keys, which telemetry shows as the callers
 KEY_SECONDS = 10.0  # for a new key to reach the server
@@ -22,7 +22,7 @@ class NoServer(Exception):
 
 
 @contextmanager
-def keys(roles: Sequence[Role] = ROLES) -> Iterator[Mapping[str, str]]:
+def keys(roles: Sequence[ClientRole] = ROLES) -> Iterator[Mapping[str, str]]:
     """A key for each client, by the client's name. They replace those of an earlier run, and are revoked afterwards."""
     names = {role.client.name: f"{MARK}{role.client.name}" for role in roles}
     ApiKey.objects.filter(name__startswith=MARK).delete()
@@ -34,19 +34,23 @@ def keys(roles: Sequence[Role] = ROLES) -> Iterator[Mapping[str, str]]:
             key.revoke()
 
 
-def run(base: str, secrets: Mapping[str, str], allowance: Allowance, seed: int, roles: Sequence[Role] = ROLES) -> None:
+def run(
+    base: str, secrets: Mapping[str, str], allowance: Allowance, seed: int, roles: Sequence[ClientRole] = ROLES
+) -> None:
     """Makes traffic until the allowance is used up. Raises NoServer."""
     _wait_for_keys(base, next(iter(secrets.values())))
     allowance.started = time.monotonic()
     asyncio.run(_run(base, secrets, allowance, seed, roles))
 
 
-async def _run(base: str, secrets: Mapping[str, str], allowance: Allowance, seed: int, roles: Sequence[Role]) -> None:
-    async def act(role: Role) -> None:
+async def _run(
+    base: str, secrets: Mapping[str, str], allowance: Allowance, seed: int, roles: Sequence[ClientRole]
+) -> None:
+    async def act(role: ClientRole) -> None:
         chance = random.Random(f"{seed} {role.client.name}")  # noqa: S311 (a choice of calls is no secret)
         async with role.client.connect(role.client, base, secrets[role.client.name]) as send:
             try:
-                await role.act(Session(send, allowance, chance, len(roles)))
+                await role.act(SimulatedConnection(send, allowance, chance, len(roles)))
             except Finished:
                 return
 

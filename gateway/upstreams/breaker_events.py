@@ -17,7 +17,7 @@ def closed(upstream: str) -> None:
 
 def _record(upstream: str, summary: str, before: str, after: str, reason: str) -> None:
     events.record_soon(
-        kind=events.Kind.BREAKER,
+        kind=events.EventKind.BREAKER,
         summary=summary,
         subject_type="upstream",
         subject=upstream,

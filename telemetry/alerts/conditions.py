@@ -7,15 +7,15 @@ from fnmatch import fnmatchcase
 
 from django.conf import settings
 
-from telemetry.alerts.kinds import Kind, NoData, Per, RuleKind, kind_of
-from telemetry.alerts.states import Signal, Timing
+from telemetry.alerts.kinds import KindDeclaration, NoData, Per, RuleKind, kind_of
+from telemetry.alerts.states import RuleTiming, Signal
 from telemetry.models.alerts import AlertRule
 
 DEFAULT_RECOVERY = 0.8  # of the limit, where OVERSIZED_ALERT_RECOVERY is not set
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class RuleCondition:
     """`limit` and `recovery` are in the kind's unit; `own_limits` replace `limit` for single tools."""
 
     kind: RuleKind
@@ -24,7 +24,7 @@ class Condition:
     recovery: float
     minimum: int
     window: timedelta
-    timing: Timing
+    timing: RuleTiming
     no_data: NoData
     tools: tuple[str, ...] = ()
     connectors: tuple[str, ...] = ()
@@ -33,25 +33,25 @@ class Condition:
     own_limits: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def declared(self) -> Kind:
+    def declared(self) -> KindDeclaration:
         return kind_of(self.kind)
 
-    def for_tool(self, tool: str) -> "Condition":
+    def for_tool(self, tool: str) -> "RuleCondition":
         """The condition of a tool with a limit of its own, which recovers at the same part of its limit."""
         limit = self.own_limits[tool]
         part = self.recovery / self.limit if self.limit else DEFAULT_RECOVERY
         return replace(self, limit=limit, recovery=limit * part, tools=(tool,), own_limits={})
 
 
-def condition_of(rule: AlertRule) -> Condition:
-    condition = Condition(
+def condition_of(rule: AlertRule) -> RuleCondition:
+    condition = RuleCondition(
         kind=RuleKind(rule.kind),
         per=Per(rule.per),
         limit=rule.limit,
         recovery=rule.recovery_limit,
         minimum=rule.minimum,
         window=timedelta(seconds=rule.window_seconds),
-        timing=Timing(timedelta(seconds=rule.pending_seconds), timedelta(seconds=rule.recovery_seconds)),
+        timing=RuleTiming(timedelta(seconds=rule.pending_seconds), timedelta(seconds=rule.recovery_seconds)),
         no_data=NoData(rule.no_data),
         tools=patterns(rule.tools),
         connectors=patterns(rule.connectors),
@@ -74,7 +74,7 @@ def matches(name: str, wanted: Sequence[str]) -> bool:
     return is_in and not any(fnmatchcase(name, each[1:]) for each in wanted if each.startswith("!"))
 
 
-def _as_settings_say(condition: Condition) -> Condition:
+def _as_settings_say(condition: RuleCondition) -> RuleCondition:
     """The shipped rule until somebody saves it: the settings OVERSIZED_ALERT_… are its condition."""
     declared = condition.declared
     limit = getattr(settings, "OVERSIZED_ALERT_SHARE", declared.limit)

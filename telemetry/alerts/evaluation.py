@@ -14,9 +14,9 @@ from django.db.models import Max
 from django.utils import timezone
 
 from telemetry.alerts import lifecycle, notifications, readings
-from telemetry.alerts.conditions import Condition, Reading, condition_of, signal
+from telemetry.alerts.conditions import Reading, RuleCondition, condition_of, signal
 from telemetry.alerts.kinds import NoData
-from telemetry.alerts.states import Signal, State
+from telemetry.alerts.states import AlertState, Signal
 from telemetry.locks import only_one
 from telemetry.models.alerts import Alert, AlertRule
 
@@ -64,7 +64,7 @@ def evaluate(rule: AlertRule, now: datetime) -> None:
         AlertRule.objects.filter(pk=rule.pk).update(checked_at=now, **changed)
 
 
-def _apply(rule: AlertRule, condition: Condition, found: Sequence[Reading], now: datetime) -> None:
+def _apply(rule: AlertRule, condition: RuleCondition, found: Sequence[Reading], now: datetime) -> None:
     current = {alert.subject: alert for alert in rule.alerts.current().select_for_update()}
     for reading in found:
         seen = signal(reading, minimum=condition.minimum, no_data=condition.no_data)
@@ -73,19 +73,19 @@ def _apply(rule: AlertRule, condition: Condition, found: Sequence[Reading], now:
         _without_calls(rule, condition, alert, now)
 
 
-def _without_calls(rule: AlertRule, condition: Condition, alert: Alert, now: datetime) -> None:
+def _without_calls(rule: AlertRule, condition: RuleCondition, alert: Alert, now: datetime) -> None:
     """An alert whose tool has had no calls in the window."""
-    if alert.state == State.ERROR and alert.fired_at is None:
+    if alert.state == AlertState.ERROR and alert.fired_at is None:
         lifecycle.end(alert, "The rule can be checked again.", now)
         return
-    if alert.state == State.NO_DATA and now - alert.since > lifecycle.FORGOTTEN_AFTER:
+    if alert.state == AlertState.NO_DATA and now - alert.since > lifecycle.FORGOTTEN_AFTER:
         lifecycle.end(alert, "Nothing was seen of it for a day.", now)
         return
     seen = signal(_nothing(alert, NO_CALLS), minimum=condition.minimum, no_data=NoData(condition.no_data))
     lifecycle.advance(rule, condition, alert, _nothing(alert, NO_CALLS), seen, now)
 
 
-def _could_not_check(rule: AlertRule, condition: Condition, error: str, now: datetime) -> None:
+def _could_not_check(rule: AlertRule, condition: RuleCondition, error: str, now: datetime) -> None:
     message = NOT_CHECKED.format(error=error)
     current = list(rule.alerts.current().select_for_update())
     for alert in current:

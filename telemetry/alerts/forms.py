@@ -8,8 +8,8 @@ from typing import Any
 from django import forms
 
 from telemetry.alerts import words
-from telemetry.alerts.conditions import Condition, condition_of, patterns
-from telemetry.alerts.kinds import Kind, RuleKind, Unit, kind_of
+from telemetry.alerts.conditions import RuleCondition, condition_of, patterns
+from telemetry.alerts.kinds import KindDeclaration, LimitUnit, RuleKind, kind_of
 from telemetry.alerts.shipped_rules import condition_fields
 from telemetry.call_figures import MIN_CALLS_FOR_PERCENTILES
 from telemetry.models.alerts import AlertRule, Channel
@@ -18,7 +18,12 @@ SPANS = (30, 60, 120, 180, 300, 600, 900, 1800, 3600, 7200, 21_600, 86_400)
 WINDOWS = SPANS[1:]
 PATTERN = re.compile(r"!?[\w.*:@/ -]{1,100}")
 ORIGINS = (("sluice", "Sluice"), ("upstream", "upstream"), ("caller", "caller"), ("policy", "policy"))
-UNIT_WORDS: Mapping[Unit, str] = {Unit.SHARE: "%", Unit.MILLISECONDS: "ms", Unit.COUNT: "", Unit.FACT: ""}
+UNIT_WORDS: Mapping[LimitUnit, str] = {
+    LimitUnit.SHARE: "%",
+    LimitUnit.MILLISECONDS: "ms",
+    LimitUnit.COUNT: "",
+    LimitUnit.FACT: "",
+}
 
 
 class SpanField(forms.TypedChoiceField):
@@ -165,7 +170,7 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable 
 
     def _stored(self, field: str) -> float:
         given: float = self.cleaned_data[field]
-        if self.declared.unit is not Unit.SHARE:
+        if self.declared.unit is not LimitUnit.SHARE:
             return given
         if given > 100:
             raise forms.ValidationError(f"{given:g}% is more than all. Expected: 0 to 100.")
@@ -208,7 +213,7 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable 
                 setattr(rule, name, self.cleaned_data[field])
         return rule
 
-    def condition(self) -> Condition:
+    def condition(self) -> RuleCondition:
         return condition_of(self.rule())
 
     def ticked(self) -> list[Channel]:
@@ -218,9 +223,9 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable 
         return words.rule_sentence(self.condition(), [str(channel) for channel in self.ticked()])
 
 
-def _shown(value: float, declared: Kind) -> float:
+def _shown(value: float, declared: KindDeclaration) -> float:
     """As people write it: percent instead of a share."""
-    return round(100 * value, 6) if declared.unit is Unit.SHARE else value
+    return round(100 * value, 6) if declared.unit is LimitUnit.SHARE else value
 
 
 def _percent(tool: str, text: str, line: str) -> float:
@@ -235,5 +240,5 @@ def _percent(tool: str, text: str, line: str) -> float:
     return percent / 100
 
 
-def kinds() -> list[tuple[RuleKind, Kind]]:
+def kinds() -> list[tuple[RuleKind, KindDeclaration]]:
     return [(kind, kind_of(kind)) for kind in RuleKind]

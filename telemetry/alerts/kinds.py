@@ -39,7 +39,7 @@ class NoData(TextChoices):
     FIRE = "fire", "count as over the limit"
 
 
-class Unit(StrEnum):
+class LimitUnit(StrEnum):
     SHARE = "share"  # 0 to 1; people read and write percent
     MILLISECONDS = "ms"
     COUNT = "count"
@@ -52,7 +52,7 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class KindDeclaration:
     """The declaration of a kind. Times in seconds. `limit` and `recovery` are in the kind's unit; `minimum` is the
     smallest sample (calls, audits) that may fire, 0 where there is none. `window` 0: the state of now is judged.
 
@@ -60,7 +60,7 @@ class Kind:
 
     title: str  # of the shipped rule
     condition: str
-    unit: Unit
+    unit: LimitUnit
     limit: float
     recovery: float
     minimum: int
@@ -78,14 +78,14 @@ class Kind:
 
     @property
     def has_limit(self) -> bool:
-        return self.unit is not Unit.FACT
+        return self.unit is not LimitUnit.FACT
 
 
-KINDS: Mapping[RuleKind, Kind] = {
-    RuleKind.ERROR_RATE: Kind(
+KINDS: Mapping[RuleKind, KindDeclaration] = {
+    RuleKind.ERROR_RATE: KindDeclaration(
         title="Too many errors",
         condition="more than {limit} of calls fail",
-        unit=Unit.SHARE,
+        unit=LimitUnit.SHARE,
         limit=0.05,
         recovery=0.02,
         minimum=20,
@@ -96,10 +96,10 @@ KINDS: Mapping[RuleKind, Kind] = {
         is_shipped_on=True,
         has_origins=True,
     ),
-    RuleKind.SLOW: Kind(
+    RuleKind.SLOW: KindDeclaration(
         title="Slow answers",
         condition="the 95th percentile of the time of calls is above {limit}",
-        unit=Unit.MILLISECONDS,
+        unit=LimitUnit.MILLISECONDS,
         limit=2000,
         recovery=1500,
         minimum=20,
@@ -108,10 +108,10 @@ KINDS: Mapping[RuleKind, Kind] = {
         recovery_time=300,
         per=(Per.TOOL, Per.UPSTREAM, Per.ALL),
     ),
-    RuleKind.UPSTREAM_DOWN: Kind(
+    RuleKind.UPSTREAM_DOWN: KindDeclaration(
         title="Upstream down",
         condition="an upstream does not answer, or more than {limit} of its calls fail because of it",
-        unit=Unit.SHARE,
+        unit=LimitUnit.SHARE,
         limit=0.5,
         recovery=0.2,
         minimum=3,
@@ -122,10 +122,10 @@ KINDS: Mapping[RuleKind, Kind] = {
         is_shipped_on=True,
         severity=Severity.DOWN,
     ),
-    RuleKind.OVERSIZED: Kind(
+    RuleKind.OVERSIZED: KindDeclaration(
         title="Too many oversized answers",
         condition="more than {limit} of answers are over their budget",
-        unit=Unit.SHARE,
+        unit=LimitUnit.SHARE,
         limit=0.05,
         recovery=0.04,
         minimum=20,
@@ -137,10 +137,10 @@ KINDS: Mapping[RuleKind, Kind] = {
         is_shipped_on=True,
         has_own_limits=True,
     ),
-    RuleKind.REFUSED_KEYS: Kind(
+    RuleKind.REFUSED_KEYS: KindDeclaration(
         title="Many refused keys",
         condition="more than {limit} calls come with a key that is refused",
-        unit=Unit.COUNT,
+        unit=LimitUnit.COUNT,
         limit=100,
         recovery=20,
         minimum=0,
@@ -151,10 +151,10 @@ KINDS: Mapping[RuleKind, Kind] = {
         no_data=NoData.OK,
         has_places=False,
     ),
-    RuleKind.DRIFT: Kind(
+    RuleKind.DRIFT: KindDeclaration(
         title="Token counts drift",
         condition="Sluice's own token count is more than {limit} off in a class of texts",
-        unit=Unit.SHARE,
+        unit=LimitUnit.SHARE,
         limit=0.05,
         recovery=0.04,
         minimum=20,
@@ -167,10 +167,10 @@ KINDS: Mapping[RuleKind, Kind] = {
         is_shipped_on=True,
         has_places=False,
     ),
-    RuleKind.LOST_RECORDS: Kind(
+    RuleKind.LOST_RECORDS: KindDeclaration(
         title="Records lost",
         condition="more than {limit} calls are answered but not recorded",
-        unit=Unit.COUNT,
+        unit=LimitUnit.COUNT,
         limit=0,
         recovery=0,
         minimum=0,
@@ -181,10 +181,10 @@ KINDS: Mapping[RuleKind, Kind] = {
         is_shipped_on=True,
         has_places=False,
     ),
-    RuleKind.PAGING: Kind(
+    RuleKind.PAGING: KindDeclaration(
         title="Paging fails",
         condition="more than {limit} calls come with a cursor that is expired or invalid",
-        unit=Unit.COUNT,
+        unit=LimitUnit.COUNT,
         limit=10,
         recovery=3,
         minimum=0,
@@ -194,10 +194,10 @@ KINDS: Mapping[RuleKind, Kind] = {
         per=(Per.ALL, Per.TOOL),
         no_data=NoData.OK,
     ),
-    RuleKind.TOOL_LIST: Kind(
+    RuleKind.TOOL_LIST: KindDeclaration(
         title="Tool list changed",
         condition="the tool list is over its budget, so that clients get search tools instead of it",
-        unit=Unit.FACT,
+        unit=LimitUnit.FACT,
         limit=0,
         recovery=0,
         minimum=0,
@@ -210,5 +210,5 @@ KINDS: Mapping[RuleKind, Kind] = {
 }
 
 
-def kind_of(code: str) -> Kind:
+def kind_of(code: str) -> KindDeclaration:
     return KINDS[RuleKind(code)]

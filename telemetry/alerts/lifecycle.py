@@ -11,8 +11,8 @@ from typing import Any
 
 from telemetry import events
 from telemetry.alerts import links, notifications, states
-from telemetry.alerts.conditions import Condition, Reading
-from telemetry.alerts.states import Signal, State
+from telemetry.alerts.conditions import Reading, RuleCondition
+from telemetry.alerts.states import AlertState, Signal
 from telemetry.models.alerts import LONGEST_SUBJECT, Alert, AlertRule, AlertTransition
 
 FORGOTTEN_AFTER = timedelta(days=1)  # an episode of a tool that has had no calls for so long is over
@@ -23,21 +23,26 @@ logger = logging.getLogger("telemetry.alerts")
 
 
 def advance(
-    rule: AlertRule, condition: Condition, alert: Alert | None, reading: Reading, signal: Signal | None, now: datetime
+    rule: AlertRule,
+    condition: RuleCondition,
+    alert: Alert | None,
+    reading: Reading,
+    signal: Signal | None,
+    now: datetime,
 ) -> Alert | None:
     """The alert after this evaluation; None if there was no episode and none has begun. `signal` None keeps the
     state."""
     track = alert.track if alert else states.normal(now)
     next_track = states.step(track, signal, now, condition.timing) if signal else track
-    if alert is None and next_track.state is State.NORMAL:
+    if alert is None and next_track.state is AlertState.NORMAL:
         return None
     alert = alert or _begun(rule, reading, now)
-    before = State.NORMAL if alert.pk is None else State(alert.state)
+    before = AlertState.NORMAL if alert.pk is None else AlertState(alert.state)
     _note(alert, reading, now)
     alert.state, alert.since = next_track.state, next_track.since
-    if next_track.state is State.ALERTING:
+    if next_track.state is AlertState.ALERTING:
         alert.fired_at = alert.fired_at or now
-    if next_track.state is State.NORMAL:
+    if next_track.state is AlertState.NORMAL:
         alert.ended_at = now
     alert.save()
     transition = _write_down(alert, before, now) if alert.state != before else None
@@ -71,7 +76,7 @@ def _note(alert: Alert, reading: Reading, now: datetime) -> None:
     }
 
 
-def _write_down(alert: Alert, before: State, now: datetime) -> AlertTransition:
+def _write_down(alert: Alert, before: AlertState, now: datetime) -> AlertTransition:
     transition = AlertTransition.objects.create(
         alert=alert,
         at=now,
@@ -82,13 +87,13 @@ def _write_down(alert: Alert, before: State, now: datetime) -> AlertTransition:
         message=alert.message,
     )
     match before, alert.state:
-        case _, State.ALERTING if alert.fired_at == now:
+        case _, AlertState.ALERTING if alert.fired_at == now:
             logger.warning("alert raised: %s", alert.message, extra=_fields(alert))
             _mark(alert, "fires", now)
-        case _, State.NORMAL if alert.fired_at is not None:
+        case _, AlertState.NORMAL if alert.fired_at is not None:
             logger.info("alert cleared: %s", alert.message, extra=_fields(alert))
             _mark(alert, "recovered", now)
-        case _, State.ERROR:
+        case _, AlertState.ERROR:
             logger.warning("alert could not be checked: %s", alert.message, extra=_fields(alert))
     return transition
 
@@ -97,7 +102,7 @@ def _mark(alert: Alert, verb: str, now: datetime) -> None:
     """The mark A on charts."""
     events.record(
         at=now,
-        kind=events.Kind.ALERT,
+        kind=events.EventKind.ALERT,
         subject_type=alert.rule.per if alert.subject else "alert",
         subject=alert.subject,
         summary=f"{alert.title} {verb}",
@@ -120,7 +125,7 @@ def _fields(alert: Alert) -> Mapping[str, Any]:
 
 def end(alert: Alert, message: str, now: datetime) -> None:
     """Ends an episode that cannot recover by itself. Nobody is told."""
-    before, alert.state = State(alert.state), State.NORMAL
+    before, alert.state = AlertState(alert.state), AlertState.NORMAL
     alert.since = alert.ended_at = now
     alert.message = message
     alert.save()

@@ -13,10 +13,10 @@ from django.db.models import Sum
 
 from telemetry import queries
 from telemetry.alerts import states
-from telemetry.alerts.conditions import Condition, Reading, signal
-from telemetry.alerts.kinds import NoData, Per, RuleKind, Unit
-from telemetry.alerts.readings.measures import MEASURES, Measured, filters, measured, needs_latency
-from telemetry.alerts.states import State
+from telemetry.alerts.conditions import Reading, RuleCondition, signal
+from telemetry.alerts.kinds import LimitUnit, NoData, Per, RuleKind
+from telemetry.alerts.readings.measures import MEASURES, MeasuredValue, filters, measured, needs_latency
+from telemetry.alerts.states import AlertState
 from telemetry.models import RejectedKey
 from telemetry.queries import Selection, Span
 
@@ -32,7 +32,7 @@ class Interval:
 
     start: datetime
     step: timedelta
-    seen: Measured
+    seen: MeasuredValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class LookBack:
     unknown: str = ""
 
 
-def look_back(condition: Condition, now: datetime) -> LookBack:
+def look_back(condition: RuleCondition, now: datetime) -> LookBack:
     since = (now - SPAN).replace(minute=0, second=0, microsecond=0)
     if condition.kind is not RuleKind.REFUSED_KEYS and condition.kind not in MEASURES:
         return LookBack((), (), since, now, NOT_KEPT)
@@ -80,10 +80,10 @@ def look_back(condition: Condition, now: datetime) -> LookBack:
 
 # -- Figures ------------------------------------------------------------------------------------------
 
-Parts = Iterator[tuple[Condition, Mapping[str, Sequence[Interval]]]]
+Parts = Iterator[tuple[RuleCondition, Mapping[str, Sequence[Interval]]]]
 
 
-def _parts(condition: Condition, since: datetime, now: datetime) -> Parts:
+def _parts(condition: RuleCondition, since: datetime, now: datetime) -> Parts:
     """The condition, and those of tools with a limit of their own, with what they would have seen."""
     yield condition, _intervals(condition, since, now)
     for tool in condition.own_limits:
@@ -91,7 +91,7 @@ def _parts(condition: Condition, since: datetime, now: datetime) -> Parts:
         yield own, _intervals(own, since, now)
 
 
-def _intervals(condition: Condition, since: datetime, now: datetime) -> Mapping[str, Sequence[Interval]]:
+def _intervals(condition: RuleCondition, since: datetime, now: datetime) -> Mapping[str, Sequence[Interval]]:
     fine_from = (now - FINE_SPAN).replace(minute=0, second=0, microsecond=0)
     found: defaultdict[str, list[Interval]] = defaultdict(list)
     for span in (Span(since, fine_from, COARSE), Span(fine_from, now, FINE)):
@@ -101,7 +101,7 @@ def _intervals(condition: Condition, since: datetime, now: datetime) -> Mapping[
     return found
 
 
-def _of_calls(condition: Condition, span: Span) -> Mapping[str, list[Interval]]:
+def _of_calls(condition: RuleCondition, span: Span) -> Mapping[str, list[Interval]]:
     per = Per.UPSTREAM if condition.kind is RuleKind.UPSTREAM_DOWN else condition.per
     chosen = replace(condition, origins=("upstream",)) if condition.kind is RuleKind.UPSTREAM_DOWN else condition
     split = None if per is Per.ALL else per.value
@@ -116,14 +116,14 @@ def _of_calls(condition: Condition, span: Span) -> Mapping[str, list[Interval]]:
     return found
 
 
-def _of_keys(condition: Condition, span: Span) -> Mapping[str, list[Interval]]:
+def _of_keys(condition: RuleCondition, span: Span) -> Mapping[str, list[Interval]]:
     rows = RejectedKey.objects.filter(minute__gte=span.since, minute__lt=span.until).order_by().values_list("minute")
     counts: defaultdict[int, int] = defaultdict(int)
     for minute, times in rows.annotate(times=Sum("attempts")):
         counts[int((minute - span.since) / span.step)] += times
     return {
         "": [
-            Interval(span.since + n * span.step, span.step, Measured(float(counts[n]), counts[n], counts[n]))
+            Interval(span.since + n * span.step, span.step, MeasuredValue(float(counts[n]), counts[n], counts[n]))
             for n in range(int((span.until - span.since) / span.step))
         ]
     }
@@ -132,9 +132,9 @@ def _of_keys(condition: Condition, span: Span) -> Mapping[str, list[Interval]]:
 # -- Replay -------------------------------------------------------------------------------------------
 
 
-def _rolled(intervals: Sequence[Interval], condition: Condition) -> Iterator[Interval]:
+def _rolled(intervals: Sequence[Interval], condition: RuleCondition) -> Iterator[Interval]:
     """Counts and shares over the rule's window, where it is longer than an interval. Percentiles cannot be added up."""
-    if condition.declared.unit is Unit.MILLISECONDS:
+    if condition.declared.unit is LimitUnit.MILLISECONDS:
         yield from intervals
         return
     window: deque[Interval] = deque()
@@ -143,12 +143,12 @@ def _rolled(intervals: Sequence[Interval], condition: Condition) -> Iterator[Int
         while window[0].start <= interval.start - max(condition.window, interval.step):
             window.popleft()
         sample, affected = sum(each.seen.sample for each in window), sum(each.seen.affected for each in window)
-        is_count = condition.declared.unit is Unit.COUNT
+        is_count = condition.declared.unit is LimitUnit.COUNT
         value = float(affected) if is_count else (affected / sample if sample else None)
-        yield replace(interval, seen=Measured(value, sample, affected))
+        yield replace(interval, seen=MeasuredValue(value, sample, affected))
 
 
-def _replayed(subject: str, intervals: Sequence[Interval], condition: Condition) -> Iterator[Firing]:
+def _replayed(subject: str, intervals: Sequence[Interval], condition: RuleCondition) -> Iterator[Firing]:
     """Runs the states over the intervals. What was measured in one holds from its start to its end."""
     track, fired_at, peak = states.normal(intervals[0].start), None, 0.0
     for interval in intervals:
@@ -157,11 +157,11 @@ def _replayed(subject: str, intervals: Sequence[Interval], condition: Condition)
         seen = signal(reading, minimum=condition.minimum, no_data=NoData(condition.no_data))
         for moment in (interval.start, end):
             track = states.step(track, seen, moment, condition.timing) if seen else track
-        if track.state is State.ALERTING and fired_at is None:
+        if track.state is AlertState.ALERTING and fired_at is None:
             fired_at, peak = end, 0.0
         if fired_at is not None:
             peak = max(peak, interval.seen.value or 0.0)
-        if track.state is State.NORMAL and fired_at is not None:
+        if track.state is AlertState.NORMAL and fired_at is not None:
             yield Firing(subject, fired_at, end, peak)
             fired_at = None
     if fired_at is not None:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from telemetry.alerts import links
 from telemetry.alerts.conditions import condition_of
 from telemetry.alerts.kinds import Severity
-from telemetry.alerts.states import State
+from telemetry.alerts.states import AlertState
 from telemetry.models.alerts import Alert, AlertRule, Notification
 
 SHAPES = {Severity.DOWN: "■", Severity.DEGRADED: "▲"}
@@ -30,7 +30,7 @@ def of_transition(notification: Notification) -> Message:
     """The message about a transition, as it was then: the alert may have moved on."""
     transition = notification.transition
     alert = transition.alert
-    is_over = transition.after == State.NORMAL
+    is_over = transition.after == AlertState.NORMAL
     return _message(
         event="recovered" if is_over else "firing",
         shape=RECOVERED if is_over else SHAPES[alert.severity],

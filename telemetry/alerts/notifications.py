@@ -14,7 +14,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from telemetry.alerts import channels, messages
-from telemetry.alerts.states import State
+from telemetry.alerts.states import AlertState
 from telemetry.models.alerts import Alert, AlertTransition, Notification
 
 DELIVER = "telemetry.tasks.deliver_notification"  # the task that calls `deliver`
@@ -29,17 +29,17 @@ def queue_for(alert: Alert, transition: AlertTransition | None, now: datetime) -
     """Queues what is due to be told of this alert: that it fires, once, and that it is over."""
     if alert.acknowledged_at is not None or alert.is_silenced(now):
         return
-    if alert.state == State.ALERTING and alert.told_at is None:
+    if alert.state == AlertState.ALERTING and alert.told_at is None:
         alert.told_at = now
         alert.save(update_fields=["told_at"])
         _queue(alert, transition or _firing(alert), now)
-    elif alert.state == State.NORMAL and alert.told_at is not None and transition is not None:
+    elif alert.state == AlertState.NORMAL and alert.told_at is not None and transition is not None:
         _queue(alert, transition, now)
 
 
 def _firing(alert: Alert) -> AlertTransition:
     """The transition in which it has fired last, for alerts that are told of after a silence."""
-    return alert.transitions.filter(after=State.ALERTING).latest("at")
+    return alert.transitions.filter(after=AlertState.ALERTING).latest("at")
 
 
 def _queue(alert: Alert, transition: AlertTransition, now: datetime) -> None:
@@ -96,7 +96,7 @@ def _claimed(pk: int, now: datetime) -> bool:
 
 def _no_longer_wanted(notification: Notification, now: datetime) -> str:
     alert = notification.transition.alert
-    if notification.transition.after != State.ALERTING:
+    if notification.transition.after != AlertState.ALERTING:
         return ""
     if alert.acknowledged_at is not None:
         return f"acknowledged by {alert.acknowledged_by} meanwhile"

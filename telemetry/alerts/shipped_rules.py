@@ -5,7 +5,7 @@ from typing import Any
 from django.apps import apps as installed
 from django.apps.registry import Apps
 
-from telemetry.alerts.kinds import KINDS, Kind, RuleKind
+from telemetry.alerts.kinds import KINDS, KindDeclaration, RuleKind
 
 EMAIL_CHANNEL = "Operators"  # its addresses are ALERT_EMAILS
 
@@ -31,7 +31,7 @@ def create(using: str = "default", apps: Apps | None = None, **_: Any) -> None:
             rule.channels.add(channel)
 
 
-def defaults(code: RuleKind, kind: Kind) -> dict[str, Any]:
+def defaults(code: RuleKind, kind: KindDeclaration) -> dict[str, Any]:
     """The fields of the shipped rule of this kind."""
     return {
         **condition_fields(kind),
@@ -42,7 +42,7 @@ def defaults(code: RuleKind, kind: Kind) -> dict[str, Any]:
     }
 
 
-def condition_fields(kind: Kind) -> dict[str, Any]:
+def condition_fields(kind: KindDeclaration) -> dict[str, Any]:
     """What the form starts with for this kind."""
     return {
         "per": kind.per[0].value,

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from django.db.models import TextChoices
 
 
-class State(TextChoices):
+class AlertState(TextChoices):
     NORMAL = "normal", "Normal"
     PENDING = "pending", "Pending"
     ALERTING = "alerting", "Firing"
@@ -22,8 +22,8 @@ class State(TextChoices):
     ERROR = "error", "Error"
 
 
-FIRING = (State.ALERTING, State.RECOVERING)
-UNKNOWN = (State.NO_DATA, State.ERROR)
+FIRING = (AlertState.ALERTING, AlertState.RECOVERING)
+UNKNOWN = (AlertState.NO_DATA, AlertState.ERROR)
 
 
 class Signal(TextChoices):
@@ -37,7 +37,7 @@ class Signal(TextChoices):
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class RuleTiming:
     """`pending`: how long a value stays over the limit before the alert fires. `recovery`: how long it stays at or
     below the recovery threshold before the alert is over."""
 
@@ -49,48 +49,48 @@ class Timing:
 class Track:
     """Where one alert is. `has_fired`: at some time in this episode."""
 
-    state: State
+    state: AlertState
     since: datetime
     has_fired: bool = False
 
 
 def normal(now: datetime) -> Track:
-    return Track(State.NORMAL, now)
+    return Track(AlertState.NORMAL, now)
 
 
-def step(track: Track, signal: Signal, now: datetime, timing: Timing) -> Track:
+def step(track: Track, signal: Signal, now: datetime, timing: RuleTiming) -> Track:
     """The track after one more evaluation; `track` itself if nothing has changed."""
     state = _next(track, signal, now, timing)
     if state is track.state:
         return track
-    if state is State.NORMAL:
+    if state is AlertState.NORMAL:
         return normal(now)
-    return replace(track, state=state, since=now, has_fired=track.has_fired or state is State.ALERTING)
+    return replace(track, state=state, since=now, has_fired=track.has_fired or state is AlertState.ALERTING)
 
 
-def _next(track: Track, signal: Signal, now: datetime, timing: Timing) -> State:
+def _next(track: Track, signal: Signal, now: datetime, timing: RuleTiming) -> AlertState:
     match signal:
         case Signal.ERROR:
-            return State.ERROR
+            return AlertState.ERROR
         case Signal.NO_DATA:
-            return State.NO_DATA
+            return AlertState.NO_DATA
         case Signal.OVER:
             return _over(track, now, timing)
         case Signal.BETWEEN:
-            return State.ALERTING if track.has_fired else State.NORMAL
+            return AlertState.ALERTING if track.has_fired else AlertState.NORMAL
         case Signal.UNDER:
             return _under(track, now, timing)
 
 
-def _over(track: Track, now: datetime, timing: Timing) -> State:
+def _over(track: Track, now: datetime, timing: RuleTiming) -> AlertState:
     if track.has_fired:
-        return State.ALERTING
-    waited = now - track.since if track.state is State.PENDING else timedelta()
-    return State.ALERTING if waited >= timing.pending else State.PENDING
+        return AlertState.ALERTING
+    waited = now - track.since if track.state is AlertState.PENDING else timedelta()
+    return AlertState.ALERTING if waited >= timing.pending else AlertState.PENDING
 
 
-def _under(track: Track, now: datetime, timing: Timing) -> State:
+def _under(track: Track, now: datetime, timing: RuleTiming) -> AlertState:
     if not track.has_fired:
-        return State.NORMAL
-    waited = now - track.since if track.state is State.RECOVERING else timedelta()
-    return State.NORMAL if waited >= timing.recovery else State.RECOVERING
+        return AlertState.NORMAL
+    waited = now - track.since if track.state is AlertState.RECOVERING else timedelta()
+    return AlertState.NORMAL if waited >= timing.recovery else AlertState.RECOVERING

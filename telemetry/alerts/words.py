@@ -3,24 +3,24 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from telemetry.alerts.conditions import Condition, ToolShare
-from telemetry.alerts.kinds import NoData, Per, Unit
+from telemetry.alerts.conditions import RuleCondition, ToolShare
+from telemetry.alerts.kinds import LimitUnit, NoData, Per
 
 NAMED_TOOLS = 5
 
 
-def amount(value: float | None, unit: Unit) -> str:
+def amount(value: float | None, unit: LimitUnit) -> str:
     """5%, 5.8%, 1,250 ms, 12"""
     if value is None:
         return "–"
     match unit:
-        case Unit.SHARE:
+        case LimitUnit.SHARE:
             return f"{100 * value:.1f}".removesuffix(".0") + "%"
-        case Unit.MILLISECONDS:
+        case LimitUnit.MILLISECONDS:
             return f"{value:,.0f} ms"
-        case Unit.COUNT:
+        case LimitUnit.COUNT:
             return f"{value:,.0f}"
-        case Unit.FACT:
+        case LimitUnit.FACT:
             return "yes" if value else "no"
 
 
@@ -62,7 +62,7 @@ def tools(shares: Sequence[ToolShare]) -> str:
     return ", ".join(named) + (f" and {more} more" if more else "")
 
 
-def condition_sentence(condition: Condition) -> str:
+def condition_sentence(condition: RuleCondition) -> str:
     """ "more than 5% of calls fail, per tool, of at least 20 calls in 5 minutes, for 1 minute" """
     declared = condition.declared
     parts = [declared.condition.format(limit=amount(condition.limit, declared.unit))]
@@ -81,30 +81,30 @@ def _origin(origin: str) -> str:
     return {"sluice": "Sluice", "upstream": "the upstream", "caller": "the caller", "policy": "a policy"}[origin]
 
 
-def _places(condition: Condition) -> list[str]:
+def _places(condition: RuleCondition) -> list[str]:
     if not condition.declared.has_places:
         return []
     places = (("tools", condition.tools), ("connectors", condition.connectors), ("upstreams", condition.upstreams))
     return [f"on {noun} {together(names, 'or')}" for noun, names in places if names]
 
 
-def _sample(condition: Condition) -> list[str]:
+def _sample(condition: RuleCondition) -> list[str]:
     counted, window = condition.declared.counted, condition.window
     sample = f"of at least {condition.minimum:,} {counted}" if condition.minimum else ""
     span_of = f"in {span(window)}" if window else ""
     return [f"{sample} {span_of}".strip()] if sample or span_of else []
 
 
-def recovery_sentence(condition: Condition) -> str:
+def recovery_sentence(condition: RuleCondition) -> str:
     """ "It recovers at 2% or less for 3 minutes." """
     unit = condition.declared.unit
     for_time = f" for {span(condition.timing.recovery)}" if condition.timing.recovery else ""
-    if unit is Unit.FACT:
+    if unit is LimitUnit.FACT:
         return f"It recovers when that has ended{for_time}."
     return f"It recovers at {amount(condition.recovery, unit)} or less{for_time}."
 
 
-def rule_sentence(condition: Condition, channels: Sequence[str]) -> str:
+def rule_sentence(condition: RuleCondition, channels: Sequence[str]) -> str:
     """The whole rule as people say it."""
     told = f"Tell {together(channels)}" if channels else "Show it here, and tell nobody,"
     own = [f"{tool} {amount(limit, condition.declared.unit)}" for tool, limit in condition.own_limits.items()]

@@ -9,7 +9,7 @@ from telemetry.pages.states import State
 WORST_FIRST = (State.DOWN, State.DEGRADED, State.RECOVERING)
 
 
-class Part(StrEnum):
+class Component(StrEnum):
     SLUICE = "sluice"
     UPSTREAM = "upstream"
     DATABASE = "database"
@@ -23,7 +23,7 @@ class Light:
     """`facts`: a few words each. `said`: the sentence for a bad state, without its full stop. `bad_share`: the share of
     failed calls above which a minute is bad; None if the state does not come from calls."""
 
-    part: Part
+    part: Component
     name: str
     state: State
     facts: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Light:
 
     @property
     def key(self) -> str:
-        return f"{self.part}-{self.name}" if self.part is Part.UPSTREAM else str(self.part)
+        return f"{self.part}-{self.name}" if self.part is Component.UPSTREAM else str(self.part)
 
     @property
     def in_a_title(self) -> str:
@@ -75,9 +75,9 @@ class Lights:
         if self.worst is None:
             return ""
         word = self.worst.state.word.lower()
-        if self.worst.part is not Part.UPSTREAM:
+        if self.worst.part is not Component.UPSTREAM:
             return f"{self.worst.name} is {word}"
-        count = sum(light.part is Part.UPSTREAM and light.state is self.worst.state for light in self.bad)
+        count = sum(light.part is Component.UPSTREAM and light.state is self.worst.state for light in self.bad)
         return f"one upstream is {word}" if count == 1 else f"{count} upstreams are {word}"
 
     @property

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from telemetry import wording
-from telemetry.lights.light import Light, Lights, Part, in_order
+from telemetry.lights.light import Component, Light, Lights, in_order
 from telemetry.lights.processes import Recorder, Store
 from telemetry.lights.readings import Readings
 from telemetry.pages.reports import UpstreamReport
@@ -42,7 +42,7 @@ def sluice(readings: Readings) -> Light:
     facts = (f"own errors {wording.whole(all_failed)}", f"mean {wording.milliseconds(mean)}")
 
     def light(state: State, said: str = "", bad_share: float | None = None, *more: str) -> Light:
-        return Light(Part.SLUICE, "Sluice", state, (*more, *facts), said, bad_share)
+        return Light(Component.SLUICE, "Sluice", state, (*more, *facts), said, bad_share)
 
     if readings.processes.database and not readings.processes.database.is_ok:
         return light(State.DOWN, "Sluice does not reach its database", None, "database away")
@@ -67,7 +67,7 @@ def upstream(name: str, readings: Readings) -> Light:
     facts = _upstream_facts(name, readings)
 
     def light(state: State, said: str = "", bad_share: float | None = None) -> Light:
-        return Light(Part.UPSTREAM, name, state, facts, said, bad_share)
+        return Light(Component.UPSTREAM, name, state, facts, said, bad_share)
 
     if report and report.breaker == "open":
         return light(State.DOWN, f"{name} is down", UPSTREAM_DOWN)
@@ -118,27 +118,29 @@ def _probed(report: UpstreamReport | None, readings: Readings) -> bool | None:
 def database(readings: Readings) -> Light:
     store = readings.processes.database
     if store is None:
-        return Light(Part.DATABASE, "Database", State.NO_DATA, ("no process reports",))
+        return Light(Component.DATABASE, "Database", State.NO_DATA, ("no process reports",))
     if not store.is_ok:
-        return Light(Part.DATABASE, "Database", State.DOWN, ("no answer",), "The database does not answer")
+        return Light(Component.DATABASE, "Database", State.DOWN, ("no answer",), "The database does not answer")
     facts = _store_facts(store)
     if store.ms > SLOW_PING:
         said = f"The database is slow: {wording.milliseconds(store.ms)} for a ping"
-        return Light(Part.DATABASE, "Database", State.DEGRADED, facts, said)
+        return Light(Component.DATABASE, "Database", State.DEGRADED, facts, said)
     if not store.has_room:
-        return Light(Part.DATABASE, "Database", State.DEGRADED, ("disk nearly full", *facts), "The disk is nearly full")
-    return Light(Part.DATABASE, "Database", State.OK, facts)
+        return Light(
+            Component.DATABASE, "Database", State.DEGRADED, ("disk nearly full", *facts), "The disk is nearly full"
+        )
+    return Light(Component.DATABASE, "Database", State.OK, facts)
 
 
 def redis(store: Store) -> Light:
     """Calls go on without it, so it is never down."""
     if not store.is_ok:
         said = "Redis does not answer; calls go on without it"
-        return Light(Part.REDIS, "Redis", State.DEGRADED, ("no answer",), said)
+        return Light(Component.REDIS, "Redis", State.DEGRADED, ("no answer",), said)
     if store.ms > SLOW_PING:
         said = f"Redis is slow: {wording.milliseconds(store.ms)} for a ping"
-        return Light(Part.REDIS, "Redis", State.DEGRADED, _store_facts(store), said)
-    return Light(Part.REDIS, "Redis", State.OK, _store_facts(store))
+        return Light(Component.REDIS, "Redis", State.DEGRADED, _store_facts(store), said)
+    return Light(Component.REDIS, "Redis", State.OK, _store_facts(store))
 
 
 def _store_facts(store: Store) -> tuple[str, ...]:
@@ -149,10 +151,10 @@ def _store_facts(store: Store) -> tuple[str, ...]:
 def recording(readings: Readings) -> Light:
     recorder = readings.processes.recorder
     if recorder is None:
-        return Light(Part.RECORDING, "Recording", State.NO_DATA, ("no process reports",))
+        return Light(Component.RECORDING, "Recording", State.NO_DATA, ("no process reports",))
     facts = (f"lag {recorder.lag_seconds:.1f}{wording.SPACE}s", f"{wording.whole(recorder.lost)} lost")
     said = _late(recorder, readings) or _lost(recorder, readings)
-    return Light(Part.RECORDING, "Recording", State.DEGRADED if said else State.OK, facts, said)
+    return Light(Component.RECORDING, "Recording", State.DEGRADED if said else State.OK, facts, said)
 
 
 def _late(recorder: Recorder, readings: Readings) -> str:
@@ -175,14 +177,14 @@ def alerting(readings: Readings) -> Light:
     checked_at, rules = readings.alerting.checked_at, readings.alerting.rules
     counted = wording.plural(rules, "rule")
     if not rules:
-        return Light(Part.ALERTING, "Alerting", State.NO_DATA, ("no rule is on",))
+        return Light(Component.ALERTING, "Alerting", State.NO_DATA, ("no rule is on",))
     if checked_at is None:
         said = "Alerts have never been checked. Is the beat process running?"
-        return Light(Part.ALERTING, "Alerting", State.DOWN, ("never checked", counted), said)
+        return Light(Component.ALERTING, "Alerting", State.DOWN, ("never checked", counted), said)
     behind = readings.now - checked_at
     facts = (f"checked {wording.age(behind)} ago", counted)
     if behind > UNCHECKED:
         since = wording.clock(checked_at, readings.now)
         said = f"Alerts have not been checked since {since}. Is the beat process running?"
-        return Light(Part.ALERTING, "Alerting", State.DOWN, facts, said)
-    return Light(Part.ALERTING, "Alerting", State.OK, facts)
+        return Light(Component.ALERTING, "Alerting", State.DOWN, facts, said)
+    return Light(Component.ALERTING, "Alerting", State.OK, facts)

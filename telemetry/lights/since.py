@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from telemetry import queries, wording
-from telemetry.lights.light import Light, Part
+from telemetry.lights.light import Component, Light
 from telemetry.queries import Selection, Span
 
 LOOKED_BACK = timedelta(hours=6)
@@ -40,7 +40,7 @@ def since(light: Light, now: datetime) -> Since | None:
     if light.bad_share is None:
         return None
     span = Span(now - LOOKED_BACK, now, MINUTE)
-    selection = Selection().and_also(upstream=light.name) if light.part is Part.UPSTREAM else Selection()
+    selection = Selection().and_also(upstream=light.name) if light.part is Component.UPSTREAM else Selection()
     buckets = queries.series(span, selection, has_latency=False).buckets
     minutes = [
         Minute(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from telemetry import wording
-from telemetry.lights.light import Light, Lights, Part
+from telemetry.lights.light import Component, Light, Lights
 from telemetry.lights.since import Since
 
 BECAUSE_OF = {"upstream": "upstreams", "sluice": "Sluice", "caller": "callers", "policy": "limits you set"}
@@ -14,7 +14,7 @@ MANY_FAILED = 0.05  # above, it is said whose they are though all lights are goo
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class CallCounts:
     """The calls of the page's range. `of_worst`: failed because of the upstream that the worst light is about.
     `during`: "in the last 15 minutes". `last_at`: the last call ever, if the range has none."""
 
@@ -26,7 +26,7 @@ class Counts:
     last_at: datetime | None = None
 
 
-def verdict(lights: Lights, counts: Counts, began: Since | None, now: datetime) -> str:
+def verdict(lights: Lights, counts: CallCounts, began: Since | None, now: datetime) -> str:
     if lights.worst:
         return f"{_problem(lights, lights.worst, began, now)} {_counted(lights.worst, counts)}"
     if not counts.calls and counts.last_at is None:
@@ -49,7 +49,7 @@ def _problem(lights: Lights, worst: Light, began: Since | None, now: datetime) -
     return f"{ended} Also {', '.join(others)}." if others else ended
 
 
-def _counted(worst: Light, counts: Counts) -> str:
+def _counted(worst: Light, counts: CallCounts) -> str:
     if not counts.calls:
         return f"No calls {counts.during}."
     if not counts.failed:
@@ -59,15 +59,15 @@ def _counted(worst: Light, counts: Counts) -> str:
     return f"{of}; {_because_of(worst, counts)}."
 
 
-def _because_of(worst: Light, counts: Counts) -> str:
-    if worst.part is Part.UPSTREAM and counts.of_worst is not None:
+def _because_of(worst: Light, counts: CallCounts) -> str:
+    if worst.part is Component.UPSTREAM and counts.of_worst is not None:
         return f"{wording.whole(counts.of_worst)} of them because of {worst.name}"
-    if worst.part is Part.SLUICE:
+    if worst.part is Component.SLUICE:
         return f"{wording.whole(counts.origins.get('sluice', 0))} of them because of Sluice"
     return _whose(counts)
 
 
-def _whose(counts: Counts) -> str:
+def _whose(counts: CallCounts) -> str:
     """209 of them because of upstreams: the largest origin."""
     count, origin = max(((n, name) for name, n in counts.origins.items() if name), default=(0, ""))
     return f"{wording.whole(count)} of them because of {BECAUSE_OF[origin]}" if count else "the origin is not known"

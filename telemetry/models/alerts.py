@@ -7,8 +7,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils import timezone
 
-from telemetry.alerts.kinds import Kind, NoData, Per, RuleKind, Severity, kind_of
-from telemetry.alerts.states import FIRING, State, Track
+from telemetry.alerts.kinds import KindDeclaration, NoData, Per, RuleKind, Severity, kind_of
+from telemetry.alerts.states import FIRING, AlertState, Track
 
 LONGEST_SUBJECT = 200
 
@@ -88,7 +88,7 @@ class AlertRule(models.Model):
         return self.name
 
     @property
-    def declared(self) -> Kind:
+    def declared(self) -> KindDeclaration:
         return kind_of(self.kind)
 
     @property
@@ -111,7 +111,7 @@ class Alert(models.Model):
 
     rule = models.ForeignKey(AlertRule, on_delete=models.CASCADE, related_name="alerts")
     subject = models.CharField(max_length=LONGEST_SUBJECT, blank=True, help_text="A tool or upstream; empty: all.")
-    state = models.CharField(max_length=10, choices=State.choices, default=State.PENDING)
+    state = models.CharField(max_length=10, choices=AlertState.choices, default=AlertState.PENDING)
     since = models.DateTimeField(help_text="When it came into this state.")
     started_at = models.DateTimeField("began")
     fired_at = models.DateTimeField(null=True, blank=True)
@@ -153,7 +153,7 @@ class Alert(models.Model):
 
     @property
     def track(self) -> Track:
-        return Track(State(self.state), self.since, self.fired_at is not None)
+        return Track(AlertState(self.state), self.since, self.fired_at is not None)
 
     @property
     def is_firing(self) -> bool:
@@ -187,8 +187,8 @@ class AlertTransition(models.Model):
     alert = models.ForeignKey(Alert, on_delete=models.CASCADE, related_name="transitions")
     at = models.DateTimeField()
     what = models.CharField(max_length=12, choices=What.choices, default=What.STATE)
-    before = models.CharField(max_length=10, blank=True, choices=State.choices)
-    after = models.CharField(max_length=10, blank=True, choices=State.choices)
+    before = models.CharField(max_length=10, blank=True, choices=AlertState.choices)
+    after = models.CharField(max_length=10, blank=True, choices=AlertState.choices)
     value = models.FloatField(null=True, blank=True)
     limit = models.FloatField(null=True, blank=True)
     message = models.CharField(max_length=500, blank=True)

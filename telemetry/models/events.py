@@ -6,7 +6,7 @@ from django.db import models
 class Event(models.Model):
     """A change of settings, a deployment, a breaker, a flip of the tool list, or an alert. Never changed afterwards."""
 
-    class Kind(models.TextChoices):
+    class EventKind(models.TextChoices):
         CHANGE = "C", "Change of settings"
         DEPLOYMENT = "D", "Deployment"
         BREAKER = "B", "Breaker"
@@ -14,7 +14,7 @@ class Event(models.Model):
         ALERT = "A", "Alert"
 
     at = models.DateTimeField("time", db_index=True)
-    kind = models.CharField(max_length=1, choices=Kind.choices)
+    kind = models.CharField(max_length=1, choices=EventKind.choices)
     subject_type = models.CharField(
         max_length=40, blank=True, help_text="The kind of object: upstream, budget, key, rule …"
     )

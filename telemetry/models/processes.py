@@ -7,13 +7,13 @@ class ProcessReport(models.Model):
     """One row a process, which it writes every few seconds. A row that is not written any more is a process that ended
     or hangs."""
 
-    class Kind(models.TextChoices):
+    class ProcessKind(models.TextChoices):
         WEB = "web", "Web"
         WORKER = "worker", "Worker"
         BEAT = "beat", "Beat"
 
     process = models.UUIDField(primary_key=True)
-    kind = models.CharField(max_length=8, choices=Kind.choices)
+    kind = models.CharField(max_length=8, choices=ProcessKind.choices)
     host = models.CharField(max_length=100)
     pid = models.PositiveIntegerField("process id")
     started_at = models.DateTimeField("started")

@@ -14,7 +14,7 @@ from telemetry.pages.boxes import BoxDrawing, draw
 from telemetry.pages.charts import Chart, Line, chart
 from telemetry.pages.panels import guarded
 from telemetry.pages.shell import page, show
-from telemetry.pages.tables import Cell, Column, Table, table
+from telemetry.pages.tables import Cell, Table, TableColumn, table
 from telemetry.queries import Span
 from telemetry.queries.accuracy import Accuracy, AuditedAnswer, ClassAccuracy, accuracy
 
@@ -37,7 +37,7 @@ class ClassRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class AccuracyReport:
     sentence: str
     notes: tuple[str, ...]
     rows: tuple[ClassRow, ...]
@@ -65,9 +65,9 @@ def token_accuracy(request: HttpRequest, address: Address) -> HttpResponseBase:
     )
 
 
-def _shown(address: Address, span: Span) -> Shown:
+def _shown(address: Address, span: Span) -> AccuracyReport:
     found = accuracy(span)
-    return Shown(
+    return AccuracyReport(
         sentence=_sentence(address, found.overall),
         notes=tuple(_notes(address, found)),
         rows=tuple(map(_row, found.classes)),
@@ -155,14 +155,14 @@ def _worst(address: Address, answers: Sequence[AuditedAnswer]) -> Table:
         key="worst",
         title="The largest errors of the own count",
         columns=(
-            Column("time", "Time", is_number=False),
-            Column("tool", "Tool", is_number=False),
-            Column("content", "Content", is_number=False),
-            Column("actual", "Full count"),
-            Column("own", "Own count"),
-            Column("own_error", "Its error"),
-            Column("formula", "Formula"),
-            Column("formula_error", "Its error"),
+            TableColumn("time", "Time", is_number=False),
+            TableColumn("tool", "Tool", is_number=False),
+            TableColumn("content", "Content", is_number=False),
+            TableColumn("actual", "Full count"),
+            TableColumn("own", "Own count"),
+            TableColumn("own_error", "Its error"),
+            TableColumn("formula", "Formula"),
+            TableColumn("formula_error", "Its error"),
         ),
         rows=[_answer(address, each) for each in answers],
         empty=f"No answer was counted in full in {address.range_in_words}.",

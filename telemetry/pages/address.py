@@ -47,7 +47,7 @@ LONGEST_VALUE = 200  # characters
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class CallFilter:
     """One value that the calls are filtered by."""
 
     dimension: str
@@ -76,7 +76,7 @@ class Address:
     zone: str = "UTC"
     refresh: int = 0
     compare: str = "previous"
-    filters: tuple[Filter, ...] = ()
+    filters: tuple[CallFilter, ...] = ()
     others: Mapping[str, str] = field(default_factory=dict)
     chosen: frozenset[str] = frozenset()  # of "range", "tz", "refresh": those that the URL has
     problems: tuple[str, ...] = ()
@@ -181,7 +181,7 @@ class Address:
     def filtered_by(self, *, path: str = "", **chosen: str) -> str:
         """This page, or `path`, filtered also by `chosen`; another value of the same dimension is replaced."""
         kept = tuple(each for each in self.filters if each.dimension not in chosen)
-        added = tuple(Filter(name, value) for name, value in chosen.items())
+        added = tuple(CallFilter(name, value) for name, value in chosen.items())
         pairs = [(name, value) for name, value in self._pairs() if name != "cursor"]
         return self._with(path or self.path, pairs, (*kept, *added))
 
@@ -189,11 +189,11 @@ class Address:
         """Without filters by the dimension whose value the page is about."""
         return replace(self, filters=tuple(each for each in self.filters if each.dimension != dimension))
 
-    def with_filter(self, added: Filter) -> str:
+    def with_filter(self, added: CallFilter) -> str:
         """This page, with one more filter."""
         return replace(self, filters=tuple(dict.fromkeys((*self.filters, added)))).link()
 
-    def without(self, *removed: Filter) -> str:
+    def without(self, *removed: CallFilter) -> str:
         """This page without some filters; without all of them if none is named."""
         kept = tuple(each for each in self.filters if removed and each not in removed)
         return replace(self, filters=kept).link()
@@ -248,7 +248,7 @@ class Address:
         return [*pairs, *self.others.items()]
 
     @staticmethod
-    def _with(path: str, pairs: list[tuple[str, str]], filters: tuple[Filter, ...]) -> str:
+    def _with(path: str, pairs: list[tuple[str, str]], filters: tuple[CallFilter, ...]) -> str:
         query = urlencode([*pairs, *((each.dimension, each.value) for each in filters)], safe=":,*!")
         return f"{path}?{query}" if query else path
 
@@ -269,12 +269,12 @@ def _one_of(given: QueryDict, name: str, known: "Mapping[str, object] | list[str
     return value
 
 
-def _filters(given: QueryDict, problems: list[str]) -> tuple[Filter, ...]:
-    found = [Filter(name, value) for name in DIMENSIONS for value in given.getlist(name)]
+def _filters(given: QueryDict, problems: list[str]) -> tuple[CallFilter, ...]:
+    found = [CallFilter(name, value) for name in DIMENSIONS for value in given.getlist(name)]
     return tuple(dict.fromkeys(each for each in found if is_text(each.shown) and _is_known(each, problems)))
 
 
-def _is_known(wanted: Filter, problems: list[str]) -> bool:
+def _is_known(wanted: CallFilter, problems: list[str]) -> bool:
     try:
         Selection.of({wanted.dimension: [wanted.value]})
     except ValueError as error:

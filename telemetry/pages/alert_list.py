@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from telemetry import wording
 from telemetry.alerts import evaluation, links
-from telemetry.alerts.states import State as AlertState
+from telemetry.alerts.states import AlertState
 from telemetry.models.alerts import Alert, AlertRule
 from telemetry.pages import access
 from telemetry.pages.address import Address
@@ -39,7 +39,7 @@ class Tab:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class AlertRow:
     """An alert in a list. `calls`: the address of the calls behind it."""
 
     alert: Alert
@@ -80,9 +80,9 @@ def alert_list(request: HttpRequest, address: Address) -> HttpResponse:
     )
 
 
-def line_of(alert: Alert, now: datetime) -> Line:
+def line_of(alert: Alert, now: datetime) -> AlertRow:
     began = alert.ended_at or alert.since
-    return Line(
+    return AlertRow(
         alert=alert,
         shape=shape_of(alert),
         since=wording.clock(began, now),

@@ -14,10 +14,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from telemetry import queries, wording
 from telemetry.alerts import actions, links, words
-from telemetry.alerts.conditions import Condition, condition_of
-from telemetry.alerts.kinds import Per, RuleKind, Unit
+from telemetry.alerts.conditions import RuleCondition, condition_of
+from telemetry.alerts.kinds import LimitUnit, Per, RuleKind
 from telemetry.alerts.readings.measures import MEASURES, filters, measured
-from telemetry.alerts.states import State as AlertState
+from telemetry.alerts.states import AlertState
 from telemetry.models.alerts import Alert, AlertTransition
 from telemetry.pages import access, charts
 from telemetry.pages.address import Address
@@ -31,11 +31,11 @@ from telemetry.queries import Selection, Span
 
 BEFORE = timedelta(hours=1)
 CHANGES = "CDF"  # kinds of marks that may be why: changes, deployments, the tool list
-CHART_UNITS = {Unit.SHARE: "share", Unit.MILLISECONDS: "ms", Unit.COUNT: "count"}
+CHART_UNITS = {LimitUnit.SHARE: "share", LimitUnit.MILLISECONDS: "ms", LimitUnit.COUNT: "count"}
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class HistoryLine:
     """A line of “What happened”."""
 
     at: str
@@ -84,35 +84,35 @@ def _sentence(alert: Alert, now: datetime) -> str:
 # -- What happened ------------------------------------------------------------------------------------
 
 
-def _steps(alert: Alert) -> list[Step]:
-    steps: list[tuple[datetime, Step]] = []
+def _steps(alert: Alert) -> list[HistoryLine]:
+    steps: list[tuple[datetime, HistoryLine]] = []
     for transition in alert.transitions.prefetch_related("notifications__channel"):
         steps.append((transition.at, _step(alert, transition)))
         for sent in transition.notifications.all():
             at = sent.sent_at or sent.queued_at
             tried = f", {words.plural(sent.attempts, 'attempt')}" if sent.attempts > 1 else ""
             told = f"{sent.channel}: {sent.get_state_display().lower()}{tried}"
-            steps.append((at, Step(wording.moment(at), told, detail=sent.result)))
+            steps.append((at, HistoryLine(wording.moment(at), told, detail=sent.result)))
     return [step for _, step in sorted(steps, key=lambda step: step[0])]
 
 
-def _step(alert: Alert, transition: AlertTransition) -> Step:
+def _step(alert: Alert, transition: AlertTransition) -> HistoryLine:
     if transition.what != AlertTransition.What.STATE:
         done = f"{transition.get_what_display()} by {transition.by}"
-        return Step(wording.moment(transition.at), done, detail=transition.message)
+        return HistoryLine(wording.moment(transition.at), done, detail=transition.message)
     state = AlertState(transition.after)
     word = "Recovered" if state is AlertState.NORMAL else str(state.label)
-    return Step(wording.moment(transition.at), word, shape_of(alert, state), transition.message)
+    return HistoryLine(wording.moment(transition.at), word, shape_of(alert, state), transition.message)
 
 
 # -- Chart --------------------------------------------------------------------------------------------
 
 
-def _has_chart(condition: Condition) -> bool:
+def _has_chart(condition: RuleCondition) -> bool:
     return condition.kind in MEASURES
 
 
-def _chart(alert: Alert, condition: Condition, seen: Address) -> charts.Chart:
+def _chart(alert: Alert, condition: RuleCondition, seen: Address) -> charts.Chart:
     """The value in each interval: the rule itself judges windows of its own length, which overlap."""
     since, until = seen.span
     span = Span.of(since, until)

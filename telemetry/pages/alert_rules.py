@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from telemetry import events, wording
 from telemetry.alerts import lifecycle, links, trial, words
-from telemetry.alerts.conditions import Condition, condition_of
+from telemetry.alerts.conditions import RuleCondition, condition_of
 from telemetry.alerts.forms import RuleForm, kinds
 from telemetry.alerts.kinds import RuleKind
 from telemetry.alerts.look_back import LookBack, look_back
@@ -151,11 +151,11 @@ def _effect_of_start(form: RuleForm) -> Effect | None:
     return _effect(condition, words.rule_sentence(condition, channels))
 
 
-def _effect(condition: Condition, sentence: str) -> Effect:
+def _effect(condition: RuleCondition, sentence: str) -> Effect:
     return Effect(sentence, guarded("Last 7 days with this rule", lambda: _past(condition)))
 
 
-def _past(condition: Condition) -> Past:
+def _past(condition: RuleCondition) -> Past:
     found: LookBack = look_back(condition, timezone.now())
     if found.unknown:
         return Past(found.unknown, (), 0, None, "", "", "")
@@ -200,7 +200,7 @@ def _saved(request: HttpRequest, form: RuleForm) -> HttpResponse:
 def _note(rule: AlertRule, verb: str, by: str, *, before: str = "", after: str = "") -> None:
     """The mark C on charts, and a line of what was changed."""
     events.record(
-        kind=events.Kind.CHANGE,
+        kind=events.EventKind.CHANGE,
         subject_type="alert rule",
         subject=rule.name,
         summary=f"alert rule {rule.name} {verb}",

@@ -1,7 +1,7 @@
 """How an alert's state is shown: shape, word, age."""
 
 from telemetry.alerts.kinds import Severity
-from telemetry.alerts.states import State as AlertState
+from telemetry.alerts.states import AlertState
 from telemetry.models.alerts import Alert
 from telemetry.pages.states import State
 

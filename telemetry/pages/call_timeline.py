@@ -12,7 +12,7 @@ NARROWEST = 4  # of WIDTH: a phase that took any time can be seen
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
+class CallPhase:
     """`left` and `width`: of WIDTH."""
 
     name: str
@@ -26,7 +26,7 @@ class Phase:
 @dataclass(frozen=True, slots=True)
 class Timeline:
     total: str
-    phases: tuple[Phase, ...]
+    phases: tuple[CallPhase, ...]
     box: str = f"0 0 {WIDTH} 24"
 
 
@@ -47,12 +47,12 @@ def _requests(call: Measurement) -> str:
     return f"{call.upstream}{tries}"
 
 
-def _phases(parts: Sequence[tuple[str, str, float]], total: float) -> Iterator[Phase]:
+def _phases(parts: Sequence[tuple[str, str, float]], total: float) -> Iterator[CallPhase]:
     widths = [max(NARROWEST, WIDTH * ms / total) if ms else 0 for _, _, ms in parts]
     scale = WIDTH / sum(widths)
     left = 0.0
     for (name, colour, ms), width in zip(parts, widths, strict=True):
-        yield Phase(
+        yield CallPhase(
             name,
             wording.milliseconds(ms),
             wording.share(ms / total),

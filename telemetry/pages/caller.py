@@ -20,7 +20,7 @@ from telemetry.pages.panels import guarded
 from telemetry.pages.reason_table import reason_table
 from telemetry.pages.shell import page, show
 from telemetry.pages.states import State
-from telemetry.pages.tables import Cell, Column, Table, table
+from telemetry.pages.tables import Cell, Table, TableColumn, table
 from telemetry.pages.tiles import Fact
 from telemetry.queries import Selection, Span
 from telemetry.queries.clients import NEWEST, Run, clients, sequences
@@ -29,13 +29,13 @@ CHARTS = ("outcomes", "tokens")
 BY = ("tool",)
 SHOWN_CALLS = 12  # of a sequence
 CLIENTS = (
-    Column("client", "Client", is_number=False),
-    Column("protocol", "Protocol", is_number=False),
-    Column("transport", "Transport", is_number=False),
-    Column("calls", "Calls"),
-    Column("failed", "Failed"),
-    Column("first", "First seen", is_number=False),
-    Column("last", "Last seen", is_number=False),
+    TableColumn("client", "Client", is_number=False),
+    TableColumn("protocol", "Protocol", is_number=False),
+    TableColumn("transport", "Transport", is_number=False),
+    TableColumn("calls", "Calls"),
+    TableColumn("failed", "Failed"),
+    TableColumn("first", "First seen", is_number=False),
+    TableColumn("last", "Last seen", is_number=False),
 )
 
 
@@ -156,7 +156,7 @@ def _unused(address: Address, selection: Selection, known: facts.KeyFacts | None
         address,
         key="unused",
         title="Not used, though shown",
-        columns=(Column("tool", "Tool", is_number=False), Column("tokens", "Tokens in the list")),
+        columns=(TableColumn("tool", "Tool", is_number=False), TableColumn("tokens", "Tokens in the list")),
         rows=[
             [
                 Cell(each.name, address.to("tool", each.name), is_code=True),

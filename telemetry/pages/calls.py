@@ -29,7 +29,7 @@ OLDER, NEWER = "before", "after"  # how a cursor begins
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class CallPage:
     """A page of the list. `newer` and `older`: links, "" at an end."""
 
     rows: tuple[CallRow, ...]
@@ -103,8 +103,8 @@ def _cursor(address: Address) -> tuple[Address, tuple[Position | None, Position 
         return replace(address, problems=(*address.problems, said)), (None, None)
 
 
-def _listed(address: Address, found: RecordPage) -> Listed:
-    return Listed(
+def _listed(address: Address, found: RecordPage) -> CallPage:
+    return CallPage(
         rows=tuple(CallRow.of(record.measurement, address) for record in found.records),
         newer=address.link(cursor=f"{NEWER}:{found.newer}") if found.newer else "",
         older=address.link(cursor=f"{OLDER}:{found.older}") if found.older else "",
@@ -163,7 +163,7 @@ def _answered(bucket: IntervalFigures) -> int:
 # -- Words --------------------------------------------------------------------------------------------
 
 
-def _sentence(address: Address, listed: Listed | None, drawn: Drawn | None) -> str:
+def _sentence(address: Address, listed: CallPage | None, drawn: Drawn | None) -> str:
     if listed is None:
         return ""
     if not listed.total:

@@ -49,7 +49,7 @@ class Mark:
 
     @property
     def kind_word(self) -> str:
-        return str(Event.Kind(self.kind).label)
+        return str(Event.EventKind(self.kind).label)
 
     @property
     def time(self) -> str:

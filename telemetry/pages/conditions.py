@@ -17,12 +17,12 @@ DEGRADED_SHARE, DEGRADED_CALLS = 0.05, 20
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class SubjectHealth:
     state: State
     sentence: str
 
 
-def condition(address: Address, selection: Selection) -> Condition:
+def condition(address: Address, selection: Selection) -> SubjectHealth:
     """Down: half of 5 calls or more failed, in the last 5 minutes of the span or, where these have fewer calls, in all
     of it. Degraded: more than 5% of 20 or more."""
     since, until = address.span
@@ -30,11 +30,11 @@ def condition(address: Address, selection: Selection) -> Condition:
     recent = queries.totals(Span.of(max(since, until - RECENT), until), selection, has_latency=False)
     state = _state(recent if recent.calls >= DOWN_CALLS else whole)
     if state is State.NO_DATA:
-        return Condition(state, f"No calls in {address.range_in_words}.")
+        return SubjectHealth(state, f"No calls in {address.range_in_words}.")
     counts = _counts(whole)
     if state is State.DOWN:
-        return Condition(state, f"Failing since {_since(selection, until)}. {counts}")
-    return Condition(state, counts)
+        return SubjectHealth(state, f"Failing since {_since(selection, until)}. {counts}")
+    return SubjectHealth(state, counts)
 
 
 def _state(figures: CallFigures) -> State:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from telemetry import wording
-from telemetry.pages.address import DIMENSIONS, Address, Filter
+from telemetry.pages.address import DIMENSIONS, Address, CallFilter
 from telemetry.pages.words import value, written
 from telemetry.queries import Facets
 
@@ -43,5 +43,5 @@ def _list(address: Address, dimension: str, found: Facets) -> FacetList:
 def _value(address: Address, dimension: str, name: object, count: int, most: int, chosen: set[str]) -> FacetValue:
     text = written(dimension, name)
     is_chosen = text in chosen
-    link = address.without(Filter(dimension, text)) if is_chosen else address.filtered_by(**{dimension: text})
+    link = address.without(CallFilter(dimension, text)) if is_chosen else address.filtered_by(**{dimension: text})
     return FacetValue(value(dimension, name), wording.short(count), link, is_chosen, f"{60 * count / most:.1f}")

@@ -6,20 +6,20 @@ from telemetry import wording
 from telemetry.call_figures import CallFigures, GroupFigures
 from telemetry.pages import words
 from telemetry.pages.address import DIMENSIONS, Address
-from telemetry.pages.tables import Cell, Column, Table, table
+from telemetry.pages.tables import Cell, Table, TableColumn, table
 
 AT_MOST = 10_000  # groups; an export has as many rows
 # The page about one value of a dimension.
 PAGES: Mapping[str, str] = {"tool": "tool", "key": "caller", "upstream": "upstream"}
 FIGURES = (
-    Column("calls", "Calls"),
-    Column("failed", "Failed"),
-    Column("p95", "p95"),
-    Column("sent", "Tokens sent"),
-    Column("saved", "Saved, net"),
-    Column("oversized", "Oversized"),
+    TableColumn("calls", "Calls"),
+    TableColumn("failed", "Failed"),
+    TableColumn("p95", "p95"),
+    TableColumn("sent", "Tokens sent"),
+    TableColumn("saved", "Saved, net"),
+    TableColumn("oversized", "Oversized"),
 )
-CHANGE = Column("change", "Change")
+CHANGE = TableColumn("change", "Change")
 
 Before = Mapping[tuple[object, ...], CallFigures]
 
@@ -35,7 +35,7 @@ def group_table(
     key: str = "groups",
 ) -> Table:
     """`before`: the figures of the span before by the same values; None: nothing is compared."""
-    columns = [Column(name, DIMENSIONS[name], is_number=False) for name in by]
+    columns = [TableColumn(name, DIMENSIONS[name], is_number=False) for name in by]
     columns += [*FIGURES, *([CHANGE] if before is not None else [])]
     most = max((group.figures.calls for group in groups), default=0)
     rows = [

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.views.decorators.http import require_safe
 
 from telemetry import queries
-from telemetry.pages.address import Address, Filter
+from telemetry.pages.address import Address, CallFilter
 from telemetry.pages.call_rows import CallRow
 from telemetry.pages.live_tail import SHOWN, row_as_json
 from telemetry.pages.shell import page, show
@@ -14,7 +14,7 @@ from telemetry.queries import Newer
 
 LOOKED_BACK = timedelta(hours=1)
 SHOWN_FIRST = 50
-FAILED = Filter("outcome", "error")
+FAILED = CallFilter("outcome", "error")
 
 
 @require_safe

@@ -15,7 +15,7 @@ def marks(since: datetime, until: datetime, subjects: Sequence[str] = ()) -> tup
     found = [
         event
         for event in events.between(since, until)
-        if not subjects or event.subject in subjects or event.kind == Event.Kind.DEPLOYMENT
+        if not subjects or event.subject in subjects or event.kind == Event.EventKind.DEPLOYMENT
     ]
     return tuple(mark_of(event) for event in reversed(found[:AT_MOST]))
 

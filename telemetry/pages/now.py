@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from telemetry import lights, queries, wording
-from telemetry.lights.light import Light, Lights, Part
+from telemetry.lights.light import Component, Light, Lights
 from telemetry.lights.since import Since, since
-from telemetry.lights.verdict import Counts, verdict
+from telemetry.lights.verdict import CallCounts, verdict
 from telemetry.models import Event, TelemetryRecord
 from telemetry.pages import now_tables
 from telemetry.pages.address import Address
@@ -27,12 +27,12 @@ from telemetry.queries.recent import MINUTES
 from telemetry.queries.shares import shares
 
 HOUR = timedelta(hours=1)
-CHANGES = (Event.Kind.CHANGE, Event.Kind.DEPLOYMENT, Event.Kind.TOOL_LIST)
+CHANGES = (Event.EventKind.CHANGE, Event.EventKind.DEPLOYMENT, Event.EventKind.TOOL_LIST)
 NEWEST_EVENTS, SHOWN_CHANGES, SHOWN_BEFORE = 100, 10, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class LinkedLight:
     """A light, and where its name and its facts lead."""
 
     light: Light
@@ -101,16 +101,16 @@ def _bars(address: Address, changes: Sequence[Mark]) -> OriginBars:
     return origin_bars(address, series, changes)
 
 
-def _counts(address: Address, bars: OriginBars | None, worst: Light | None) -> Counts:
+def _counts(address: Address, bars: OriginBars | None, worst: Light | None) -> CallCounts:
     if bars is None:
-        return Counts(during(address))
+        return CallCounts(during(address))
     if not bars.calls:
         last = TelemetryRecord.objects.order_by("-created_at").values_list("created_at", flat=True).first()
-        return Counts(during(address), last_at=last)
+        return CallCounts(during(address), last_at=last)
     of_worst = None
-    if worst and worst.part is Part.UPSTREAM and bars.failed:
+    if worst and worst.part is Component.UPSTREAM and bars.failed:
         of_worst = bars.because_of.get(worst.name, 0)
-    return Counts(during(address), bars.calls, bars.failed, bars.origins, of_worst)
+    return CallCounts(during(address), bars.calls, bars.failed, bars.origins, of_worst)
 
 
 def _shared(address: Address, bars: OriginBars | None) -> SharedValues:
@@ -122,7 +122,7 @@ def _before(changes: Sequence[Mark], at: datetime) -> Before:
     """`changes`: the newest first. The minute in which it became bad belongs to the hour before it."""
     until = at + timedelta(minutes=1)
     found = [mark for mark in changes if mark.kind in CHANGES and until - HOUR <= mark.at <= until]
-    deployed = next((mark for mark in changes if mark.kind == Event.Kind.DEPLOYMENT and mark.at <= until), None)
+    deployed = next((mark for mark in changes if mark.kind == Event.EventKind.DEPLOYMENT and mark.at <= until), None)
     is_shown = deployed in found
     return Before(tuple(found[:SHOWN_BEFORE]), "" if deployed is None or is_shown else wording.minute(deployed.at))
 
@@ -130,17 +130,17 @@ def _before(changes: Sequence[Mark], at: datetime) -> Before:
 def _notes(everything: Lights | None, worst: Light | None) -> list[str]:
     """What is wrong with the figures themselves is said even if something else is worse."""
     bad = everything.bad if everything else ()
-    return [f"{light.said}." for light in bad if light.part is Part.RECORDING and light is not worst]
+    return [f"{light.said}." for light in bad if light.part is Component.RECORDING and light is not worst]
 
 
-def _shown(address: Address, everything: Lights, began: Since | None) -> list[Shown]:
+def _shown(address: Address, everything: Lights, began: Since | None) -> list[LinkedLight]:
     found = []
     for light in everything.all:
         has_begun = began and light is everything.worst and not began.is_before
         lasted = (
             (f"{light.state.word.lower()} for {wording.age(address.now - began.at)}",) if began and has_begun else ()
         )
-        found.append(Shown(light, (*lasted, *light.facts), *_links(address, light)))
+        found.append(LinkedLight(light, (*lasted, *light.facts), *_links(address, light)))
     return found
 
 
@@ -149,11 +149,11 @@ def _links(address: Address, light: Light) -> tuple[str, str]:
     everything = replace(address, filters=())
     recent = everything.at(address.now - timedelta(minutes=MINUTES), address.now)
     match light.part:
-        case Part.UPSTREAM:
+        case Component.UPSTREAM:
             return everything.to("upstream", light.name), recent.to("calls", upstream=light.name)
-        case Part.SLUICE:
+        case Component.SLUICE:
             return everything.to("overview"), recent.to("calls", origin="sluice")
-        case Part.ALERTING:
+        case Component.ALERTING:
             return everything.to("alerts"), ""
     return "", ""
 

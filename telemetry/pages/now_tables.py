@@ -11,7 +11,7 @@ from telemetry.call_figures import GroupFigures
 from telemetry.measurement import CallOutcome
 from telemetry.pages import words
 from telemetry.pages.address import Address
-from telemetry.pages.tables import Cell, Column, Table, table
+from telemetry.pages.tables import Cell, Table, TableColumn, table
 from telemetry.queries import Span
 from telemetry.queries.records import select
 
@@ -39,11 +39,11 @@ def worst_tools(address: Address) -> Table:
         key="tools",
         title="Worst tools",
         columns=(
-            Column("tool", "Tool", is_number=False),
-            Column("calls", "Calls"),
-            Column("failed", "Failed"),
-            Column("p95", "p95"),
-            Column("first", "First failed"),
+            TableColumn("tool", "Tool", is_number=False),
+            TableColumn("calls", "Calls"),
+            TableColumn("failed", "Failed"),
+            TableColumn("p95", "p95"),
+            TableColumn("first", "First failed"),
         ),
         rows=rows,
         empty="No tool failed.",
@@ -58,10 +58,10 @@ def worst_callers(address: Address) -> Table:
         key="callers",
         title="Worst callers",
         columns=(
-            Column("key", "Key", is_number=False),
-            Column("client", "Client", is_number=False),
-            Column("calls", "Calls"),
-            Column("failed", "Failed"),
+            TableColumn("key", "Key", is_number=False),
+            TableColumn("client", "Client", is_number=False),
+            TableColumn("calls", "Calls"),
+            TableColumn("failed", "Failed"),
         ),
         rows=rows,
         empty="No caller had a failed call.",
@@ -76,11 +76,11 @@ def newest_failed(address: Address) -> Table:
         key="failed",
         title="Newest failed calls",
         columns=(
-            Column("time", "Time", is_number=False),
-            Column("tool", "Tool", is_number=False),
-            Column("origin", "Origin", is_number=False),
-            Column("sentence", "What went wrong", is_number=False),
-            Column("key", "Key", is_number=False),
+            TableColumn("time", "Time", is_number=False),
+            TableColumn("tool", "Tool", is_number=False),
+            TableColumn("origin", "Origin", is_number=False),
+            TableColumn("sentence", "What went wrong", is_number=False),
+            TableColumn("key", "Key", is_number=False),
         ),
         rows=rows,
         empty="No call failed.",

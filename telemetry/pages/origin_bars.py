@@ -12,7 +12,7 @@ from telemetry.pages.words import ORIGIN_COLOURS, ORIGINS
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class LegendEntry:
     """A line of the legend, in the order of the stack."""
 
     label: str
@@ -48,7 +48,7 @@ class OriginBars:
 
     step: str
     drawing: Drawing
-    legend: tuple[Key, ...]
+    legend: tuple[LegendEntry, ...]
     bars: tuple[Bar, ...]
     signs: tuple[Sign, ...]
     peak: str
@@ -74,7 +74,7 @@ def origin_bars(address: Address, series: Series, marks: Sequence[Mark]) -> Orig
         step=wording.length(series.step),
         drawing=bars(list(counts.values()), [colours[name] for name in origins], highest=peak),
         legend=tuple(
-            Key(
+            LegendEntry(
                 label,
                 colours[name],
                 wording.whole(sum(counts[name])),

@@ -2,19 +2,19 @@
 
 from telemetry import wording
 from telemetry.pages.address import Address
-from telemetry.pages.tables import Cell, Column, Table, table
+from telemetry.pages.tables import Cell, Table, TableColumn, table
 from telemetry.pages.words import ORIGINS
 from telemetry.queries import Selection, Span
 from telemetry.queries.reasons import reasons
 
 COLUMNS = (
-    Column("reason", "Reason", is_number=False),
-    Column("origin", "Origin", is_number=False),
-    Column("calls", "Calls"),
-    Column("share", "Share"),
-    Column("first", "First", is_number=False),
-    Column("last", "Last", is_number=False),
-    Column("example", "Last one", is_number=False),
+    TableColumn("reason", "Reason", is_number=False),
+    TableColumn("origin", "Origin", is_number=False),
+    TableColumn("calls", "Calls"),
+    TableColumn("share", "Share"),
+    TableColumn("first", "First", is_number=False),
+    TableColumn("last", "Last", is_number=False),
+    TableColumn("example", "Last one", is_number=False),
 )
 
 

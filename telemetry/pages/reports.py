@@ -11,7 +11,7 @@ BREAKERS = ("closed", "half-open", "open")  # from best to worst
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class ProbeReport:
     """What an upstream answered when it was asked without a call. `status` 0: no answer."""
 
     at: datetime
@@ -34,7 +34,7 @@ class UpstreamReport:
     rate_left: int | None
     rate_limit: int | None
     next_try_in: float | None  # seconds
-    probe: Probe | None  # the newest of any process
+    probe: ProbeReport | None  # the newest of any process
 
 
 def upstream_reports() -> Mapping[str, UpstreamReport]:
@@ -70,8 +70,8 @@ def _merged(name: str, reports: list[Mapping[str, Any]]) -> UpstreamReport:
     )
 
 
-def probe_of(answer: Mapping[str, Any]) -> Probe:
-    return Probe(
+def probe_of(answer: Mapping[str, Any]) -> ProbeReport:
+    return ProbeReport(
         datetime.fromisoformat(answer["at"]),
         bool(answer["ok"]),
         float(answer.get("ms") or 0),
@@ -80,7 +80,7 @@ def probe_of(answer: Mapping[str, Any]) -> Probe:
     )
 
 
-def _newest_probe(reports: list[Mapping[str, Any]]) -> Probe | None:
+def _newest_probe(reports: list[Mapping[str, Any]]) -> ProbeReport | None:
     known = [each["probe"] for each in reports if each.get("probe")]
     return probe_of(max(known, key=lambda each: each["at"])) if known else None
 

@@ -27,7 +27,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class Runbook:
     key: str  # the kind of rule
     title: str
     blocks: Sequence[Block]
@@ -50,12 +50,12 @@ def runbooks(request: HttpRequest, address: Address) -> HttpResponse:
     )
 
 
-def sections(text: str) -> Iterator[Section]:
+def sections(text: str) -> Iterator[Runbook]:
     """The sections of kinds. The page understands paragraphs, lists with -, `code`, **bold** and *emphasis*."""
     for part in re.split(r"^(?=## )", text, flags=re.MULTILINE):
         heading, _, body = part.partition("\n")
         if found := HEADING.match(heading):
-            yield Section(found["key"], found["title"], list(_blocks(body)))
+            yield Runbook(found["key"], found["title"], list(_blocks(body)))
 
 
 def _blocks(body: str) -> Iterator[Block]:

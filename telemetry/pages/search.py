@@ -18,7 +18,7 @@ KINDS = {"operation": ("Tool", "tool"), "caller": ("Key", "caller"), "upstream":
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchMatch:
     kind: str
     name: str
     link: str
@@ -39,24 +39,24 @@ def search(request: HttpRequest, address: Address) -> HttpResponseBase:
     )
 
 
-def _said(text: str, found: list[Found]) -> str:
+def _said(text: str, found: list[SearchMatch]) -> str:
     if not text:
         return "Type a request id, or a part of the name of a tool, key or upstream."
     count = f"{len(found)} results" if len(found) != 1 else "1 result"
     return f"{count} for “{text}”."
 
 
-def _found(text: str, address: Address) -> list[Found]:
+def _found(text: str, address: Address) -> list[SearchMatch]:
     plain = Address(path=address.path, now=address.now, zone=address.zone, chosen=address.chosen & {"tz"})
     if TelemetryRecord.objects.filter(request_id=text).exists():
-        return [Found("Request", text, plain.to("call", text))]
+        return [SearchMatch("Request", text, plain.to("call", text))]
     known: Mapping[str, Iterable[str]] = {
         "operation": facts.tools.all(),
         "caller": facts.keys.all(),
         "upstream": facts.upstreams.all(),
     }
     return [
-        Found(label, name, plain.to(target, name))
+        SearchMatch(label, name, plain.to(target, name))
         for column, (label, target) in KINDS.items()
         for name in _names(column, text, known[column])
     ]

@@ -38,7 +38,7 @@ from django.utils import timezone
 from telemetry import wording
 from telemetry.models import SavedView
 from telemetry.pages import access, ranges, recording, saved_views
-from telemetry.pages.address import COMPARISONS, DIMENSIONS, REFRESHES, Address, Filter, is_text
+from telemetry.pages.address import COMPARISONS, DIMENSIONS, REFRESHES, Address, CallFilter, is_text
 from telemetry.pages.states import State
 
 View = Callable[..., HttpResponseBase]
@@ -47,7 +47,7 @@ ROOT = "/telemetry/"  # its path is the beginning of all others
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NavigationItem:
     name: str  # of its URL
     title: str
     group: str
@@ -55,18 +55,18 @@ class Place:
 
 
 PLACES = (
-    Place("telemetry:now", "Now", "Watch"),
-    Place("telemetry:overview", "Overview", "Watch"),
-    Place("telemetry:tools", "Tools", "Watch"),
-    Place("telemetry:callers", "Callers", "Watch"),
-    Place("telemetry:upstreams", "Upstreams", "Watch"),
-    Place("telemetry:calls", "Calls", "Watch"),
-    Place("telemetry:live", "Live", "Watch"),
-    Place("telemetry:alerts", "Alerts", "Watch"),
-    Place("telemetry:accuracy", "Token accuracy", "Improve"),
-    Place("admin:context_protection_tokenbudget_changelist", "Budgets", "Configure", is_ours=False),
-    Place("admin:access_apikey_changelist", "Keys", "Configure", is_ours=False),
-    Place("admin:index", "All settings", "Configure", is_ours=False),
+    NavigationItem("telemetry:now", "Now", "Watch"),
+    NavigationItem("telemetry:overview", "Overview", "Watch"),
+    NavigationItem("telemetry:tools", "Tools", "Watch"),
+    NavigationItem("telemetry:callers", "Callers", "Watch"),
+    NavigationItem("telemetry:upstreams", "Upstreams", "Watch"),
+    NavigationItem("telemetry:calls", "Calls", "Watch"),
+    NavigationItem("telemetry:live", "Live", "Watch"),
+    NavigationItem("telemetry:alerts", "Alerts", "Watch"),
+    NavigationItem("telemetry:accuracy", "Token accuracy", "Improve"),
+    NavigationItem("admin:context_protection_tokenbudget_changelist", "Budgets", "Configure", is_ours=False),
+    NavigationItem("admin:access_apikey_changelist", "Keys", "Configure", is_ours=False),
+    NavigationItem("admin:index", "All settings", "Configure", is_ours=False),
 )
 
 
@@ -265,9 +265,9 @@ def _menu(request: HttpRequest, address: Address) -> list[Item]:
     return items
 
 
-def _added_filter(request: HttpRequest) -> Filter | None:
+def _added_filter(request: HttpRequest) -> CallFilter | None:
     """What the form "+ Filter" sends: dimension, value and whether it is to be excluded."""
     dimension, value = request.GET.get("filter", ""), request.GET.get("value", "").strip()
     if dimension not in DIMENSIONS or not is_text(value):
         return None
-    return Filter(dimension, f"!{value}" if request.GET.get("not") else value)
+    return CallFilter(dimension, f"!{value}" if request.GET.get("not") else value)

@@ -35,7 +35,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     key: str
     label: str
     is_number: bool = True
@@ -46,7 +46,7 @@ class Column:
 class Heading:
     """A column's head. `sort`: the link that sorts by it, "" if the table has one order only."""
 
-    column: Column
+    column: TableColumn
     sort: str = ""
     order: str = ""  # ascending | descending, if the table is sorted by it
 
@@ -64,11 +64,11 @@ class Table:
     count: int = 0  # of rows, also those that are not shown
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[TableColumn, ...]:
         return tuple(heading.column for heading in self.headings)
 
     @property
-    def shown(self) -> list[list[tuple[Column, Cell]]]:
+    def shown(self) -> list[list[tuple[TableColumn, Cell]]]:
         return [list(zip(self.columns, row, strict=True)) for row in self.rows[:SHOWN]]
 
     @property
@@ -84,7 +84,7 @@ class Order:
     is_descending: bool = True
 
     @classmethod
-    def of(cls, address: Address, columns: Sequence[Column], default: str) -> "Order":
+    def of(cls, address: Address, columns: Sequence[TableColumn], default: str) -> "Order":
         wanted = address.get("sort") or default
         key = wanted.removeprefix("-")
         if key not in {column.key for column in columns}:
@@ -97,7 +97,7 @@ def table(
     *,
     key: str,
     title: str,
-    columns: Sequence[Column],
+    columns: Sequence[TableColumn],
     rows: Sequence[Sequence[Cell]],
     sort: str = "",
     empty: str = "",
@@ -115,7 +115,7 @@ def table(
     return Table(key, title, headings, ordered, empty, note, len(rows))
 
 
-def _heading(address: Address, column: Column, order: Order) -> Heading:
+def _heading(address: Address, column: TableColumn, order: Order) -> Heading:
     if column.key != order.key:
         return Heading(column, address.link(sort=f"{'-' if column.is_number else ''}{column.key}"))
     turned = f"{'' if order.is_descending else '-'}{column.key}"

@@ -15,7 +15,7 @@ class Better(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PeriodChange:
     """+12% vs previous 24 hours. `tone`: better, worse, or "" where nobody knows."""
 
     words: str
@@ -32,7 +32,7 @@ class Tile:
     value: str
     exact: str = ""
     notes: tuple[str, ...] = ()
-    change: Change | None = None
+    change: PeriodChange | None = None
     link: str = ""
     help: str = ""
 
@@ -46,19 +46,19 @@ class Fact:
     link: str = ""
 
 
-def changed(now: float | None, before: float | None, against: str, better: Better) -> Change | None:
+def changed(now: float | None, before: float | None, against: str, better: Better) -> PeriodChange | None:
     """How a count differs; None if nothing is compared, or there was nothing before."""
     return _change(wording.change(now, before), (now or 0) - (before or 0), against, better)
 
 
-def changed_share(now: float | None, before: float | None, against: str, better: Better) -> Change | None:
+def changed_share(now: float | None, before: float | None, against: str, better: Better) -> PeriodChange | None:
     return _change(wording.points(now, before), (now or 0) - (before or 0), against, better)
 
 
-def _change(words: str, difference: float, against: str, better: Better) -> Change | None:
+def _change(words: str, difference: float, against: str, better: Better) -> PeriodChange | None:
     if not against or words == wording.NOTHING:
         return None
     if not words.startswith(("+", wording.MINUS)) or better is Better.UNKNOWN:
-        return Change(words, against)
+        return PeriodChange(words, against)
     is_better = difference * better.value > 0
-    return Change(words, against, "better" if is_better else "worse", "▲" if difference > 0 else "▼")
+    return PeriodChange(words, against, "better" if is_better else "worse", "▲" if difference > 0 else "▼")

@@ -19,7 +19,7 @@ from telemetry.pages.panels import guarded
 from telemetry.pages.reason_table import reason_table
 from telemetry.pages.shell import page, show
 from telemetry.pages.states import State
-from telemetry.pages.tables import Cell, Column, Table, table
+from telemetry.pages.tables import Cell, Table, TableColumn, table
 from telemetry.pages.tiles import Fact
 from telemetry.queries import Selection, Span
 from telemetry.queries.usage import argument_usage
@@ -116,7 +116,7 @@ def _usage(address: Address, name: str) -> Table:
         address,
         key="usage",
         title="How it is called",
-        columns=(Column("argument", "Argument", is_number=False), Column("used", "Used in")),
+        columns=(TableColumn("argument", "Argument", is_number=False), TableColumn("used", "Used in")),
         rows=rows,
         note=f"Of {wording.plural(usage.calls, 'call')} whose argument names are stored.",
         empty="No argument names are stored for calls in this range.",

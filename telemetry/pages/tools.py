@@ -14,7 +14,7 @@ from telemetry.pages.group_table import group_table
 from telemetry.pages.overview import before_of, groups_of, nothing
 from telemetry.pages.panels import guarded
 from telemetry.pages.shell import page, show
-from telemetry.pages.tables import Cell, Column, Table, table
+from telemetry.pages.tables import Cell, Table, TableColumn, table
 from telemetry.queries import Span
 
 UNUSED_DAYS = 30
@@ -67,10 +67,10 @@ def _paging(address: Address) -> Table:
         for group in sorted(groups, key=_pages, reverse=True)
     ]
     columns = (
-        Column("tool", "Tool", is_number=False),
-        Column("lists", "Lists"),
-        Column("pages", "Pages a list"),
-        Column("later", "Calls for later pages"),
+        TableColumn("tool", "Tool", is_number=False),
+        TableColumn("lists", "Lists"),
+        TableColumn("pages", "Pages a list"),
+        TableColumn("later", "Calls for later pages"),
     )
     return table(
         address,
@@ -104,9 +104,9 @@ def _unused(address: Address) -> Table:
         key="unused",
         title=f"Not called in {UNUSED_DAYS} days",
         columns=(
-            Column("tool", "Tool", is_number=False),
-            Column("kind", "Kind", is_number=False),
-            Column("tokens", "Tokens in the list"),
+            TableColumn("tool", "Tool", is_number=False),
+            TableColumn("kind", "Kind", is_number=False),
+            TableColumn("tokens", "Tokens in the list"),
         ),
         rows=rows,
         note=f"{wording.plural(len(unused), 'tool')}, {wording.whole(cost)} tokens in every conversation.",

@@ -20,7 +20,7 @@ from telemetry.pages.marks import marks
 from telemetry.pages.overview import before_of, charts_of, groups_of
 from telemetry.pages.panels import guarded
 from telemetry.pages.reason_table import reason_table
-from telemetry.pages.reports import Probe, UpstreamReport, probe_of, upstream_reports
+from telemetry.pages.reports import ProbeReport, UpstreamReport, probe_of, upstream_reports
 from telemetry.pages.shell import page, show
 from telemetry.pages.states import State
 from telemetry.pages.tables import Table
@@ -83,7 +83,7 @@ def check(request: HttpRequest, address: Address, name: str) -> HttpResponseBase
     return HttpResponseRedirect(address.to("upstream", name))
 
 
-def probe_words(probe: Probe) -> str:
+def probe_words(probe: ProbeReport) -> str:
     """2026-11-22 14:02:37, status 200 in 41 ms"""
     status = f"status {probe.status}" if probe.status else "no answer"
     said = f": {probe.message}" if probe.message else ""

@@ -14,17 +14,17 @@ from telemetry.pages.panels import guarded
 from telemetry.pages.reports import UpstreamReport, upstream_reports
 from telemetry.pages.shell import page, show
 from telemetry.pages.states import State
-from telemetry.pages.tables import Cell, Column, Table, table
+from telemetry.pages.tables import Cell, Table, TableColumn, table
 
 COLUMNS = (
-    Column("upstream", "Upstream", is_number=False),
-    Column("state", "State", is_number=False),
-    Column("calls", "Calls"),
-    Column("failed", "Failed"),
-    Column("requests", "Requests"),
-    Column("p95", "p95"),
-    Column("cached", "From cache"),
-    Column("success", "Last success", is_number=False),
+    TableColumn("upstream", "Upstream", is_number=False),
+    TableColumn("state", "State", is_number=False),
+    TableColumn("calls", "Calls"),
+    TableColumn("failed", "Failed"),
+    TableColumn("requests", "Requests"),
+    TableColumn("p95", "p95"),
+    TableColumn("cached", "From cache"),
+    TableColumn("success", "Last success", is_number=False),
 )
 BREAKERS = {
     "closed": (State.OK, "breaker closed"),

@@ -30,7 +30,7 @@ CLIENT = ("client", "client_version", "protocol", "transport")
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class ClientUsage:
     name: str
     version: str
     protocol: str
@@ -83,7 +83,7 @@ class Run:
         return len({call.tool for call in self.calls})
 
 
-def clients(span: Span, selection: Selection) -> tuple[Client, ...]:
+def clients(span: Span, selection: Selection) -> tuple[ClientUsage, ...]:
     """The last used first."""
     rows: Any = (
         select(span, selection)
@@ -95,7 +95,7 @@ def clients(span: Span, selection: Selection) -> tuple[Client, ...]:
             last=Max("created_at"),
         )
     )
-    return tuple(Client(*row) for row in rows.order_by("-last")[:100])
+    return tuple(ClientUsage(*row) for row in rows.order_by("-last")[:100])
 
 
 def sequences(span: Span, selection: Selection) -> tuple[Run, ...]:

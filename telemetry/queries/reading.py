@@ -18,8 +18,8 @@ from telemetry.models.rollups import Rollup
 from telemetry.queries.selection import Selection
 from telemetry.queries.span import Span
 from telemetry.rollups import histogram
-from telemetry.rollups.coverage import RAW, Part, cover
-from telemetry.rollups.interval import Interval
+from telemetry.rollups.coverage import RAW, SpanPart, cover
+from telemetry.rollups.interval import BucketNumber
 from telemetry.rollups.measures import MEASURES
 
 Calls = QuerySet[TelemetryRecord]
@@ -119,7 +119,7 @@ class _Source:
         return (self.bucket(values[0]), *values[1:]) if question.is_over_time else values
 
 
-def _calls(question: Question, parts: Sequence[Part]) -> _Source:
+def _calls(question: Question, parts: Sequence[SpanPart]) -> _Source:
     calls = TelemetryRecord.objects.all() if question.calls is None else question.calls
     if question.calls is None:
         calls = calls.filter(question.selection.of_calls)
@@ -127,7 +127,7 @@ def _calls(question: Question, parts: Sequence[Part]) -> _Source:
     starts = question.span.starts
     if question.is_over_time:
         step = int(question.span.step.total_seconds())
-        calls = calls.annotate(interval=Interval("created_at", start=int(starts[0].timestamp()), seconds=step))
+        calls = calls.annotate(interval=BucketNumber("created_at", start=int(starts[0].timestamp()), seconds=step))
     columns = (*(("interval",) if question.is_over_time else ()), *question.by)
 
     def histograms(name: str) -> Iterator[tuple[Key, histogram.Histogram]]:
@@ -139,7 +139,7 @@ def _calls(question: Question, parts: Sequence[Part]) -> _Source:
     return _Source(calls, columns, MEASURES, lambda number: starts[number], histograms)
 
 
-def _rollups(question: Question, level: int, parts: Sequence[Part]) -> _Source:
+def _rollups(question: Question, level: int, parts: Sequence[SpanPart]) -> _Source:
     rows = Rollup.objects.filter(_within("start", parts), question.selection.of_rollups, level=level)
     rows = rows.filter(scope=question.scope).order_by()
     columns = (*(("start",) if question.is_over_time else ()), *question.by)
@@ -151,7 +151,7 @@ def _rollups(question: Question, level: int, parts: Sequence[Part]) -> _Source:
     return _Source(rows, columns, SUMS, question.span.bucket, histograms)
 
 
-def _within(column: str, parts: Sequence[Part]) -> Q:
+def _within(column: str, parts: Sequence[SpanPart]) -> Q:
     wanted = Q()
     for part in parts:
         wanted |= Q(**{f"{column}__gte": part.since, f"{column}__lt": part.until})

@@ -14,7 +14,7 @@ from telemetry.models.calls import TelemetryRecord
 from telemetry.queries.reading import Calls
 from telemetry.queries.span import Span
 from telemetry.queries.sums import groups, totals
-from telemetry.rollups.interval import Interval
+from telemetry.rollups.interval import BucketNumber
 
 MINUTES = 15
 LATENCY_MINUTES = 5
@@ -67,7 +67,9 @@ class Usual:
 
 def recent(now: datetime) -> Recent:
     start = int(now.timestamp()) - 60 * MINUTES
-    calls = _since(now - timedelta(minutes=MINUTES)).annotate(bucket=Interval("created_at", start=start, seconds=60))
+    calls = _since(now - timedelta(minutes=MINUTES)).annotate(
+        bucket=BucketNumber("created_at", start=start, seconds=60)
+    )
     counted = calls.values_list("bucket", "upstream", "origin").annotate(
         n=Count("pk"), whole=Sum("latency_ms"), upstream_time=Sum("upstream_ms")
     )

@@ -32,7 +32,7 @@ ANSWERS = {"yes": True, "no": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class DimensionFilter:
     """One value of a dimension. `text` may hold `*` for any letters."""
 
     dimension: str
@@ -66,7 +66,7 @@ class Condition:
 class Selection:
     """Conditions. Values of one dimension are alternatives; those of several dimensions all hold. None: all calls."""
 
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[DimensionFilter, ...] = ()
     min_ms: float | None = None  # calls that took at least so long
     min_tokens: int | None = None  # calls that sent at least so many tokens, by Claude's count
 
@@ -84,7 +84,7 @@ class Selection:
 
     def and_also(self, **values: str) -> "Selection":
         """With one more exact value per dimension."""
-        more = tuple(Condition(dimension, text) for dimension, text in values.items())
+        more = tuple(DimensionFilter(dimension, text) for dimension, text in values.items())
         return Selection((*self.conditions, *more), self.min_ms, self.min_tokens)
 
     def without(self, dimension: str) -> "Selection":
@@ -147,7 +147,7 @@ def _pattern(text: str) -> str:
     return ".*".join(map(re.escape, text.split("*")))
 
 
-def _condition(dimension: str, text: str) -> Condition:
+def _condition(dimension: str, text: str) -> DimensionFilter:
     if dimension not in DIMENSIONS:
         raise ValueError(f"{dimension} is no filter. Expected one of: {', '.join(DIMENSIONS)}.")
     is_negated, value = text.startswith("!"), text.removeprefix("!")
@@ -155,4 +155,4 @@ def _condition(dimension: str, text: str) -> Condition:
         raise ValueError(f"{dimension} is {value!r}; expected yes or no.")
     if dimension == "status" and not value.isdecimal():
         raise ValueError(f"status is {value!r}; expected an HTTP status such as 503, or 0 for no answer.")
-    return Condition(dimension, value, is_negated)
+    return DimensionFilter(dimension, value, is_negated)

@@ -19,7 +19,7 @@ from telemetry.measurement import OUTSIDE_FIGURES
 from telemetry.models.calls import TelemetryRecord
 from telemetry.models.rollups import Level, Rollup, StaleBucket
 from telemetry.rollups import histogram
-from telemetry.rollups.interval import Interval
+from telemetry.rollups.interval import BucketNumber
 from telemetry.rollups.marks import floor, mark
 from telemetry.rollups.measures import MEASURES
 
@@ -70,7 +70,7 @@ def _rows(level: Level, scope: str, dimensions: tuple[str, ...], starts: list[da
     until = starts[-1] + timedelta(seconds=level)
     calls = TelemetryRecord.objects.filter(created_at__gte=first, created_at__lt=until).order_by()
     calls = calls.exclude(transport__in=OUTSIDE_FIGURES)
-    calls = calls.annotate(bucket=Interval("created_at", start=int(first.timestamp()), seconds=level))
+    calls = calls.annotate(bucket=BucketNumber("created_at", start=int(first.timestamp()), seconds=level))
     histograms = {name: _histograms(calls, dimensions, column) for name, column in HISTOGRAMS.items()}
     wanted = set(starts)
     for row in calls.values("bucket", *dimensions).annotate(**MEASURES):

@@ -16,7 +16,7 @@ RAW = 0  # the level of a part that is read from the calls
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SpanPart:
     """A part of a span: the rollups of a level (seconds), or the calls themselves (RAW)."""
 
     level: int
@@ -24,7 +24,7 @@ class Part:
     until: datetime
 
 
-def cover(since: datetime, until: datetime, levels: Sequence[int], now: datetime) -> tuple[Part, ...]:
+def cover(since: datetime, until: datetime, levels: Sequence[int], now: datetime) -> tuple[SpanPart, ...]:
     """The parts of [since, until), in order of time. `levels` may be used, in any order; without any, all is RAW."""
     marks = StaleBucket.objects.filter(start__gte=since - timedelta(days=1), start__lt=until)
     stale = [(level, int(start.timestamp())) for level, start in marks.values_list("level", "start")] if levels else []
@@ -32,7 +32,7 @@ def cover(since: datetime, until: datetime, levels: Sequence[int], now: datetime
     usable = _Usable(oldest, {level: {at - at % level for marked, at in stale if marked <= level} for level in levels})
     parts = _split(since.timestamp(), until.timestamp(), sorted(levels, reverse=True), usable)
     return tuple(
-        Part(level, datetime.fromtimestamp(start, UTC), datetime.fromtimestamp(end, UTC))
+        SpanPart(level, datetime.fromtimestamp(start, UTC), datetime.fromtimestamp(end, UTC))
         for level, start, end in _joined(parts)
     )
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.db.models import Func, IntegerField
 
 
-class Interval(Func):
+class BucketNumber(Func):
     """The number of the bucket that a call falls into."""
 
     output_field = IntegerField()

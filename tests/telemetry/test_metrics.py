@@ -8,7 +8,7 @@ from django.db import OperationalError
 from prometheus_client.parser import text_string_to_metric_families
 
 from telemetry import alert_metrics, audits, counters, recorder
-from telemetry.alerts.states import State
+from telemetry.alerts.states import AlertState
 from telemetry.audits import Audit
 from telemetry.metrics import metrics_text
 from telemetry.models.alerts import Alert, AlertRule
@@ -126,7 +126,7 @@ def test_alerts_are_counted_by_rule_and_state_and_a_quiet_rule_is_zero():
     assert rule is not None
     assert samples()[key("sluice_alerts", alert=rule.name, state="alerting")] == 0
     now = datetime.now(UTC)
-    Alert.objects.create(rule=rule, state=State.ALERTING, since=now, started_at=now, fired_at=now, checked_at=now)
+    Alert.objects.create(rule=rule, state=AlertState.ALERTING, since=now, started_at=now, fired_at=now, checked_at=now)
     assert samples()[key("sluice_alerts", alert=rule.name, state="alerting")] == 1
 
 

@@ -43,7 +43,7 @@ _HIT_NAMES = ("row", "id", "line", "path", "match")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """The result of a search. `total`: the number of hits from the start of the search; None after a timeout (then
     `complete` is false). `next_from`: the `from` of the next search; None at the end. `passed_over`: a place that was
     skipped because it alone used up the time."""
@@ -125,15 +125,15 @@ class _ResultSearch:
             self.omitted = place
         return True
 
-    def finished(self) -> Found:
-        return Found(tuple(self.hits), self.total, True, str(self.omitted) if self.omitted else None)
+    def finished(self) -> SearchResult:
+        return SearchResult(tuple(self.hits), self.total, True, str(self.omitted) if self.omitted else None)
 
-    def stopped(self, place: ResultPlace, following: ResultPlace) -> Found:
+    def stopped(self, place: ResultPlace, following: ResultPlace) -> SearchResult:
         """The result of a timeout at `place`. If that place alone used up the time, the next search begins after it,
         because it would time out again."""
         alone = place == self.opened
         goes_on = self.omitted or (following if alone else place)
-        return Found(tuple(self.hits), None, False, str(goes_on), str(place) if alone else None)
+        return SearchResult(tuple(self.hits), None, False, str(goes_on), str(place) if alone else None)
 
 
 class _TimeUp(Exception):
@@ -163,7 +163,7 @@ def search_rows(
     start: str | int | None = None,
     limit: int = DEFAULT_HITS,
     seconds: float = SECONDS,
-) -> Found:
+) -> SearchResult:
     """Hits in the texts and numbers of `rows`, at most one per value. Raises InvalidArgument (limit, from)."""
     search, first = _search(wanted, limit, seconds), ResultPlace.of(start)
     try:
@@ -187,7 +187,7 @@ def search_value(
     start: str | int | None = None,
     limit: int = DEFAULT_HITS,
     seconds: float = SECONDS,
-) -> Found:
+) -> SearchResult:
     """Hits in the texts and numbers of one JSON value. Raises InvalidArgument (limit, from)."""
     search, first = _search(wanted, limit, seconds), ResultPlace.of(start)
     try:
@@ -259,7 +259,7 @@ def search_text(
     start: str | int | None = None,
     limit: int = DEFAULT_HITS,
     seconds: float = SECONDS,
-) -> Found:
+) -> SearchResult:
     """Hits in a text, at most one per line. `pieces`: tuples of the first line's number, the offset and the characters.
     Holds at most one block in memory. Lines over WINDOW characters are searched in windows that overlap by OVERLAP.
     Raises InvalidArgument (limit, from)."""

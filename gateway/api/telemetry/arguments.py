@@ -22,13 +22,13 @@ MOST_GROUPS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Arguments:
+class QueryArguments:
     """The query of a request. Its properties raise InvalidArgument."""
 
     query: QueryDict
 
     @classmethod
-    def of(cls, query: QueryDict, *own: str) -> "Arguments":
+    def of(cls, query: QueryDict, *own: str) -> "QueryArguments":
         """`own`: further arguments of the address. Raises InvalidArgument for an unknown one."""
         known = {*SPAN, *LEAST, *DIMENSIONS, *own}
         if unknown := [name for name in query if name not in known]:

@@ -14,7 +14,7 @@ from gateway.access.rest import ApiKeyAuthentication
 from gateway.api.schema import errors_of
 from gateway.api.telemetry import documents
 from gateway.api.telemetry.access import MayReadTelemetry, StaffSession
-from gateway.api.telemetry.arguments import MOST_GROUPS, MOST_RECORDS, Arguments
+from gateway.api.telemetry.arguments import MOST_GROUPS, MOST_RECORDS, QueryArguments
 from telemetry import queries
 from telemetry.queries import DIMENSIONS
 
@@ -68,7 +68,7 @@ class RecordsView(TelemetryView):
         _parameter("size", f"Calls of a page, at most {MOST_RECORDS}. Default: 50.", int),
     )
     def get(self, request: Request) -> Response:
-        given = Arguments.of(request.query_params, "text", "before", "after", "size")
+        given = QueryArguments.of(request.query_params, "text", "before", "after", "size")
         span = given.span
         page = queries.records(
             span,
@@ -99,7 +99,7 @@ class SummaryView(TelemetryView):
         _parameter("most", f"Groups, at most {MOST_GROUPS}. Default: 100.", int),
     )
     def get(self, request: Request) -> Response:
-        given = Arguments.of(request.query_params, "by", "most")
+        given = QueryArguments.of(request.query_params, "by", "most")
         span, selection, by = given.span, given.selection, given.dimensions("by")
         document: dict[str, Any] = {
             "span": documents.span(span),
@@ -122,7 +122,7 @@ class SeriesView(TelemetryView):
         _parameter("split", "A dimension, such as outcome."),
     )
     def get(self, request: Request) -> Response:
-        given = Arguments.of(request.query_params, "split")
+        given = QueryArguments.of(request.query_params, "split")
         span = given.span
         found = queries.series(span, given.selection, split=given.dimension("split"))
         buckets = [

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from context_protection.core.budget import dumps
-from gateway.catalog.prompts import Message, Prompt, PromptArgument, QuotedCall, call
+from gateway.catalog.prompts import Prompt, PromptArgument, PromptMessage, QuotedCall, call
 from gateway.connectors.hostaway import completion, prompt_arguments, statuses
 from gateway.connectors.hostaway.models import Booking, Listing
 from gateway.connectors.hostaway.prompt_arguments import SHOWN_NAME, Month
@@ -20,9 +20,9 @@ CONFIRMED = {"status": statuses.CONFIRMED}
 # -- One day ----------------------------------------------------------------------------------------
 
 
-def _arrivals(date: date) -> Message:
+def _arrivals(date: date) -> PromptMessage:
     arriving, leaving = {**CONFIRMED, "checkInDate": date}, {**CONFIRMED, "checkOutDate": date}
-    return Message(
+    return PromptMessage(
         f"Review the arrivals of {date}.",
         [
             call(
@@ -47,14 +47,14 @@ def _by(operation: str, where: Mapping[str, Any], *names: str, **aggregate: Any)
     return call(operation, where=where, aggregate={"groupBy": names, **aggregate})
 
 
-def _unpaid_arrivals(days: int) -> Message:
+def _unpaid_arrivals(days: int) -> PromptMessage:
     where = {
         **CONFIRMED,
         "checkInDate": {"gte": prompt_arguments.today(), "lte": prompt_arguments.today() + timedelta(days=days)},
         "paymentStatus": {"in": ["Unpaid", "Partially paid"]},
     }
     total = {"op": "sum", "field": "totalPrice", "as": "total"}
-    return Message(
+    return PromptMessage(
         f"Find confirmed bookings that arrive within {days} days and are not paid.",
         [
             _by("list_bookings", where, "paymentStatus", metrics=[{"op": "count", "as": "bookings"}, total]),
@@ -76,7 +76,7 @@ def _unpaid_arrivals(days: int) -> Message:
 # -- One booking ------------------------------------------------------------------------------------
 
 
-def _audit_booking(booking: Booking) -> Message:
+def _audit_booking(booking: Booking) -> PromptMessage:
     calls = [
         call(
             "get_booking",
@@ -96,7 +96,7 @@ def _audit_booking(booking: Booking) -> Message:
             "checkOutDate": {"gt": booking.check_in},
         }
         calls.append(call("list_bookings", where=where, fields="id,checkInDate,checkOutDate,channel"))
-    return Message(
+    return PromptMessage(
         f"Audit booking {booking.id}.",
         calls,
         check="nights against the two dates; other confirmed stays at the listing in the same nights; what was charged "
@@ -107,12 +107,12 @@ def _audit_booking(booking: Booking) -> Message:
     )
 
 
-def _reconcile_booking(booking: Booking) -> Message:
+def _reconcile_booking(booking: Booking) -> PromptMessage:
     totals = {
         "groupBy": ["type", "status"],
         "metrics": [{"op": "sum", "field": "amount", "as": "sum"}, {"op": "count"}],
     }
-    return Message(
+    return PromptMessage(
         f"Reconcile the transactions of booking {booking.id} with its price.",
         [
             call(
@@ -135,7 +135,7 @@ def _reconcile_booking(booking: Booking) -> Message:
 # -- One month --------------------------------------------------------------------------------------
 
 
-def _monthly_revenue(month: Month, status: str) -> Message:
+def _monthly_revenue(month: Month, status: str) -> PromptMessage:
     both = {"gte": month.before.first, "lte": month.last}
     aggregate = {
         "groupBy": ["propertyId", {"field": "checkInDate", "bucket": "month"}],
@@ -146,7 +146,7 @@ def _monthly_revenue(month: Month, status: str) -> Message:
         ],
         "orderBy": "-revenue",
     }
-    return Message(
+    return PromptMessage(
         f"Report the revenue of {month} by listing (bookings that are {status}, by their day of arrival).",
         [
             call("list_bookings", where={"status": status, "checkInDate": both}, aggregate=aggregate),
@@ -159,12 +159,12 @@ def _monthly_revenue(month: Month, status: str) -> Message:
     )
 
 
-def _revenue_by_city(month: Month) -> Message:
+def _revenue_by_city(month: Month) -> PromptMessage:
     sql = (
         "SELECT l.city, b.currency, count(*) AS bookings, sum(b.nights) AS nights, sum(b.totalPrice) AS revenue "
         "FROM b JOIN l ON b.propertyId = l.id GROUP BY ALL ORDER BY l.city, b.currency"
     )
-    return Message(
+    return PromptMessage(
         f"Report the revenue of {month} by city (confirmed bookings, by their day of arrival).",
         [
             call("list_bookings", where={**CONFIRMED, **month.arrivals}, format="handle"),
@@ -177,7 +177,7 @@ def _revenue_by_city(month: Month) -> Message:
     )
 
 
-def _occupancy(listing: Listing, month: Month) -> Message:
+def _occupancy(listing: Listing, month: Month) -> PromptMessage:
     where = {
         **CONFIRMED,
         "propertyId": listing.id,
@@ -189,7 +189,7 @@ def _occupancy(listing: Listing, month: Month) -> Message:
         f"least(checkOutDate, DATE '{month.following}') AS ends"
     )
     nights = "date_diff('day', begins, ends)"
-    return Message(
+    return PromptMessage(
         f"Find the occupancy of listing {listing.id}, {dumps(listing.name[:SHOWN_NAME]).decode()}, in {month}.",
         [
             call("list_bookings", where=where, limit=1, fields="id,checkInDate,checkOutDate"),
@@ -208,8 +208,8 @@ def _occupancy(listing: Listing, month: Month) -> Message:
     )
 
 
-def _find_in_notes(text: str, month: Month) -> Message:
-    return Message(
+def _find_in_notes(text: str, month: Month) -> PromptMessage:
+    return PromptMessage(
         f"Find what guests and hosts wrote of a matter, in the bookings that arrive in {month}.",
         [
             call("list_bookings", where=month.arrivals, limit=1, fields="id,guestNote,hostNote"),
@@ -227,10 +227,10 @@ def _find_in_notes(text: str, month: Month) -> Message:
 # -- Logs -------------------------------------------------------------------------------------------
 
 
-def _log_issues(document: str, period: str) -> Message:
+def _log_issues(document: str, period: str) -> PromptMessage:
     """`period`: how the lines of a day or a month begin; empty for all lines."""
     when = rf"\b{period}.*" if period else ""
-    return Message(
+    return PromptMessage(
         f"Find what went wrong in the log, {f'in {period}' if period else 'in all of it'}.",
         [
             call("read_document", id=document, startLine=1, endLine=1),

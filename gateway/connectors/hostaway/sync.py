@@ -13,7 +13,7 @@ from gateway.connectors.hostaway import leases, sync_states
 from gateway.connectors.hostaway.client import HostawayClient
 from gateway.connectors.hostaway.leases import Held, LeaseLost
 from gateway.connectors.hostaway.models import SyncState
-from gateway.connectors.hostaway.sync_runs import Run, Stop
+from gateway.connectors.hostaway.sync_runs import Stop, SyncRun
 from gateway.connectors.hostaway.sync_states import COPIED, Interrupted
 
 LEASE = "hostaway.sync"
@@ -59,7 +59,7 @@ def _run_all(client: HostawayClient, lease: Held, seconds: float | None, progres
 
     with asyncio.Runner() as loop:
         for copied in COPIED:
-            own = Run(
+            own = SyncRun(
                 copied, client=client, wait=loop.run, lease=lease, check_time=check_time, progress=progress
             )  # fmt: skip
             own.go()

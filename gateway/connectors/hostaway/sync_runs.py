@@ -37,7 +37,7 @@ class PageKillsWorkers(Exception):
     """A page was attempted ATTEMPTS times, and never finished."""
 
 
-class Run:
+class SyncRun:
     """`wait` runs a coroutine of the client and returns its result. `check_time` raises Stop when the time is up.
     `progress` is called with the resource, the number of rows read, and the total."""
 

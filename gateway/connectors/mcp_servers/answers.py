@@ -187,17 +187,17 @@ def as_json(block: types.ContentBlock) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Table:
+class AnswerTable:
     """The rows of an answer, and its other fields."""
 
     rows: Sequence[dict[str, Any]]
     rest: Mapping[str, Any] = field(default_factory=dict)
 
 
-def table(value: Value, *, wanted: bool) -> Table | None:
+def table(value: Value, *, wanted: bool) -> AnswerTable | None:
     """The rows of a list, or of an object's only large list if rows are `wanted` or the object is long."""
     if isinstance(value, list):
-        return Table([each if isinstance(each, dict) else {"value": each} for each in value])
+        return AnswerTable([each if isinstance(each, dict) else {"value": each} for each in value])
     size = length(dumps(value))
     found = _one_list(value) if wanted or size >= LIFTED_FROM else None
     if found is None or length(dumps(found.rest)) > LARGEST_REST:
@@ -205,17 +205,17 @@ def table(value: Value, *, wanted: bool) -> Table | None:
     return found if wanted or length(dumps(list(found.rows))) >= SHARE * size else None
 
 
-def _one_list(value: Mapping[str, Any]) -> Table | None:
+def _one_list(value: Mapping[str, Any]) -> AnswerTable | None:
     """The only list of objects in an object, or in the only nested object that has one:
     {"data": {"items": […]}, "ok": true}."""
     lists = [name for name, each in value.items() if _are_objects(each)]
     if len(lists) == 1:
-        return Table(value[lists[0]], {name: each for name, each in value.items() if name != lists[0]})
+        return AnswerTable(value[lists[0]], {name: each for name, each in value.items() if name != lists[0]})
     inner = [name for name, each in value.items() if isinstance(each, dict) and any(map(_are_objects, each.values()))]
     if lists or len(inner) != 1 or (found := _one_list(value[inner[0]])) is None:
         return None
     beside = {name: each for name, each in value.items() if name != inner[0]}
-    return Table(found.rows, {**beside, inner[0]: found.rest})
+    return AnswerTable(found.rows, {**beside, inner[0]: found.rest})
 
 
 def _are_objects(value: Any) -> bool:

@@ -4,7 +4,7 @@ import asyncio
 
 import httpx2
 
-from gateway.connectors.mcp_servers.configuration import Address
+from gateway.connectors.mcp_servers.configuration import HttpServer
 from gateway.upstreams.auth.authentication import NO_AUTHENTICATION
 from gateway.upstreams.connections import origin
 from gateway.upstreams.exchange import Exchanger
@@ -19,7 +19,7 @@ class Authenticated(httpx2.AsyncBaseTransport):
     """Raises UpstreamError if the credentials cannot be obtained. Tokens are not fetched through `inner`, as their
     issuer is another upstream."""
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, server: Address) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, server: HttpServer) -> None:
         self.inner, self._authentication = inner, server.authentication
         self._failures = UpstreamFailures(f"MCP server {server.name}", server.authentication)
         token_origin = origin(server.connection.token_url) if server.connection else ""

@@ -33,7 +33,7 @@ SHORTEST_SECRET = 6  # characters; shorter values also occur in harmless words
 
 
 @dataclass(frozen=True)
-class Command:
+class StdioServer:
     """A child process that speaks MCP on its stdin and stdout; no shell. `environment`: in addition to PATH, HOME
     and LANG."""
 
@@ -50,7 +50,7 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Address:
+class HttpServer:
     """A server behind Streamable HTTP. `trusted`: the deployer named it, so it may be in a private network.
     `connection`: how Sluice authenticates itself; None: not at all, or by `headers`."""
 
@@ -77,7 +77,7 @@ def _authentication(connection: Connection) -> Authentication:
     return authentication_of(connection)
 
 
-Server = Command | Address
+Server = StdioServer | HttpServer
 
 
 def _secret(values: Iterable[str]) -> tuple[str, ...]:
@@ -129,8 +129,8 @@ def _server(name: str, entry: Any) -> Server:
     return replace(server, allow=_list_of_texts(entry.get("allow", []), f"{where}.allow"))
 
 
-def _command(name: str, entry: Mapping[str, Any], where: str) -> Command:
-    return Command(
+def _command(name: str, entry: Mapping[str, Any], where: str) -> StdioServer:
+    return StdioServer(
         name,
         _text(entry["command"], f"{where}.command"),
         _list_of_texts(entry.get("args", []), f"{where}.args"),
@@ -139,7 +139,7 @@ def _command(name: str, entry: Mapping[str, Any], where: str) -> Command:
     )
 
 
-def _address(name: str, entry: Mapping[str, Any], where: str) -> Address:
+def _address(name: str, entry: Mapping[str, Any], where: str) -> HttpServer:
     url = _text(entry["url"], f"{where}.url")
     if problem := spelling_problem(url):
         raise _misconfigured(f"{where}.url: {problem.rstrip('.')}")
@@ -147,7 +147,7 @@ def _address(name: str, entry: Mapping[str, Any], where: str) -> Address:
     connection = None
     if "authentication" in entry:
         connection = _connection(name, url, entry["authentication"], f"{where}.authentication")
-    return Address(name, url, headers, trusted=True, connection=connection)
+    return HttpServer(name, url, headers, trusted=True, connection=connection)
 
 
 def _headers(values: Any, where: str) -> Pairs:

@@ -13,7 +13,7 @@ from mcp.shared.dispatcher import ProgressFnT
 from pydantic import TypeAdapter, ValidationError
 
 from gateway.connectors.mcp_servers import errors, processes, streamable_http
-from gateway.connectors.mcp_servers.configuration import Command, Server
+from gateway.connectors.mcp_servers.configuration import Server, StdioServer
 from gateway.connectors.mcp_servers.questions import Asker, RunningCalls
 from gateway.connectors.mcp_servers.rate_limit import rate_limited
 from gateway.connectors.mcp_servers.tool_list import listed
@@ -143,7 +143,7 @@ class McpConnection:
         )
 
     def _streams(self) -> AbstractAsyncContextManager[tuple[Any, Any]]:
-        if isinstance(self.server, Command):
+        if isinstance(self.server, StdioServer):
             return processes.started(self.server, self._ended.set)
         return streamable_http.connected(self.server, self._transports)
 

@@ -9,7 +9,7 @@ from django.db import models
 from simple_history.models import HistoricalRecords
 
 from context_protection.configuration.revisions import bump_when_changed
-from gateway.connectors.mcp_servers.configuration import NAME, Address, from_file
+from gateway.connectors.mcp_servers.configuration import NAME, HttpServer, from_file
 from gateway.upstreams.connections import Connection, Problem, address_problem, authentication_problems
 from gateway.upstreams.models import KIND_LABELS, WithCredential
 
@@ -53,8 +53,8 @@ class McpServer(WithCredential):
             if before is not None and before[1] == self.url:
                 model.objects.filter(server=before[0]).update(server=self.name)
 
-    def address(self) -> Address:
-        return Address(self.name, self.url, connection=self.connection())
+    def address(self) -> HttpServer:
+        return HttpServer(self.name, self.url, connection=self.connection())
 
     def connection(self) -> Connection:
         return Connection(name=self.name, base_url=self.url, **self.credential())

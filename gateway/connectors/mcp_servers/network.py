@@ -7,12 +7,12 @@ from functools import cache
 import httpcore2
 import httpx2
 
-from gateway.connectors.mcp_servers.configuration import Address
+from gateway.connectors.mcp_servers.configuration import HttpServer
 from gateway.upstreams.addresses import AllowedAddresses, allowed
 from gateway.upstreams.network import CheckedNetwork
 
 
-def transport(server: Address) -> httpx2.AsyncBaseTransport:
+def transport(server: HttpServer) -> httpx2.AsyncBaseTransport:
     """The transport for a server. Its requests raise AddressRefused for an address that is not allowed."""
     return _Checked(replace(allowed(), private=True) if server.trusted else allowed())
 

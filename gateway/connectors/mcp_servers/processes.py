@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 from mcp.shared.message import SessionMessage
 
-from gateway.connectors.mcp_servers.configuration import Command
+from gateway.connectors.mcp_servers.configuration import StdioServer
 from gateway.connectors.mcp_servers.rate_limit import TokenBucket
 from gateway.connectors.mcp_servers.sanitizer import quoted
 from gateway.connectors.mcp_servers.wire import LARGEST_MESSAGE, Lines, TruncatedLine, message_of
@@ -26,14 +26,14 @@ EXIT_SECONDS = 2.0  # seconds for it to exit after its input is closed, and agai
 logger = logging.getLogger(__name__)
 
 
-def environment(server: Command) -> dict[str, str]:
+def environment(server: StdioServer) -> dict[str, str]:
     """The child's environment, which holds none of our secrets."""
     inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
     return {**inherited, **dict(server.environment)}
 
 
 @asynccontextmanager
-async def started(server: Command, ended: Callable[[], None]) -> AsyncIterator[tuple[Any, Any]]:
+async def started(server: StdioServer, ended: Callable[[], None]) -> AsyncIterator[tuple[Any, Any]]:
     """Starts a child, and yields its streams for the SDK's client. `ended` is called when the child's output has ended,
     or when it does not read its input. Raises OSError if the command cannot be started."""
     process = await asyncio.create_subprocess_exec(
@@ -98,7 +98,7 @@ async def _write_input(outgoing: Any, stdin: asyncio.StreamWriter, ended: Callab
                 raise
 
 
-async def _log(stderr: asyncio.StreamReader, server: Command) -> None:
+async def _log(stderr: asyncio.StreamReader, server: StdioServer) -> None:
     lines = Lines(LOGGED * 4, ends=LOGGED)
     while chunk := await stderr.read(READ_BYTES):
         for line in lines.feed(chunk):
@@ -107,7 +107,7 @@ async def _log(stderr: asyncio.StreamReader, server: Command) -> None:
         _log_line(line, server)
 
 
-def _log_line(line: bytes | TruncatedLine, server: Command) -> None:
+def _log_line(line: bytes | TruncatedLine, server: StdioServer) -> None:
     data = line.head if isinstance(line, TruncatedLine) else line
     words = quoted(data.decode("utf-8", "replace"), LOGGED, server.secrets)
     if words:

@@ -14,7 +14,7 @@ from gateway.access.former_names import former_names, with_former
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation
 from gateway.connectors.mcp_servers import operations as tools
-from gateway.connectors.mcp_servers.configuration import Address, Server, from_file
+from gateway.connectors.mcp_servers.configuration import HttpServer, Server, from_file
 from gateway.connectors.mcp_servers.models import McpServer, McpTool, ToolList
 from gateway.connectors.mcp_servers.tool_rows import is_on_at_first
 
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 class StoredServers:
     """The stored part of the configuration: the addresses from the admin, and the last tool list of each server."""
 
-    addresses: tuple[Address, ...]
+    addresses: tuple[HttpServer, ...]
     tools: Mapping[str, Sequence[Mapping[str, Any]]]
     all_on: frozenset[str] = frozenset()  # servers whose tools are all on at first
     switched: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)  # by server and tool

@@ -12,7 +12,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CONNECTION_CLOSED
 
 from gateway.connectors.mcp_servers.authentication import REFUSED, Authenticated
-from gateway.connectors.mcp_servers.configuration import Address
+from gateway.connectors.mcp_servers.configuration import HttpServer
 from gateway.connectors.mcp_servers.wire import (
     ADDRESS_REFUSED,
     BUSY,
@@ -25,7 +25,7 @@ from gateway.connectors.mcp_servers.wire import (
 from gateway.upstreams.errors import AddressRefused, UpstreamError, UpstreamTooSlow, UpstreamUnavailable
 from gateway.upstreams.quota import UNKNOWN_WAIT, capacity, seconds_to_wait, whole_seconds
 
-Transports = Callable[[Address], httpx2.AsyncBaseTransport]
+Transports = Callable[[HttpServer], httpx2.AsyncBaseTransport]
 TIMEOUT = httpx2.Timeout(30.0, connect=5.0, read=300.0)  # the policy sets the deadline of each call
 TOO_MANY_REQUESTS = 429
 NO_ID = {"jsonrpc": "2.0", "id": None}
@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def connected(server: Address, transports: Transports) -> AsyncIterator[tuple[Any, Any]]:
+async def connected(server: HttpServer, transports: Transports) -> AsyncIterator[tuple[Any, Any]]:
     """Yields the streams of a connection for the SDK's client. `transports` creates its HTTP transport."""
     async with (
         httpx2.AsyncClient(
@@ -52,7 +52,7 @@ class ErrorResponses(httpx2.AsyncBaseTransport):
     """Returns an error response if a request fails, as an exception would end the connection and all other calls on it.
     Bodies other than event streams are limited to LARGEST_MESSAGE."""
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, server: Address) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, server: HttpServer) -> None:
         self.inner, self._server = inner, server
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:

@@ -19,8 +19,8 @@ from gateway.connectors.openapi.document.paging import Paging
 from gateway.connectors.openapi.request import requests
 from gateway.connectors.openapi.response import answers, detection, evidence, page_steps, side_data
 from gateway.connectors.openapi.response.answers import Answered
-from gateway.connectors.openapi.response.detection import Listed
-from gateway.connectors.openapi.response.page_steps import Done, Step
+from gateway.connectors.openapi.response.detection import DetectedList
+from gateway.connectors.openapi.response.page_steps import Done, PageStep
 from gateway.threads.bridge import run_sync
 from gateway.upstreams.client import Upstream
 from gateway.upstreams.request import Request, Response
@@ -59,7 +59,7 @@ class Calling:
             return await self._as_list(listed, response, arguments, caller)
         return await self._answered(response, answered)
 
-    def _detected(self, response: Response, answered: Answered) -> Listed | None:
+    def _detected(self, response: Response, answered: Answered) -> DetectedList | None:
         """The list, or its paging, that this response has and the document does not declare."""
         if self.spec.kind is not Kind.LIST:
             is_open = self.spec.kind_is_unknown
@@ -81,7 +81,7 @@ class Calling:
         return Fetched(payload, response.fresh_until, version)
 
     async def _as_list(
-        self, listed: Listed, response: Response, arguments: Arguments, caller: Caller
+        self, listed: DetectedList, response: Response, arguments: Arguments, caller: Caller
     ) -> Payload | Fetched:
         """Treats the operation as a list, paged as this response shows. That is stored, and a list that upstream pages
         is fetched again page by page. If the caller has set upstream's own paging arguments, neither is done: hints and
@@ -182,9 +182,9 @@ def _beside(answered: Answered) -> Mapping[str, Any]:
     return answered.rest if answered.rows is not None else answered.record or {"value": answered.text}
 
 
-def _ending(response: Response, answered: Answered, step: Step, following: Step | Done) -> str:
+def _ending(response: Response, answered: Answered, step: PageStep, following: PageStep | Done) -> str:
     """Why the list ends with this page, if upstream says that more rows follow."""
-    if isinstance(following, Step):
+    if isinstance(following, PageStep):
         return ""
     more = evidence.of_more(response, answered.body, answered.path, step.rows + len(answered.rows or ()))
     if not more:
@@ -193,13 +193,13 @@ def _ending(response: Response, answered: Answered, step: Step, following: Step 
     return f"Upstream says that more rows follow ({more}), but {why}. To get them, {SET_PAGING}."
 
 
-def _token(step: Step, seen: list[str]) -> list[Any]:
+def _token(step: PageStep, seen: list[str]) -> list[Any]:
     """A step as JSON, with the latest of the steps and pages seen."""
     known = set(seen)
     latest = [*seen, *(each.hex() for each in step.seen if each.hex() not in known)][-SEEN_STEPS:]
     return [dict(step.query), step.url, step.size, step.rows, latest]
 
 
-def _step(token: list[Any]) -> Step:
+def _step(token: list[Any]) -> PageStep:
     query, url, size, rows, seen = token
-    return Step(query, url, size, rows, frozenset(bytes.fromhex(each) for each in seen))
+    return PageStep(query, url, size, rows, frozenset(bytes.fromhex(each) for each in seen))

@@ -14,7 +14,7 @@ from context_protection.core import field_selection
 from context_protection.core.policy import Kind
 from gateway.connectors.openapi.document.description import DocumentedOperation
 from gateway.connectors.openapi.document.paging import Paging
-from gateway.connectors.openapi.response.detection import Listed, as_list
+from gateway.connectors.openapi.response.detection import DetectedList, as_list
 from gateway.connectors.openapi.response.stored_shapes import are_sections
 from gateway.upstreams.models import UpstreamApi
 
@@ -50,7 +50,7 @@ class ImportedOperation(models.Model):
     spec = models.JSONField(editable=False)
     proposed = models.JSONField(default=dict, editable=False)  # the shape of its rows or record, from its schema
     learned = models.JSONField(default=dict, editable=False)  # the same, from its first responses
-    listed = models.JSONField(default=dict, editable=False)  # what only its responses show of a list: see Listed
+    listed = models.JSONField(default=dict, editable=False)  # what only its responses show of a list: see DetectedList
     is_gone = models.BooleanField(default=False, editable=False)
     tokens = models.PositiveIntegerField(default=0, editable=False)
 
@@ -104,9 +104,9 @@ class ImportedOperation(models.Model):
         how upstream pages it."""
         operation = DocumentedOperation.from_document(self.spec)
         if self.paging and (rows := self.paging.get("rows", operation.rows)) is not None and operation.is_safe:
-            return as_list(operation, Listed.from_document({"rows": rows, "paging": self.paging}))
+            return as_list(operation, DetectedList.from_document({"rows": rows, "paging": self.paging}))
         is_open = operation.kind_is_unknown or (operation.kind is Kind.LIST and operation.paging is None)
-        return as_list(operation, Listed.from_document(self.listed)) if is_open and self.listed else operation
+        return as_list(operation, DetectedList.from_document(self.listed)) if is_open and self.listed else operation
 
     def clean(self) -> None:
         found: dict[str, str] = {}

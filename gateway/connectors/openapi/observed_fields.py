@@ -17,7 +17,7 @@ from context_protection.core.inference.proposals import proposed
 from context_protection.core.json_values import storable
 from context_protection.core.policy import Kind
 from gateway.connectors.openapi.models import ImportedOperation
-from gateway.connectors.openapi.response.detection import Listed
+from gateway.connectors.openapi.response.detection import DetectedList
 from gateway.connectors.openapi.response.stored_shapes import document_of
 from gateway.threads.bridge import run_sync
 
@@ -43,7 +43,7 @@ async def noted(operation: int, records: Sequence[Mapping[str, Any]]) -> None:
     await _guarded(learn, operation, known)
 
 
-async def noted_list(operation: int, listed: Listed) -> None:
+async def noted_list(operation: int, listed: DetectedList) -> None:
     """Stores that the operation's responses are lists, or how upstream pages them, which its document does not say."""
     with _lock:
         _seen.pop(operation, None)  # each list was collected as one record
@@ -60,7 +60,7 @@ async def _guarded(learner: Callable[[int, T], None], operation: int, found: T) 
         logger.warning("answer not learned from", extra={"operation": operation, "error": type(error).__name__})
 
 
-def _store_list(operation: int, listed: Listed) -> None:
+def _store_list(operation: int, listed: DetectedList) -> None:
     """Discards fields that were learned from single records, since rows have others. Fields learned from rows stay."""
     unknown = ImportedOperation.objects.filter(pk=operation, listed={})
     document = storable(listed.document())

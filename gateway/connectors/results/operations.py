@@ -67,7 +67,7 @@ def _search(arguments: Arguments, caller: Caller) -> Payload:
     return MemoryRows(load, options=AS_FOUND)
 
 
-def _found(stored: Stored, wanted: patterns.Pattern, start: str | None) -> search.Found:
+def _found(stored: Stored, wanted: patterns.Pattern, start: str | None) -> search.SearchResult:
     limit = search.MAX_HITS
     if isinstance(stored, StoredRows):
         return search.search_rows(stored.named, wanted, identity=stored.shape.identity, start=start, limit=limit)

@@ -19,7 +19,7 @@ from django.utils import timezone
 from gateway.process import first_start
 from gateway.simulation import history, traffic
 from gateway.simulation.allowance import Allowance
-from gateway.simulation.states import STATES, CannotSimulate, Server, measure, serving
+from gateway.simulation.states import STATES, CannotSimulate, TargetServer, measure, serving
 from telemetry.rollups.building import build_stale
 
 MOST_CALLS = 100_000
@@ -85,11 +85,11 @@ class Command(BaseCommand):
         state, credentials = STATES[options["state"]], _first_start()
         if state.past is not None:
             with serving(settings.PORT, state.environment) as base, traffic.keys() as secrets:
-                calls = measure(Server(base, next(iter(secrets.values())), options["seed"]), secrets)
+                calls = measure(TargetServer(base, next(iter(secrets.values())), options["seed"]), secrets)
             state.past(calls, options["seed"])
             build_stale()
         with serving(settings.PORT, state.environment) as base, traffic.keys() as secrets:
-            server = Server(base, next(iter(secrets.values())), options["seed"])
+            server = TargetServer(base, next(iter(secrets.values())), options["seed"])
             state.enter(server, secrets)
             self.stdout.write(f"{base} is in the state {options['state']}: {state.what}.")
             self.stdout.write(f"Login admin, password {credentials.password}, key {credentials.key}. Ctrl-C ends it.")

@@ -14,7 +14,7 @@ BATCH = 500  # rows per query
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class SealedValueCounts:
     """Numbers of sealed values before the run: with the newest key, with a former key, or lost because no key opens
     them. `lost` has the names of lost credentials, `lost_content` the number of rows with other lost content."""
 
@@ -24,12 +24,12 @@ class Counts:
     lost_content: int = 0
 
 
-def count_by_key() -> Counts:
+def count_by_key() -> SealedValueCounts:
     """Counts sealed values by their key, without changing any."""
     return _total(_examined())
 
 
-def rotate() -> Counts:
+def rotate() -> SealedValueCounts:
     """Seals all values of former keys with the newest key. Works row by row, so it can be stopped and run again."""
     return _total(_reseal(step) for step in _examined())
 
@@ -80,7 +80,7 @@ def _reseal(step: SealedValue) -> SealedValue:
     return step
 
 
-def _total(steps: Iterable[SealedValue]) -> Counts:
+def _total(steps: Iterable[SealedValue]) -> SealedValueCounts:
     newest, former, lost, lost_content = 0, 0, [], 0
     for step in steps:
         if step.is_lost and step.field == CREDENTIAL_FIELD:
@@ -91,4 +91,4 @@ def _total(steps: Iterable[SealedValue]) -> Counts:
             newest += 1
         else:
             former += 1
-    return Counts(newest, former, tuple(lost), lost_content)
+    return SealedValueCounts(newest, former, tuple(lost), lost_content)

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from telemetry.alerts.conditions import Condition, Reading
+from telemetry.alerts.conditions import Reading, RuleCondition
 from telemetry.alerts.kinds import RuleKind
 from telemetry.alerts.readings import calls, drift, keys, processes, upstreams
 from telemetry.models.alerts import AlertRule
 
-Reader = Callable[[Condition, datetime], Sequence[Reading]]
+Reader = Callable[[RuleCondition, datetime], Sequence[Reading]]
 
 READERS: Mapping[RuleKind, Reader] = {
     RuleKind.ERROR_RATE: calls.read,
@@ -21,13 +21,13 @@ READERS: Mapping[RuleKind, Reader] = {
 }
 
 # These compare with what the last evaluation saw, and leave what the next one needs in `rule.memory`.
-WITH_MEMORY: Mapping[RuleKind, Callable[[AlertRule, Condition, datetime], Sequence[Reading]]] = {
+WITH_MEMORY: Mapping[RuleKind, Callable[[AlertRule, RuleCondition, datetime], Sequence[Reading]]] = {
     RuleKind.LOST_RECORDS: processes.read_lost_records,
     RuleKind.UPSTREAM_DOWN: upstreams.read,
 }
 
 
-def read(rule: AlertRule, condition: Condition, now: datetime) -> Sequence[Reading]:
+def read(rule: AlertRule, condition: RuleCondition, now: datetime) -> Sequence[Reading]:
     """What the rule sees at `now`. Raises whatever its source raises."""
     if condition.kind in WITH_MEMORY:
         return WITH_MEMORY[condition.kind](rule, condition, now)

@@ -5,16 +5,16 @@ from datetime import datetime
 
 from telemetry import queries
 from telemetry.alerts import words
-from telemetry.alerts.conditions import Condition, Reading, ToolShare
+from telemetry.alerts.conditions import Reading, RuleCondition, ToolShare
 from telemetry.alerts.kinds import Per, RuleKind
-from telemetry.alerts.readings.measures import CURSOR_REASONS, Measured, filters, measured, needs_latency
+from telemetry.alerts.readings.measures import CURSOR_REASONS, MeasuredValue, filters, measured, needs_latency
 from telemetry.call_figures import MIN_CALLS_FOR_PERCENTILES, CallFigures
 from telemetry.queries import Selection, Span
 
 MOST_SUBJECTS = 200  # the busiest; a rule that watches more needs narrower patterns
 
 
-def read(condition: Condition, now: datetime) -> Sequence[Reading]:
+def read(condition: RuleCondition, now: datetime) -> Sequence[Reading]:
     """A reading for each subject that has calls, and for tools with a limit of their own."""
     found = [
         _reading(subject, condition, measured(figures, condition), now)
@@ -27,7 +27,7 @@ def read(condition: Condition, now: datetime) -> Sequence[Reading]:
     return found
 
 
-def _figures_by_subject(condition: Condition, now: datetime) -> Sequence[tuple[str, CallFigures]]:
+def _figures_by_subject(condition: RuleCondition, now: datetime) -> Sequence[tuple[str, CallFigures]]:
     span, selection = _window(condition, now), Selection.of(filters(condition))
     if condition.per is Per.ALL:
         return [("", queries.totals(span, selection, has_latency=needs_latency(condition)))]
@@ -41,11 +41,11 @@ def _figures_by_subject(condition: Condition, now: datetime) -> Sequence[tuple[s
     return [(group.values[0], group.figures) for group in grouped if group.values[0]]
 
 
-def _window(condition: Condition, now: datetime) -> Span:
+def _window(condition: RuleCondition, now: datetime) -> Span:
     return Span.of(now - condition.window, now)
 
 
-def _reading(subject: str, condition: Condition, seen: Measured, now: datetime) -> Reading:
+def _reading(subject: str, condition: RuleCondition, seen: MeasuredValue, now: datetime) -> Reading:
     is_notable = seen.value is not None and seen.value > condition.recovery
     tools = _tools(subject, condition, now) if is_notable else ()
     return Reading(
@@ -61,7 +61,7 @@ def _reading(subject: str, condition: Condition, seen: Measured, now: datetime) 
     )
 
 
-def _tools(subject: str, condition: Condition, now: datetime) -> Sequence[ToolShare]:
+def _tools(subject: str, condition: RuleCondition, now: datetime) -> Sequence[ToolShare]:
     """The tools that have a part in it, the largest first."""
     chosen = Selection.of({**filters(condition), **_of_subject(subject, condition)})
     span = _window(condition, now)
@@ -71,13 +71,13 @@ def _tools(subject: str, condition: Condition, now: datetime) -> Sequence[ToolSh
     return sorted(shares, key=lambda share: (-share.affected, share.tool))
 
 
-def _of_subject(subject: str, condition: Condition) -> Mapping[str, list[str]]:
+def _of_subject(subject: str, condition: RuleCondition) -> Mapping[str, list[str]]:
     if not subject:
         return {}
     return {"upstream" if condition.per is Per.UPSTREAM else "tool": [subject]}
 
 
-def _calls_behind(subject: str, condition: Condition) -> Mapping[str, Sequence[str]]:
+def _calls_behind(subject: str, condition: RuleCondition) -> Mapping[str, Sequence[str]]:
     """Filters of the list of calls that show what was counted."""
     chosen: dict[str, Sequence[str]] = {**filters(condition), **_of_subject(subject, condition)}
     match condition.kind:
@@ -93,7 +93,7 @@ def _calls_behind(subject: str, condition: Condition) -> Mapping[str, Sequence[s
 # -- Sentences ----------------------------------------------------------------------------------------
 
 
-def sentence(condition: Condition, seen: Measured, tools: Sequence[ToolShare]) -> str:
+def sentence(condition: RuleCondition, seen: MeasuredValue, tools: Sequence[ToolShare]) -> str:
     if not seen.sample and condition.kind is not RuleKind.PAGING:
         return f"No calls to check for {words.span(condition.window)}."
     if seen.value is None:

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from telemetry import audits
 from telemetry.alerts import words
-from telemetry.alerts.conditions import Condition, Reading
+from telemetry.alerts.conditions import Reading, RuleCondition
 
 NEWEST = 50  # audits that are used per class
 NAMED_CLASSES = 5
@@ -28,7 +28,7 @@ class Drift:
         return abs(self.ratio - 1)
 
 
-def read(condition: Condition, now: datetime) -> Sequence[Reading]:
+def read(condition: RuleCondition, now: datetime) -> Sequence[Reading]:
     return [reading(measured(condition.minimum), condition)]
 
 
@@ -42,7 +42,7 @@ def measured(minimum: int) -> list[Drift]:
     return sorted(found, key=lambda drift: -drift.off)
 
 
-def reading(seen: Sequence[Drift], condition: Condition) -> Reading:
+def reading(seen: Sequence[Drift], condition: RuleCondition) -> Reading:
     return Reading(
         subject="",
         value=seen[0].off if seen else None,
@@ -54,7 +54,7 @@ def reading(seen: Sequence[Drift], condition: Condition) -> Reading:
     )
 
 
-def _sentence(seen: Sequence[Drift], condition: Condition) -> str:
+def _sentence(seen: Sequence[Drift], condition: RuleCondition) -> str:
     limit = words.amount(condition.limit, condition.declared.unit)
     off = [drift for drift in seen if drift.off > condition.recovery]
     if not off:

@@ -6,13 +6,13 @@ from datetime import datetime
 from django.db.models import Sum
 
 from telemetry.alerts import words
-from telemetry.alerts.conditions import Condition, Reading
+from telemetry.alerts.conditions import Reading, RuleCondition
 from telemetry.models import RejectedKey
 
 NAMED_ADDRESSES = 3
 
 
-def read(condition: Condition, now: datetime) -> Sequence[Reading]:
+def read(condition: RuleCondition, now: datetime) -> Sequence[Reading]:
     """Refusals are counted by minute, so the minute in which the window begins counts as a whole."""
     since = (now - condition.window).replace(second=0, microsecond=0)
     rows = RejectedKey.objects.filter(minute__gte=since, minute__lte=now).values_list("address").order_by()
@@ -31,7 +31,7 @@ def read(condition: Condition, now: datetime) -> Sequence[Reading]:
     ]
 
 
-def _sentence(condition: Condition, total: int, by_address: Sequence[tuple[str, int]]) -> str:
+def _sentence(condition: RuleCondition, total: int, by_address: Sequence[tuple[str, int]]) -> str:
     limit, window = words.amount(condition.limit, condition.declared.unit), words.span(condition.window)
     named = ", ".join(f"{address} {times:,}" for address, times in by_address[:NAMED_ADDRESSES])
     told = f"{words.plural(total, 'call')} in {window} came with a key that is refused (limit {limit})"

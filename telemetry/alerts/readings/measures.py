@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from telemetry.alerts.conditions import Condition
+from telemetry.alerts.conditions import RuleCondition
 from telemetry.alerts.kinds import RuleKind
 from telemetry.call_figures import CallFigures
 
@@ -11,7 +11,7 @@ CURSOR_REASONS = ("cursor_expired", "cursor_invalid", "cursor_mismatch")
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredValue:
     """`value` None: there is nothing to judge."""
 
     value: float | None
@@ -19,29 +19,29 @@ class Measured:
     affected: int
 
 
-def _failed(figures: CallFigures, condition: Condition) -> Measured:
+def _failed(figures: CallFigures, condition: RuleCondition) -> MeasuredValue:
     failed = sum(figures.origins.get(origin, 0) for origin in condition.origins)
     return _share(failed, figures.calls)
 
 
-def _oversized(figures: CallFigures, condition: Condition) -> Measured:
+def _oversized(figures: CallFigures, condition: RuleCondition) -> MeasuredValue:
     return _share(figures.oversized_calls, figures.calls)
 
 
-def _slow(figures: CallFigures, condition: Condition) -> Measured:
-    return Measured(figures.latency.p95, figures.calls, 0)
+def _slow(figures: CallFigures, condition: RuleCondition) -> MeasuredValue:
+    return MeasuredValue(figures.latency.p95, figures.calls, 0)
 
 
-def _with_bad_cursors(figures: CallFigures, condition: Condition) -> Measured:
+def _with_bad_cursors(figures: CallFigures, condition: RuleCondition) -> MeasuredValue:
     """The figures of calls that were selected by CURSOR_REASONS."""
-    return Measured(float(figures.calls), figures.calls, figures.calls)
+    return MeasuredValue(float(figures.calls), figures.calls, figures.calls)
 
 
-def _share(affected: int, calls: int) -> Measured:
-    return Measured(affected / calls if calls else None, calls, affected)
+def _share(affected: int, calls: int) -> MeasuredValue:
+    return MeasuredValue(affected / calls if calls else None, calls, affected)
 
 
-Measure = Callable[[CallFigures, Condition], Measured]
+Measure = Callable[[CallFigures, RuleCondition], MeasuredValue]
 
 MEASURES: Mapping[RuleKind, Measure] = {
     RuleKind.ERROR_RATE: _failed,
@@ -52,15 +52,15 @@ MEASURES: Mapping[RuleKind, Measure] = {
 }
 
 
-def measured(figures: CallFigures, condition: Condition) -> Measured:
+def measured(figures: CallFigures, condition: RuleCondition) -> MeasuredValue:
     return MEASURES[condition.kind](figures, condition)
 
 
-def needs_latency(condition: Condition) -> bool:
+def needs_latency(condition: RuleCondition) -> bool:
     return condition.kind is RuleKind.SLOW
 
 
-def filters(condition: Condition) -> dict[str, list[str]]:
+def filters(condition: RuleCondition) -> dict[str, list[str]]:
     """The calls that the condition looks at, as filters of `Selection.of`. Tools with a limit of their own are out."""
     tools = [*condition.tools, *(f"!{tool}" for tool in condition.own_limits)]
     chosen = {

@@ -6,7 +6,7 @@ from typing import Any
 
 from telemetry import processes
 from telemetry.alerts import words
-from telemetry.alerts.conditions import Condition, Reading
+from telemetry.alerts.conditions import Reading, RuleCondition
 from telemetry.models import ProcessReport
 from telemetry.models.alerts import AlertRule
 
@@ -16,7 +16,7 @@ NO_REPORT = "No process has reported for 30 seconds."
 # -- Lost records -------------------------------------------------------------------------------------
 
 
-def read_lost_records(rule: AlertRule, condition: Condition, now: datetime) -> Sequence[Reading]:
+def read_lost_records(rule: AlertRule, condition: RuleCondition, now: datetime) -> Sequence[Reading]:
     """Counters of processes only rise; `rule.memory` has those of the last evaluation, and what was lost since."""
     reports = list(ProcessReport.objects.filter(seen_at__gt=now - condition.window - processes.ALIVE))
     rule.memory = remembered(rule.memory, reports, now, condition.window)
@@ -64,7 +64,7 @@ def _lost(count: int, lost: Sequence[Sequence[Any]]) -> str:
 # -- Tool list ----------------------------------------------------------------------------------------
 
 
-def read_tool_list(condition: Condition, now: datetime) -> Sequence[Reading]:
+def read_tool_list(condition: RuleCondition, now: datetime) -> Sequence[Reading]:
     lists = [report.report["toolList"] for report in processes.alive(now=now) if report.report.get("toolList")]
     largest = max(lists, key=lambda each: (bool(each["isSearch"]), each["tokens"]), default=None)
     return [

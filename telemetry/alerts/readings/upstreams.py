@@ -11,8 +11,8 @@ from typing import Any
 
 from telemetry import processes, queries
 from telemetry.alerts import words
-from telemetry.alerts.conditions import Condition, Reading, ToolShare, matches
-from telemetry.alerts.readings.measures import Measured
+from telemetry.alerts.conditions import Reading, RuleCondition, ToolShare, matches
+from telemetry.alerts.readings.measures import MeasuredValue
 from telemetry.models.alerts import AlertRule
 from telemetry.queries import Selection, Span
 
@@ -23,7 +23,7 @@ SILENCE = timedelta(seconds=20)  # without a success, between failures of a busy
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class UpstreamHealth:
     """What all processes together know of an upstream. Times are None if it never happened."""
 
     name: str
@@ -41,7 +41,7 @@ class Health:
         return any(each > moment for each in answered)
 
 
-def read(rule: AlertRule, condition: Condition, now: datetime) -> Sequence[Reading]:
+def read(rule: AlertRule, condition: RuleCondition, now: datetime) -> Sequence[Reading]:
     """`rule.memory` has when each upstream answered last."""
     calls = _calls(condition, now - condition.window, now)
     busy = _calls(condition, now - BUSY_WINDOW, now)
@@ -51,7 +51,7 @@ def read(rule: AlertRule, condition: Condition, now: datetime) -> Sequence[Readi
     names = sorted({*calls, *(name for name in known if matches(name, condition.upstreams))})
     return [
         _reading(
-            known.get(name, Health(name)),
+            known.get(name, UpstreamHealth(name)),
             condition,
             calls.get(name, NOTHING),
             is_busy=busy.get(name, NOTHING).sample >= BUSY_CALLS,
@@ -61,10 +61,10 @@ def read(rule: AlertRule, condition: Condition, now: datetime) -> Sequence[Readi
     ]
 
 
-NOTHING = Measured(None, 0, 0)
+NOTHING = MeasuredValue(None, 0, 0)
 
 
-def remembered(memory: Mapping[str, Any], reported: Sequence[Health], now: datetime) -> dict[str, Any]:
+def remembered(memory: Mapping[str, Any], reported: Sequence[UpstreamHealth], now: datetime) -> dict[str, Any]:
     """The next memory: {"answered": {name: ISO time}}. Names that are no longer reported are forgotten in the end."""
     names, since = {each.name for each in reported}, (now - FORGOTTEN_AFTER).isoformat()
     answered = {name: at for name, at in memory.get("answered", {}).items() if name in names or at > since}
@@ -75,18 +75,18 @@ def remembered(memory: Mapping[str, Any], reported: Sequence[Health], now: datet
     return {"answered": answered}
 
 
-def _calls(condition: Condition, since: datetime, until: datetime) -> dict[str, Measured]:
+def _calls(condition: RuleCondition, since: datetime, until: datetime) -> dict[str, MeasuredValue]:
     chosen = {"upstream": list(condition.upstreams)} if condition.upstreams else {}
     grouped = queries.groups(Span.of(since, until), Selection.of(chosen), by=("upstream",), has_latency=False)
     found = {}
     for group in grouped:
         calls, failed = group.figures.calls, group.figures.origins.get("upstream", 0)
-        found[group.values[0]] = Measured(failed / calls if calls else None, calls, failed)
+        found[group.values[0]] = MeasuredValue(failed / calls if calls else None, calls, failed)
     found.pop("", None)
     return found
 
 
-def healths(reports: Iterable[dict[str, Any]]) -> list[Health]:
+def healths(reports: Iterable[dict[str, Any]]) -> list[UpstreamHealth]:
     """The upstreams of all processes' reports, merged by name."""
     merged: dict[str, list[dict[str, Any]]] = {}
     for report in reports:
@@ -95,12 +95,12 @@ def healths(reports: Iterable[dict[str, Any]]) -> list[Health]:
     return [_merged(name, seen) for name, seen in merged.items()]
 
 
-def _merged(name: str, seen: Sequence[dict[str, Any]]) -> Health:
+def _merged(name: str, seen: Sequence[dict[str, Any]]) -> UpstreamHealth:
     failures = sorted((at, each) for each in seen if (at := _moment(each.get("lastFailureAt"))))
     probes = [each["probe"] for each in seen if each.get("probe")]
     probe = max(probes, key=lambda each: str(each["at"]), default=None)
     opened = [at for at, each in failures if each.get("breaker") != "closed"]
-    return Health(
+    return UpstreamHealth(
         name=name,
         succeeded_at=max((at for each in seen if (at := _moment(each.get("lastSuccessAt")))), default=None),
         failed_at=failures[-1][0] if failures else None,
@@ -119,7 +119,7 @@ def _moment(text: str | None) -> datetime | None:
 # -- Judgement ----------------------------------------------------------------------------------------
 
 
-def why_down(health: Health, *, is_busy: bool, now: datetime) -> str:
+def why_down(health: UpstreamHealth, *, is_busy: bool, now: datetime) -> str:
     """The reason why it counts as down whatever its calls' share is; "" if there is none."""
     if health.breaker_failed_at and not health.has_answered_since(health.breaker_failed_at):
         return "its breaker is open"
@@ -130,18 +130,20 @@ def why_down(health: Health, *, is_busy: bool, now: datetime) -> str:
     return ""
 
 
-def _fails_its_check(health: Health) -> bool:
+def _fails_its_check(health: UpstreamHealth) -> bool:
     return bool(health.probed_at and not health.probe_ok and not health.has_answered_since(health.probed_at))
 
 
-def _is_silent(health: Health, now: datetime) -> bool:
+def _is_silent(health: UpstreamHealth, now: datetime) -> bool:
     if health.failed_at is None or health.has_answered_since(health.failed_at):
         return False
     last = health.succeeded_at
     return now - health.failed_at < BUSY_WINDOW and (last is None or health.failed_at - last >= SILENCE)
 
 
-def _reading(health: Health, condition: Condition, calls: Measured, *, is_busy: bool, now: datetime) -> Reading:
+def _reading(
+    health: UpstreamHealth, condition: RuleCondition, calls: MeasuredValue, *, is_busy: bool, now: datetime
+) -> Reading:
     reason = why_down(health, is_busy=is_busy, now=now)
     value = 1.0 if reason else calls.value
     if value is None and health.probed_at and health.probe_ok and now - health.probed_at < BUSY_WINDOW:
@@ -159,7 +161,7 @@ def _reading(health: Health, condition: Condition, calls: Measured, *, is_busy: 
     )
 
 
-def _tools(name: str, condition: Condition, now: datetime) -> Sequence[ToolShare]:
+def _tools(name: str, condition: RuleCondition, now: datetime) -> Sequence[ToolShare]:
     span, selection = Span.of(now - condition.window, now), Selection.of({"upstream": [name]})
     grouped = queries.groups(span, selection, by=("tool",), has_latency=False)
     shares = [
@@ -168,7 +170,7 @@ def _tools(name: str, condition: Condition, now: datetime) -> Sequence[ToolShare
     return sorted((share for share in shares if share.affected), key=lambda share: (-share.affected, share.tool))
 
 
-def _sentence(health: Health, condition: Condition, calls: Measured, reason: str) -> str:
+def _sentence(health: UpstreamHealth, condition: RuleCondition, calls: MeasuredValue, reason: str) -> str:
     window = words.span(condition.window)
     counted = f"{calls.affected:,} of {words.plural(calls.sample, 'call')} failed in {window}" if calls.sample else ""
     if reason:

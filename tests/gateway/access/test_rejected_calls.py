@@ -5,7 +5,7 @@ from django.test import Client as HttpClient
 
 from gateway.access import rejected_calls
 from gateway.access.addresses import prefix_of
-from gateway.access.rejected_calls import Allowance
+from gateway.access.rejected_calls import RateLimit
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
 from tests.doors import Doors
@@ -18,7 +18,7 @@ def last_record() -> TelemetryRecord:
 
 @pytest.fixture(autouse=True)
 def fresh_allowance(monkeypatch):
-    monkeypatch.setattr(rejected_calls, "_allowance", Allowance(20))
+    monkeypatch.setattr(rejected_calls, "_allowance", RateLimit(20))
 
 
 @pytest.mark.django_db
@@ -55,7 +55,7 @@ def test_a_call_that_the_dispatcher_recorded_is_not_recorded_twice(doors: Doors)
 @pytest.mark.django_db
 def test_of_a_flood_a_few_calls_a_second_are_recorded(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(rejected_calls, "_allowance", Allowance(3, clock=lambda: now[0]))
+    monkeypatch.setattr(rejected_calls, "_allowance", RateLimit(3, clock=lambda: now[0]))
     for _ in range(10):
         HttpClient().get("/api/v1/bookings")
     assert recorder.flush()

@@ -30,7 +30,7 @@ from gateway.dispatch import response_cache as module
 from gateway.dispatch.call import Call
 from gateway.dispatch.configuration import Configuration
 from gateway.dispatch.dispatch import serve, serve_blocking
-from gateway.dispatch.response_cache import OVERHEAD, CachedResponse, Key, ResponseCache, canonical, response_cache
+from gateway.dispatch.response_cache import OVERHEAD, CachedResponse, CacheKey, ResponseCache, canonical, response_cache
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
 
@@ -203,8 +203,8 @@ def entry(size: int, until: float = float("inf")) -> CachedResponse:
     return CachedResponse(Envelope(b"x" * size, "plain", 1, 1, 1), 4000, state, until)
 
 
-def key_of(arguments: str) -> Key:
-    return Key("list_bookings", "somebody", None, arguments)
+def key_of(arguments: str) -> CacheKey:
+    return CacheKey("list_bookings", "somebody", None, arguments)
 
 
 def test_it_holds_so_many_bytes_and_forgets_the_longest_unused():

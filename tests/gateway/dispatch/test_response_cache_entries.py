@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from context_protection.core.payloads import Envelope
-from gateway.dispatch.response_cache import OVERHEAD, CachedResponse, Key, ResponseCache
+from gateway.dispatch.response_cache import OVERHEAD, CachedResponse, CacheKey, ResponseCache
 
 ENVELOPE = Envelope(body=b"x" * 100, outcome="plain", estimated_tokens=1, claude_tokens=1, original_tokens=1)
 ENTRY = 100 + 2 + OVERHEAD  # bytes: the body, the arguments "{}", and the rest
@@ -18,8 +18,8 @@ def cache() -> ResponseCache:
     return ResponseCache(3 * ENTRY)
 
 
-def key(number: int, caller: str = "key:1") -> Key:
-    return Key(f"list_{number}", caller, None, "{}")
+def key(number: int, caller: str = "key:1") -> CacheKey:
+    return CacheKey(f"list_{number}", caller, None, "{}")
 
 
 def response(**changes: object) -> CachedResponse:

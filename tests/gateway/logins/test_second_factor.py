@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 LOGIN, CODE, PAGE, INDEX = "/admin/login/", "/admin/login/code/", "/admin/second-factor/", "/admin/"
 PASSWORD = "orchard-lantern-52"
 START = 1_800_000_000
-EventKind = SecurityEvent.EventKind
+SecurityEventKind = SecurityEvent.SecurityEventKind
 
 
 class Clock:
@@ -117,7 +117,7 @@ def test_the_password_alone_opens_nothing(phone: Phone):
     sent_password(client)
     for path in (INDEX, PAGE, "/admin/telemetry/telemetryrecord/", "/admin/password_change/"):
         assert is_login(client.get(path)), path
-    assert EventKind.LOGIN not in kinds()
+    assert SecurityEventKind.LOGIN not in kinds()
 
 
 def test_the_code_logs_in_under_another_session_key(phone: Phone):
@@ -128,7 +128,7 @@ def test_the_code_logs_in_under_another_session_key(phone: Phone):
     assert is_in(client)
     assert client.session.session_key != key
     assert second_step.WAITING not in client.session
-    assert kinds() == [EventKind.LOGIN]
+    assert kinds() == [SecurityEventKind.LOGIN]
 
 
 def test_spaces_in_a_code_are_no_mistake(phone: Phone):
@@ -168,8 +168,8 @@ def test_guesses_of_codes_lock_out_and_the_password_does_not_forgive_them(phone:
     assert refused.status_code == 429
     assert int(refused["Retry-After"]) > 0
     assert sent_password(Client()).status_code == 429
-    assert kinds().count(EventKind.SECOND_FACTOR_FAILED) == 5
-    assert kinds().count(EventKind.LOCKED_OUT) == 1
+    assert kinds().count(SecurityEventKind.SECOND_FACTOR_FAILED) == 5
+    assert kinds().count(SecurityEventKind.LOCKED_OUT) == 1
     call_command("unlock_login", "clerk")
     assert is_in(logged_in(phone.code))
 
@@ -235,7 +235,7 @@ def test_each_recovery_code_logs_in_once(phone: Phone):
     for code in phone.recovery_codes:
         assert is_in(logged_in(code))
     assert RecoveryCode.objects.count() == 0
-    assert kinds() == [EventKind.RECOVERY_CODE_USED, EventKind.LOGIN] * 10
+    assert kinds() == [SecurityEventKind.RECOVERY_CODE_USED, SecurityEventKind.LOGIN] * 10
     client = Client()
     sent_password(client)
     assert client.post(CODE, {"code": phone.recovery_codes[0]}).status_code == 200
@@ -285,7 +285,7 @@ def test_staff_switch_it_on(clerk: User, clock: Clock):
     assert is_in(client)
     assert not is_in(elsewhere), "a session that has not proved it"
     assert codes[0] not in text(client.get(PAGE))
-    assert EventKind.SECOND_FACTOR_ON in kinds()
+    assert SecurityEventKind.SECOND_FACTOR_ON in kinds()
     clock.next()
     assert is_in(logged_in(authenticator.code_at(secret, clock.now)))
     assert is_in(logged_in(codes[3]))
@@ -310,7 +310,7 @@ def test_new_recovery_codes_make_the_former_void(phone: Phone, clock: Clock):
     codes = re.findall(r"<li><code>([A-Z2-7-]+)</code>", text(page))
     assert second_factor.prove(phone.factor, phone.recovery_codes[0]) is None
     assert second_factor.prove(phone.factor, codes[0]) is second_factor.Proof.RECOVERY_CODE
-    assert EventKind.RECOVERY_CODES_RENEWED in kinds()
+    assert SecurityEventKind.RECOVERY_CODES_RENEWED in kinds()
 
 
 def test_it_is_switched_off_with_a_code_only(phone: Phone, clock: Clock):
@@ -322,7 +322,7 @@ def test_it_is_switched_off_with_a_code_only(phone: Phone, clock: Clock):
     assert client.post(PAGE, {"do": "off", "code": phone.code}).status_code == 302
     assert not SecondFactor.objects.exists()
     assert is_in(client)
-    assert kinds()[-1] == EventKind.SECOND_FACTOR_OFF
+    assert kinds()[-1] == SecurityEventKind.SECOND_FACTOR_OFF
 
 
 def test_guesses_on_its_page_lock_out(phone: Phone):
@@ -390,7 +390,7 @@ def test_a_superuser_resets_it_in_the_admin(phone: Phone):
     assert boss.post(f"/admin/logins/secondfactor/{phone.factor.pk}/delete/", {"post": "yes"}).status_code == 302
     client = Client()
     assert sent_password(client)["Location"] == INDEX
-    event = SecurityEvent.objects.get(kind=EventKind.SECOND_FACTOR_RESET)
+    event = SecurityEvent.objects.get(kind=SecurityEventKind.SECOND_FACTOR_RESET)
     assert (event.name, event.by) == ("clerk", "boss")
 
 
@@ -401,7 +401,7 @@ def test_several_are_reset_with_an_event_each(phone: Phone, clock: Clock):
     chosen = list(SecondFactor.objects.values_list("pk", flat=True))
     boss.post("/admin/logins/secondfactor/", {"action": "delete_selected", "_selected_action": chosen, "post": "yes"})
     assert not SecondFactor.objects.exists()
-    assert kinds().count(EventKind.SECOND_FACTOR_RESET) == 2
+    assert kinds().count(SecurityEventKind.SECOND_FACTOR_RESET) == 2
 
 
 def test_whoever_is_no_superuser_does_not_reset_it(phone: Phone):
@@ -417,7 +417,7 @@ def test_whoever_is_no_superuser_does_not_reset_it(phone: Phone):
 def test_a_command_resets_it(phone: Phone):
     call_command("reset_second_factor", "clerk")
     assert sent_password(Client())["Location"] == INDEX
-    assert SecurityEvent.objects.get(kind=EventKind.SECOND_FACTOR_RESET).by == "manage.py"
+    assert SecurityEvent.objects.get(kind=SecurityEventKind.SECOND_FACTOR_RESET).by == "manage.py"
     with pytest.raises(CommandError, match="clerk has no second factor"):
         call_command("reset_second_factor", "clerk")
     with pytest.raises(CommandError, match="There is no user nobody"):

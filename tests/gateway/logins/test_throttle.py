@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 LOGIN = "/admin/login/"
 PASSWORD, WRONG = "orchard-lantern-52", "not-my-password-9"
 HTML = {"accept": "text/html"}
-EventKind = SecurityEvent.EventKind
+SecurityEventKind = SecurityEvent.SecurityEventKind
 
 
 class Counted(PBKDF2PasswordHasher):
@@ -115,7 +115,7 @@ def test_unlocking_lets_in_at_once(capsys: pytest.CaptureFixture[str]):
     assert guess(PASSWORD, address="192.0.2.7").status_code == 429
     call_command("unlock_login", "clerk")
     assert guess(PASSWORD, address="192.0.2.7").status_code == 302
-    assert kinds().count(EventKind.UNLOCKED) == 2
+    assert kinds().count(SecurityEventKind.UNLOCKED) == 2
     assert "forgotten at 1 address" in capsys.readouterr().out
 
 
@@ -133,7 +133,7 @@ def test_the_old_password_is_guessed_no_more_often(clerk: User):
     assert guess(PASSWORD).status_code == 429
     call_command("unlock_login", "clerk")
     assert change(PASSWORD) == 302
-    assert EventKind.PASSWORD_CHANGED in kinds()
+    assert SecurityEventKind.PASSWORD_CHANGED in kinds()
 
 
 def test_x_forwarded_for_is_no_address_of_a_request():
@@ -182,9 +182,9 @@ def test_events_are_kept_and_logged_without_what_was_typed(caplog: pytest.LogCap
     guess(PASSWORD)
     rows = list(SecurityEvent.objects.order_by("pk").values_list("kind", "name", "address"))
     assert rows == [
-        (EventKind.LOGIN_FAILED, "clerk", "192.0.2.1"),
-        (EventKind.LOGIN_FAILED, "", "192.0.2.1"),
-        (EventKind.LOGIN, "clerk", "192.0.2.1"),
+        (SecurityEventKind.LOGIN_FAILED, "clerk", "192.0.2.1"),
+        (SecurityEventKind.LOGIN_FAILED, "", "192.0.2.1"),
+        (SecurityEventKind.LOGIN, "clerk", "192.0.2.1"),
     ]
     assert [(each.message, each.user, each.address) for each in caplog.records] == [
         ("login_failed", "clerk", "192.0.2.1"),
@@ -199,7 +199,7 @@ def test_events_are_kept_and_logged_without_what_was_typed(caplog: pytest.LogCap
 def test_a_lockout_is_told_once():
     lock()
     guess()
-    assert kinds() == [EventKind.LOGIN_FAILED] * 5 + [EventKind.LOCKED_OUT]
+    assert kinds() == [SecurityEventKind.LOGIN_FAILED] * 5 + [SecurityEventKind.LOCKED_OUT]
 
 
 def test_what_is_old_is_purged(clerk: User):
@@ -210,7 +210,7 @@ def test_what_is_old_is_purged(clerk: User):
     SecurityEvent.objects.filter(name="").update(at=long_ago)
     tasks.purge()
     assert LoginFailures.objects.get().name_digest == throttle.digest("clerk")
-    assert kinds() == [EventKind.LOGIN_FAILED]
+    assert kinds() == [SecurityEventKind.LOGIN_FAILED]
 
 
 def test_an_attack_does_not_fill_the_audit_trail(monkeypatch: pytest.MonkeyPatch):
@@ -221,6 +221,6 @@ def test_an_attack_does_not_fill_the_audit_trail(monkeypatch: pytest.MonkeyPatch
     tasks.purge()
     rows = SecurityEvent.objects.order_by("pk").values_list("kind", "address")
     assert list(rows) == [
-        (EventKind.LOGIN, "192.0.2.1"),
-        *((EventKind.LOGIN_FAILED, f"192.0.2.{last}") for last in (2, 3, 4)),
+        (SecurityEventKind.LOGIN, "192.0.2.1"),
+        *((SecurityEventKind.LOGIN_FAILED, f"192.0.2.{last}") for last in (2, 3, 4)),
     ]

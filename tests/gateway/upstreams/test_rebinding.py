@@ -14,7 +14,7 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from gateway.connectors.mcp_servers import network
-from gateway.connectors.mcp_servers.configuration import Address
+from gateway.connectors.mcp_servers.configuration import HttpServer
 from gateway.upstreams.client import Upstream
 from gateway.upstreams.errors import AddressRefused
 from gateway.upstreams.request import Request
@@ -135,7 +135,7 @@ async def test_a_redirect_to_this_machine_by_number_is_not_followed(settings: Se
 
 async def test_connections_to_other_mcp_servers_are_looked_at_alike(settings: Settings, names: Names):
     async with listening(settings) as both:
-        server = Address("far", f"{both.url}/mcp", headers=())
+        server = HttpServer("far", f"{both.url}/mcp", headers=())
         names[HOST] = [[GOOD], [CANARY]] * FLIPS
         statuses = []
         async with httpx2.AsyncClient(transport=network.transport(server), trust_env=False) as client:

@@ -7,7 +7,7 @@ from typing import Any
 from telemetry.lights.checker import Checker
 from telemetry.lights.processes import Processes, Recorder, Store
 from telemetry.lights.readings import Readings
-from telemetry.pages.reports import Probe, UpstreamReport
+from telemetry.pages.reports import ProbeReport, UpstreamReport
 from telemetry.queries.recent import Counted, Recent, Usual
 from tests.telemetry.examples import NOON
 
@@ -25,7 +25,9 @@ WELL = Readings(
 )
 
 
-def a_report(breaker: str = "closed", *, probe: Probe | None = None, success: datetime | None = None) -> UpstreamReport:
+def a_report(
+    breaker: str = "closed", *, probe: ProbeReport | None = None, success: datetime | None = None
+) -> UpstreamReport:
     return UpstreamReport(
         name="acme",
         connector="http",

@@ -9,7 +9,7 @@ from telemetry.lights import lights_of
 from telemetry.lights.checker import Checker
 from telemetry.lights.processes import Processes, Recorder, Store
 from telemetry.lights.rules import alerting, database, recording, redis, sluice, upstream
-from telemetry.pages.reports import Probe
+from telemetry.pages.reports import ProbeReport
 from telemetry.pages.states import State
 from telemetry.wording import SPACE
 from tests.telemetry.examples import NOON
@@ -108,7 +108,7 @@ def test_an_upstream_without_calls_and_checks_is_not_called_ok():
     ],
 )
 def test_a_health_check_counts_for_five_minutes(age, is_ok, calls, expected):
-    probe = Probe(NOON - timedelta(minutes=age), is_ok, 1, 200, "")
+    probe = ProbeReport(NOON - timedelta(minutes=age), is_ok, 1, 200, "")
     readings = with_calls(counted(calls), readings=with_report(a_report(probe=probe)))
     assert upstream("acme", readings).state is expected
 

@@ -7,14 +7,14 @@ from telemetry.lights import lights_of
 from telemetry.lights.checker import Checker
 from telemetry.lights.processes import Recorder
 from telemetry.lights.since import Since
-from telemetry.lights.verdict import Counts, verdict
-from telemetry.pages.reports import Probe
+from telemetry.lights.verdict import CallCounts, verdict
+from telemetry.pages.reports import ProbeReport
 from telemetry.wording import SPACE
 from tests.telemetry.examples import NOON
 from tests.telemetry.lights.examples import WELL, a_report, counted, with_calls, with_processes, with_report
 
 DURING = "in the last 15 minutes"
-STORY = Counts(DURING, 684, 212, {"upstream": 209, "caller": 3, "sluice": 0, "policy": 0}, of_worst=209)
+STORY = CallCounts(DURING, 684, 212, {"upstream": 209, "caller": 3, "sluice": 0, "policy": 0}, of_worst=209)
 
 
 def said(readings, counts=STORY, began=None) -> str:
@@ -36,7 +36,7 @@ def test_other_problems_are_named_too():
 
 def test_own_errors_are_called_sluices():
     readings = with_calls(counted(80), counted(20, "sluice"))
-    counts = Counts(DURING, 100, 20, {"sluice": 20})
+    counts = CallCounts(DURING, 100, 20, {"sluice": 20})
     assert said(readings, counts) == (
         "Sluice itself fails. 20 of 100 calls failed in the last 15 minutes (20.0%); 20 of them because of Sluice."
     )
@@ -44,27 +44,27 @@ def test_own_errors_are_called_sluices():
 
 def test_all_well_is_one_sentence():
     well = with_calls(counted(9))
-    assert said(well, Counts("in the last hour", 2140, 4, {"caller": 4})) == (
+    assert said(well, CallCounts("in the last hour", 2140, 4, {"caller": 4})) == (
         "Everything works. 2,140 calls in the last hour, 0.2% failed."
     )
-    assert said(well, Counts(DURING, 9)) == "Everything works. 9 calls in the last 15 minutes, none failed."
+    assert said(well, CallCounts(DURING, 9)) == "Everything works. 9 calls in the last 15 minutes, none failed."
 
 
 def test_many_failed_calls_are_somebodys_though_everything_works():
-    counts = Counts(DURING, 100, 40, {"caller": 39, "policy": 1})
+    counts = CallCounts(DURING, 100, 40, {"caller": 39, "policy": 1})
     assert said(with_calls(counted(9)), counts).endswith("40.0% failed, 39 of them because of callers.")
 
 
 def test_no_traffic_is_said():
-    counts = Counts(DURING, last_at=NOON - timedelta(minutes=33))
+    counts = CallCounts(DURING, last_at=NOON - timedelta(minutes=33))
     assert said(WELL, counts) == "No calls in the last 15 minutes; the last one was at 11:27."
-    probed = with_report(a_report(probe=Probe(NOON, True, 1, 200, "")))
+    probed = with_report(a_report(probe=ProbeReport(NOON, True, 1, 200, "")))
     assert said(probed, counts).endswith("Upstream states come from health checks.")
-    assert said(WELL, Counts(DURING)).startswith("No calls yet. Connect a client")
+    assert said(WELL, CallCounts(DURING)).startswith("No calls yet. Connect a client")
 
 
 def test_silence_is_not_called_well_on_a_longer_range():
-    counts = Counts("in the last 24 hours", 500, 0)
+    counts = CallCounts("in the last 24 hours", 500, 0)
     assert said(WELL, counts) == "No calls in the last 15 minutes. 500 calls in the last 24 hours, none failed."
 
 

@@ -4,7 +4,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from django.test import RequestFactory
 
-from telemetry.pages.address import Address, Filter
+from telemetry.pages.address import Address, CallFilter
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
@@ -103,10 +103,10 @@ def test_another_part_of_a_list_starts_at_its_beginning():
 
 def test_filters_are_added_and_removed_one_by_one():
     here = address("tool=a&tool=b&key=c")
-    assert parameters(here.without(Filter("tool", "a"))) == [("tool", "b"), ("key", "c")]
+    assert parameters(here.without(CallFilter("tool", "a"))) == [("tool", "b"), ("key", "c")]
     assert here.without() == "/telemetry/overview/"
     assert parameters(here.filtered_by(tool="x")) == [("key", "c"), ("tool", "x")]
-    assert ("origin", "!caller") in parameters(here.with_filter(Filter("origin", "!caller")))
+    assert ("origin", "!caller") in parameters(here.with_filter(CallFilter("origin", "!caller")))
 
 
 def test_the_zone_is_the_browsers_unless_one_is_chosen():

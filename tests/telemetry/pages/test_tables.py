@@ -8,9 +8,9 @@ from django.test import RequestFactory
 
 from telemetry.pages.address import Address
 from telemetry.pages.export import csv_lines, json_lines
-from telemetry.pages.tables import Cell, Column, table
+from telemetry.pages.tables import Cell, TableColumn, table
 
-COLUMNS = (Column("name", "Name", is_number=False), Column("n", "N"))
+COLUMNS = (TableColumn("name", "Name", is_number=False), TableColumn("n", "N"))
 ROWS = (
     (Cell("b"), Cell("1", value=1)),
     (Cell("a"), Cell("–")),

@@ -27,7 +27,7 @@ class Detail(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Channel:
+class BookingChannel:
     id: int
     name: str
     statuses: tuple[str, ...]
@@ -39,7 +39,7 @@ class SampleBooking:
     number: int
     detail: Detail
     home: Home
-    channel: Channel
+    channel: BookingChannel
     status: str
     guest: Guest
     inserted: datetime
@@ -67,8 +67,8 @@ UNDECIDED = frozenset({"inquiry", "inquiryPreapproved"})
 _BY_HAND = {"new": 70, "modified": 12, "cancelled": 6, "ownerStay": 12}
 
 
-def _channel(channel_id: int, name: str, statuses: dict[str, int]) -> Channel:
-    return Channel(channel_id, name, tuple(statuses), tuple(statuses.values()))
+def _channel(channel_id: int, name: str, statuses: dict[str, int]) -> BookingChannel:
+    return BookingChannel(channel_id, name, tuple(statuses), tuple(statuses.values()))
 
 
 AIRBNB = _channel(2018, "airbnbOfficial", _WITH_INQUIRIES)
@@ -122,7 +122,7 @@ def booking(number: int) -> tuple[SampleBooking, Random]:
     ), rng
 
 
-def _channel_for(rng: Random, detail: Detail) -> Channel:
+def _channel_for(rng: Random, detail: Detail) -> BookingChannel:
     if detail is Detail.LEAN:
         return DIRECT
     if detail is Detail.USUAL:
@@ -130,7 +130,7 @@ def _channel_for(rng: Random, detail: Detail) -> Channel:
     return AIRBNB
 
 
-def _status_for(rng: Random, detail: Detail, channel: Channel) -> str:
+def _status_for(rng: Random, detail: Detail, channel: BookingChannel) -> str:
     if detail in (Detail.LEAN, Detail.USUAL):
         return rng.choices(channel.statuses, channel.status_shares)[0]
     return rng.choice(("new", "modified"))

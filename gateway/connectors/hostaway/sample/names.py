@@ -12,7 +12,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class GuestOrigin:
     """Where guests come from: `share` is their weight among all guests."""
 
     locale: str
@@ -51,9 +51,9 @@ def _names(text: str) -> tuple[Name, ...]:
     return tuple(Name(written, latin or _latin(written)) for written, _, latin in pairs)
 
 
-def _origin(locale: str, country: str, share: int, cities: str, first: str, last: str) -> Origin:
+def _origin(locale: str, country: str, share: int, cities: str, first: str, last: str) -> GuestOrigin:
     family_name_first = locale in ("ja", "ko", "vi")
-    return Origin(locale, country, share, tuple(cities.split(",")), _names(first), _names(last), family_name_first)
+    return GuestOrigin(locale, country, share, tuple(cities.split(",")), _names(first), _names(last), family_name_first)
 
 
 ORIGINS = (

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from gateway.connectors.openapi.document import conventions
-from gateway.connectors.openapi.document.responses import Answer
+from gateway.connectors.openapi.document.responses import DocumentedResponse
 from gateway.connectors.openapi.document.wording import folded
 
 
@@ -98,7 +98,7 @@ def has_position(parameters: Sequence[QueryParameter]) -> bool:
     return any(_first(by_name, names) for names in positions)
 
 
-def recognised(parameters: Sequence[QueryParameter], answer: Answer, rows: str) -> Paging | None:
+def recognised(parameters: Sequence[QueryParameter], answer: DocumentedResponse, rows: str) -> Paging | None:
     """The paging of the list with these parameters and this response; None if it cannot be recognised."""
     by_name = {each.name.lower(): each for each in parameters if not _is_date(each.schema)}
     fields, flags = _response_fields(answer, rows.rpartition(".")[0])
@@ -195,7 +195,7 @@ def _namesake(parameters: Mapping[str, QueryParameter], fields: Mapping[str, str
     return next(found, None)
 
 
-def _position(clues: _Clues, answer: Answer, rows: str) -> _Found | None:
+def _position(clues: _Clues, answer: DocumentedResponse, rows: str) -> _Found | None:
     """The first rule that the clues satisfy."""
     return (
         _by_cursor(clues)
@@ -213,7 +213,7 @@ def _by_cursor(clues: _Clues) -> _Found | None:
     return _Found(PagingStyle.CURSOR, token, clues.next_cursor) if is_cursor else None
 
 
-def _by_link_header(clues: _Clues, answer: Answer) -> _Found | None:
+def _by_link_header(clues: _Clues, answer: DocumentedResponse) -> _Found | None:
     position = clues.page or clues.cursor or clues.offset
     return _Found(PagingStyle.LINK, position) if "link" in answer.headers else None
 
@@ -223,7 +223,7 @@ def _by_url_beside_cursor(clues: _Clues) -> _Found | None:
     return _Found(PagingStyle.NEXT_URL, clues.cursor, clues.next_url) if is_token and clues.next_url else None
 
 
-def _by_last_id(clues: _Clues, answer: Answer, rows: str) -> _Found | None:
+def _by_last_id(clues: _Clues, answer: DocumentedResponse, rows: str) -> _Found | None:
     """By the id of the last row, as the response or the row has it."""
     token = clues.last_id or clues.id_of_a_row
     if token is None:
@@ -235,7 +235,7 @@ def _by_last_id(clues: _Clues, answer: Answer, rows: str) -> _Found | None:
     return _Found(PagingStyle.LAST_ID, token, key=key, backwards=backwards) if key else None
 
 
-def _id_of_row(answer: Answer, rows: str) -> str:
+def _id_of_row(answer: DocumentedResponse, rows: str) -> str:
     """The path of a row's id: its own, or that of the only object in it that has one."""
     own = answer.properties_of(answer.row_schema(rows))
     if conventions.ID in own:
@@ -278,7 +278,7 @@ def _first(by_name: Mapping[str, QueryParameter], names: Sequence[str]) -> Query
     return next((by_name[name] for name in names if name in by_name), None)
 
 
-def _response_fields(answer: Answer, around: str) -> tuple[dict[str, str], dict[str, str]]:
+def _response_fields(answer: DocumentedResponse, around: str) -> tuple[dict[str, str], dict[str, str]]:
     """The folded path and the path of each response field that may be about paging, the outermost first; those of
     boolean fields apart. `around`: the path of the object that has the rows."""
     fields: dict[str, str] = {}
@@ -305,7 +305,7 @@ def _path(fields: Mapping[str, str], wanted: Sequence[str]) -> str:
     return ""
 
 
-def _total(fields: Mapping[str, str], answer: Answer) -> str:
+def _total(fields: Mapping[str, str], answer: DocumentedResponse) -> str:
     header = next((name for name in conventions.TOTAL_HEADERS if name in answer.headers), None)
     return _path(fields, conventions.TOTALS) or (f"header:{header}" if header else "")
 

@@ -18,7 +18,7 @@ from gateway.connectors.openapi.document.kinds import as_list, as_mapping
 from gateway.connectors.openapi.document.paging import Paging, QueryParameter
 from gateway.connectors.openapi.document.record_operations import linked
 from gateway.connectors.openapi.document.references import References
-from gateway.connectors.openapi.document.responses import Answer, shown
+from gateway.connectors.openapi.document.responses import DocumentedResponse, shown
 from gateway.connectors.openapi.document.schemas import DEEPEST, Lean, Leaning, is_valid_schema, written
 from gateway.connectors.openapi.document.wording import ToolNames, argument_name, first_sentence, opening, plain_text
 
@@ -136,7 +136,7 @@ class _OperationReader:
     def read(self) -> DocumentedOperation:
         self._references.take_broken()
         node = self._node
-        answer = Answer.of(self._references, self._reading.answered, node.get("responses"))
+        answer = DocumentedResponse.of(self._references, self._reading.answered, node.get("responses"))
         given = self._parameters()
         query = self._optional_query(given)
         is_paged = paging.has_position(query)

@@ -21,7 +21,7 @@ _PLAIN_TEXT = frozenset({"text/plain", "text/markdown", "text/x-markdown"})
 
 
 @dataclass(frozen=True)
-class Answer:
+class DocumentedResponse:
     """The documented response: its media types, the schema of its JSON, and its headers in lower case."""
 
     references: References
@@ -31,7 +31,7 @@ class Answer:
     headers: frozenset[str]
 
     @classmethod
-    def of(cls, references: References, leaning: Leaning, responses: Any) -> "Answer":
+    def of(cls, references: References, leaning: Leaning, responses: Any) -> "DocumentedResponse":
         node = _successful(references, responses)
         content = as_mapping(node.get("content"))
         json_type = next((each for each in content if _JSON.fullmatch(_plain(each))), None)

@@ -12,7 +12,7 @@ from gateway.connectors.openapi.document import conventions, paging
 from gateway.connectors.openapi.document.description import DocumentedOperation
 from gateway.connectors.openapi.document.paging import Paging, QueryParameter
 from gateway.connectors.openapi.document.references import References
-from gateway.connectors.openapi.document.responses import MAX_PROPERTIES, Answer
+from gateway.connectors.openapi.document.responses import MAX_PROPERTIES, DocumentedResponse
 from gateway.connectors.openapi.document.schemas import Leaning
 from gateway.connectors.openapi.document.wording import words
 from gateway.connectors.openapi.response.dotted_paths import at
@@ -23,7 +23,7 @@ _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class DetectedList:
     """The path of the rows in a response (as in `DocumentedOperation.rows`), and how upstream pages them."""
 
     rows: str
@@ -34,29 +34,29 @@ class Listed:
         return {"rows": self.rows, "paging": self.paging.document() if self.paging else None}
 
     @classmethod
-    def from_document(cls, stored: Mapping[str, Any]) -> "Listed":
+    def from_document(cls, stored: Mapping[str, Any]) -> "DetectedList":
         return cls(stored["rows"], Paging.from_document(stored["paging"]) if stored["paging"] else None)
 
 
-def detect(operation: DocumentedOperation, body: Any, headers: Iterable[str]) -> Listed | None:
+def detect(operation: DocumentedOperation, body: Any, headers: Iterable[str]) -> DetectedList | None:
     """The place of the rows in the response, and its paging. None if it is not a list, or may be something else."""
     answer, query = _inferred(body, headers), _query(operation)
     rows = answer.rows(operation.path, is_paged=paging.has_position(query))
     if rows is None or not _is_conclusive(body, rows):
         return None
-    return Listed(rows, paging.recognised(query, answer, rows))
+    return DetectedList(rows, paging.recognised(query, answer, rows))
 
 
-def detect_paging(operation: DocumentedOperation, body: Any, headers: Iterable[str], rows: str) -> Listed | None:
+def detect_paging(operation: DocumentedOperation, body: Any, headers: Iterable[str], rows: str) -> DetectedList | None:
     """The paging of a list, whose document does not say it. None if the response does not say it either."""
     found = paging.recognised(_query(operation), _inferred(body, headers), rows)
-    return Listed(rows, found) if found else None
+    return DetectedList(rows, found) if found else None
 
 
-def _inferred(body: Any, headers: Iterable[str]) -> Answer:
+def _inferred(body: Any, headers: Iterable[str]) -> DocumentedResponse:
     references = References({})
     names = frozenset(name.lower() for name in headers)
-    return Answer(references, Leaning(references, sent=False), (), _schema(body, LEVELS), names)
+    return DocumentedResponse(references, Leaning(references, sent=False), (), _schema(body, LEVELS), names)
 
 
 def _query(operation: DocumentedOperation) -> list[QueryParameter]:
@@ -99,7 +99,7 @@ def _is_envelope(value: Mapping[str, Any], name: str) -> bool:
     return not beside or is_conventional or any(each & conventions.COUNTING for each in beside.values())
 
 
-def as_list(operation: DocumentedOperation, listed: Listed) -> DocumentedOperation:
+def as_list(operation: DocumentedOperation, listed: DetectedList) -> DocumentedOperation:
     """The operation as if its document had described the list. `kind_is_unknown` stays: a later response
     may turn out not to be a list."""
     paged = paging_arguments(operation, listed)
@@ -114,7 +114,7 @@ def as_list(operation: DocumentedOperation, listed: Listed) -> DocumentedOperati
     )
 
 
-def paging_arguments(operation: DocumentedOperation, listed: Listed) -> frozenset[str]:
+def paging_arguments(operation: DocumentedOperation, listed: DetectedList) -> frozenset[str]:
     """The arguments for paging. Sluice sets them itself, so callers do not see them."""
     names = listed.paging.parameters if listed.paging else ()
     places = operation.places.items()

@@ -23,7 +23,7 @@ Query = Mapping[str, str | int]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PageStep:
     """How a page is requested: with `query` added to the request, or, if `url` is set, at that URL with nothing added.
     `url` may be relative to the request's. `rows`: the number of rows before this page. `seen`: digests of the previous
     steps and pages."""
@@ -42,18 +42,18 @@ class Done:
     looped: bool = False
 
 
-def first(paging: Paging, size: int | None = None) -> Step:
+def first(paging: Paging, size: int | None = None) -> PageStep:
     """The first page, of `size` rows or as many as upstream allows."""
     requested = min(size, paging.size_maximum or size) if size is not None and paging.size else None
     query: dict[str, str | int] = {paging.size: requested} if requested is not None else {}
     if paging.style is PagingStyle.PAGE:
         query[paging.position] = paging.start
-    return Step(query, size=requested if requested is not None else paging.size_default)
+    return PageStep(query, size=requested if requested is not None else paging.size_default)
 
 
 def following(
-    paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]], so_far: Step
-) -> Step | Done:
+    paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]], so_far: PageStep
+) -> PageStep | Done:
     """The step after `so_far`, whose response has this `body` and these `rows`."""
     query, url = _next(paging, answer, body, rows, so_far)
     if query is None and not url:
@@ -66,14 +66,14 @@ def following(
     if step in so_far.seen or (rows and page in so_far.seen):
         return Done(looped=True)
     size = min(so_far.size, len(rows)) if so_far.size is not None else None
-    return Step(whole, url, size, so_far.rows + len(rows), so_far.seen | {step, page})
+    return PageStep(whole, url, size, so_far.rows + len(rows), so_far.seen | {step, page})
 
 
 _Next = tuple[dict[str, str | int] | None, str]
 _END: _Next = (None, "")
 
 
-def _next(paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]], so_far: Step) -> _Next:
+def _next(paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]], so_far: PageStep) -> _Next:
     match paging.style:
         case PagingStyle.LINK:
             return None, linked(answer)
@@ -92,7 +92,7 @@ def _next(paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[st
 
 
 def _after_last_id(
-    paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]], so_far: Step
+    paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]], so_far: PageStep
 ) -> _Next:
     if url := linked(answer):  # surer than an id
         return None, url
@@ -125,7 +125,7 @@ def _after_cursor(paging: Paging, body: Any) -> _Next:
     return (None, str(cursor)) if is_url else ({paging.position: cursor}, "")
 
 
-def _has_more(paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]], so_far: Step) -> bool:
+def _has_more(paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]], so_far: PageStep) -> bool:
     """Whether more rows follow, by upstream's own flag or link, or else by its total. Without these, a page that is not
     full is the last."""
     if _states_more(paging, body):
@@ -144,12 +144,12 @@ def _has_more(paging: Paging, answer: Response, body: Any, rows: Sequence[Mappin
 
 
 def total(
-    paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]], following: Step | Done
+    paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]], following: PageStep | Done
 ) -> int | None:
     """The total number of rows, if upstream states it. A total equal to the number of rows on the page is ignored if
     pages follow."""
     said = _total(paging, answer, body)
-    return None if said == len(rows) and isinstance(following, Step) else said
+    return None if said == len(rows) and isinstance(following, PageStep) else said
 
 
 def is_certain(paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]]) -> bool:

@@ -22,5 +22,5 @@ class Command(BaseCommand):
         if factor is None:
             raise CommandError(f"{options['name']} has no second factor.")
         factor.delete()
-        events.note(events.EventKind.SECOND_FACTOR_RESET, user, by="manage.py")
+        events.note(events.SecurityEventKind.SECOND_FACTOR_RESET, user, by="manage.py")
         self.stdout.write(f"The second factor of {options['name']} is switched off.")

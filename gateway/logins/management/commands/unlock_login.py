@@ -20,6 +20,6 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         unlocked = throttle.unlock(options["name"], options["address"])
         if unlocked:
-            events.note(events.EventKind.UNLOCKED, known_user(options["name"]), by="manage.py")
+            events.note(events.SecurityEventKind.UNLOCKED, known_user(options["name"]), by="manage.py")
         where = "address" if unlocked == 1 else "addresses"
         self.stdout.write(f"Failed logins of {options['name']} were forgotten at {unlocked} {where}.")

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from gateway.upstreams.auth.rotation import Counts, count_by_key, rotate
+from gateway.upstreams.auth.rotation import SealedValueCounts, count_by_key, rotate
 
 
 class Command(BaseCommand):
@@ -37,7 +37,7 @@ class Command(BaseCommand):
             raise CommandError("A former key is still needed. Run `manage.py rotate_credentials` first.")
 
 
-def _sentence(counts: Counts, *, checked: bool) -> str:
+def _sentence(counts: SealedValueCounts, *, checked: bool) -> str:
     done = "sealed with a former key" if checked else "sealed anew"
     lost = len(counts.lost) + counts.lost_content
     return f"{counts.newest} sealed with the newest key, {counts.former} {done}, {lost} cannot be opened."

@@ -13,7 +13,7 @@ from context_protection.core.errors import InvalidArgument
 from context_protection.core.results.patterns import WINDOW, pattern
 from context_protection.core.results.search import (
     SNIPPET_CHARS,
-    Found,
+    SearchResult,
     leaves,
     search_rows,
     search_text,
@@ -38,7 +38,7 @@ def pieces(text: str, size: int) -> Iterator[tuple[int, int, str]]:
         line += piece.count("\n")
 
 
-def lines(found: Found) -> list[int | None]:
+def lines(found: SearchResult) -> list[int | None]:
     return [hit.line for hit in found.hits]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from gateway.connectors.mcp_servers.configuration import Address, Command, from_file
+from gateway.connectors.mcp_servers.configuration import HttpServer, StdioServer, from_file
 
 OAUTH = {"kind": "client_credentials", "clientId": "me", "tokenUrl": "https://login.x/token", "secret": "env:PATH"}
 
@@ -30,15 +30,15 @@ def test_commands_and_addresses_are_read(file: Path, monkeypatch: pytest.MonkeyP
         "docs": {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer env:FILES_TOKEN"}},
     }
     assert from_file(written(file, servers)) == (
-        Address("docs", "https://example.com/mcp", (("Authorization", "Bearer token-of-files"),), trusted=True),
-        Command("files", "npx", ("-y", "files"), (("MODE", "ro"), ("TOKEN", "token-of-files"))),
+        HttpServer("docs", "https://example.com/mcp", (("Authorization", "Bearer token-of-files"),), trusted=True),
+        StdioServer("files", "npx", ("-y", "files"), (("MODE", "ro"), ("TOKEN", "token-of-files"))),
     )
 
 
 def test_toml_is_read_as_json_is(tmp_path: Path):
     path = tmp_path / "servers.toml"
     path.write_text('[mcpServers.files]\ncommand = "npx"\nargs = ["-y"]\n')
-    assert from_file(str(path)) == (Command("files", "npx", ("-y",)),)
+    assert from_file(str(path)) == (StdioServer("files", "npx", ("-y",)),)
 
 
 def test_without_a_path_there_are_no_servers():

@@ -17,7 +17,7 @@ from mcp import MCPError
 
 from context_protection.configuration.revisions import revisions
 from gateway.connectors.mcp_servers import authentication, errors, registry
-from gateway.connectors.mcp_servers.configuration import Address, from_file
+from gateway.connectors.mcp_servers.configuration import HttpServer, from_file
 from gateway.connectors.mcp_servers.models import McpServer
 from gateway.connectors.mcp_servers.sessions import ServerSessions
 from gateway.connectors.mcp_servers.wire import BUSY
@@ -61,9 +61,9 @@ def tokens() -> Iterator[TokenServer]:
         yield server
 
 
-def address(url: str, kind: AuthKind, secret: str = CANARY, **fields: Any) -> Address:
+def address(url: str, kind: AuthKind, secret: str = CANARY, **fields: Any) -> HttpServer:
     connection = Connection(name="web", base_url=url, kind=kind, sealed_secret=vault().seal(secret), **fields)
-    return Address("web", url, trusted=True, connection=connection)
+    return HttpServer("web", url, trusted=True, connection=connection)
 
 
 def bearer(token: str) -> Callable[[Headers], bool]:
@@ -74,7 +74,7 @@ def server_for(gate: Gate, era: str = "") -> AbstractContextManager[str]:
     return mcp_server(admits=gate, era=era)
 
 
-async def small(sessions: ServerSessions, server: Address) -> Any:
+async def small(sessions: ServerSessions, server: HttpServer) -> Any:
     return json.loads((await sessions.call(server, "small", {})).content[0].text)["id"]
 
 
@@ -104,7 +104,7 @@ async def test_a_server_that_wants_a_credential_is_given_it(
         assert await small(sessions, address(url, kind, **fields)) == 7
         assert all(map(opens, gate.seen))
         with pytest.raises(UpstreamCredentials):
-            await sessions.call(Address("none", url, trusted=True), "small", {})
+            await sessions.call(HttpServer("none", url, trusted=True), "small", {})
         await sessions.close()
 
 
@@ -123,7 +123,7 @@ async def test_a_wrong_credential_is_told_as_such_also_when_it_is_tried_again(
     assert CANARY not in f"{error} {caplog.text} {[record.__dict__ for record in caplog.records]}"
 
 
-def oauth(url: str, tokens: TokenServer) -> Address:
+def oauth(url: str, tokens: TokenServer) -> HttpServer:
     return address(url, AuthKind.CLIENT_CREDENTIALS, client_id="me", token_url=tokens.url, scope="tools")
 
 
@@ -202,7 +202,7 @@ async def test_what_a_server_repeats_of_its_token_is_masked(sessions: ServerSess
 async def test_a_busy_server_says_when_to_call_again_and_what_is_left(sessions: ServerSessions, era: str):
     busy: dict[str, str] = {}
     with mcp_server(busy=busy, era=era) as url:
-        server = Address("web", url, trusted=True)
+        server = HttpServer("web", url, trusted=True)
         assert await small(sessions, server) == 7
         busy |= {"Retry-After": "17", "X-RateLimit-Remaining": "0", "X-RateLimit-Limit": "60"}
         with pytest.raises(UpstreamUnavailable) as refused:
@@ -220,7 +220,7 @@ async def test_a_busy_server_says_when_to_call_again_and_what_is_left(sessions: 
 
 @pytest.mark.parametrize("data", [None, {"retryAfter": "soon", "capacity": {"remaining": "many", "x": 1}}, [1]])
 def test_a_server_cannot_put_anything_else_into_that_error(data: Any):
-    error = errors.refused(Address("web", "http://web"), MCPError(BUSY, "busy", data))
+    error = errors.refused(HttpServer("web", "http://web"), MCPError(BUSY, "busy", data))
     assert (error.retry_after, error.capacity or {}) == (UNKNOWN_WAIT, {})
 
 
@@ -295,7 +295,7 @@ async def test_the_file_names_variables_of_the_environment(
         }
         file.write_text(json.dumps({"mcpServers": {"web": {"url": url, "authentication": authentication}}}))
         (server,) = from_file(str(file))
-        assert isinstance(server, Address)
+        assert isinstance(server, HttpServer)
         assert await small(sessions, server) == 7
         await sessions.close()
     assert tokens.requests[0].form["client_secret"] == CANARY

@@ -20,7 +20,7 @@ from context_protection.core.policy import DEFAULTS
 from gateway.catalog.operation import Operation
 from gateway.connectors.mcp_servers import operations, registry
 from gateway.connectors.mcp_servers.answers import read
-from gateway.connectors.mcp_servers.configuration import Address, Command, Server
+from gateway.connectors.mcp_servers.configuration import HttpServer, Server, StdioServer
 from gateway.connectors.mcp_servers.refresh import LOOK_SECONDS, Refreshing
 from gateway.connectors.mcp_servers.results import ToolResult
 from gateway.connectors.mcp_servers.sanitizer import hides
@@ -33,7 +33,7 @@ from tests.gateway.connectors.mcp_servers.conftest import CHILD, ROOT
 from tests.simulators.hostile_mcp import FLOODS, INVISIBLE, LEVELS
 
 SECONDS = 60  # for what takes a few on a machine that is busy
-GOOD = Command("good", CHILD["command"], tuple(CHILD["args"]), (), CHILD["cwd"])
+GOOD = StdioServer("good", CHILD["command"], tuple(CHILD["args"]), (), CHILD["cwd"])
 Hostile = Callable[[str], Server]
 
 
@@ -52,13 +52,13 @@ def hostile(request: pytest.FixtureRequest, sessions: ServerSessions) -> Iterato
 
         def start(mode: str) -> Server:
             if request.param == "stdio":
-                return Command("hostile", program[0], (*program[1:], mode), (), str(ROOT))
+                return StdioServer("hostile", program[0], (*program[1:], mode), (), str(ROOT))
             process = subprocess.Popen([*program, mode, "http"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
             running.callback(process.wait)
             running.callback(process.kill)
             assert process.stdout is not None
             with process.stdout as stdout:
-                return Address("hostile", f"http://127.0.0.1:{stdout.readline().strip()}/mcp", trusted=True)
+                return HttpServer("hostile", f"http://127.0.0.1:{stdout.readline().strip()}/mcp", trusted=True)
 
         yield start
         async_to_sync(sessions.retain)([GOOD])
@@ -165,7 +165,7 @@ async def test_a_server_that_always_changes_is_asked_once_a_second_at_most(
 
 
 def as_configured(server: Server) -> dict[str, Any]:
-    if isinstance(server, Address):
+    if isinstance(server, HttpServer):
         return {"url": server.url}
     return {"command": server.command, "args": list(server.arguments), "cwd": str(ROOT)}
 
@@ -179,7 +179,7 @@ async def test_what_is_said_beside_an_answer_does_not_harm_it(sessions: ServerSe
     server = hostile(mode)
     async with asyncio.timeout(SECONDS):
         answer = await sessions.call(server, "act", {}, lambda progress, *_: heard.append(progress))
-    if mode == "progress" or isinstance(server, Command):  # over HTTP, its own stream answers it
+    if mode == "progress" or isinstance(server, StdioServer):  # over HTTP, its own stream answers it
         assert answer.content[0].text == "done"
     await the_others_answer(sessions)
 

@@ -9,7 +9,7 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from context_protection.configuration.revisions import revisions
-from gateway.connectors.mcp_servers.configuration import Address
+from gateway.connectors.mcp_servers.configuration import HttpServer
 from gateway.connectors.mcp_servers.models import McpServer, ToolList
 from gateway.connectors.mcp_servers.refresh import Refreshing
 from gateway.connectors.mcp_servers.sessions import ServerSessions
@@ -25,7 +25,7 @@ def canary() -> Iterator[BadUpstream]:
         yield upstream
 
 
-async def refusal(server: Address) -> AddressRefused:
+async def refusal(server: HttpServer) -> AddressRefused:
     sessions = ServerSessions()
     with pytest.raises(AddressRefused) as refused:
         await sessions.call(server, "small", {})
@@ -35,7 +35,7 @@ async def refusal(server: Address) -> AddressRefused:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "[::1]", "[::ffff:127.0.0.1]"])
 async def test_no_spelling_of_a_private_address_is_connected_to(canary: BadUpstream, host: str):
-    error = await refusal(Address("web", f"http://{host}:{canary.port}/mcp"))
+    error = await refusal(HttpServer("web", f"http://{host}:{canary.port}/mcp"))
     assert canary.connections == 0
     assert "ALLOW_PRIVATE_UPSTREAMS" in error.suggestion
     assert "127.0.0.1" not in json.dumps(error.document())
@@ -48,7 +48,7 @@ async def test_a_name_that_leads_inside_is_not_connected_to(canary: BadUpstream,
         return real("127.0.0.1" if host == "mcp.example" else host, port, *rest, **options)
 
     monkeypatch.setattr(socket, "getaddrinfo", lookup)
-    await refusal(Address("web", f"http://mcp.example:{canary.port}/mcp"))
+    await refusal(HttpServer("web", f"http://mcp.example:{canary.port}/mcp"))
     assert canary.connections == 0
 
 
@@ -57,7 +57,7 @@ async def test_no_redirect_is_followed(canary: BadUpstream):
         outside.location = f"{canary.url}/mcp"
         sessions = ServerSessions()
         with pytest.raises(UpstreamUnavailable):
-            await sessions.call(Address("web", f"{outside.url}/redirect/307", trusted=True), "small", {})
+            await sessions.call(HttpServer("web", f"{outside.url}/redirect/307", trusted=True), "small", {})
         await sessions.close()
         assert outside.connections > 0
     assert canary.connections == 0
@@ -66,16 +66,16 @@ async def test_no_redirect_is_followed(canary: BadUpstream):
 async def test_ops_can_allow_private_addresses_and_the_deployer_has_with_the_file(settings: Any):
     with mcp_server() as url:
         sessions = ServerSessions()
-        assert await sessions.tools(Address("file", url, trusted=True))
+        assert await sessions.tools(HttpServer("file", url, trusted=True))
         settings.ALLOW_PRIVATE_UPSTREAMS = True
-        assert await sessions.tools(Address("admin", url))
+        assert await sessions.tools(HttpServer("admin", url))
         await sessions.close()
 
 
 @pytest.mark.parametrize("trusted", [False, True])
 async def test_the_metadata_of_a_cloud_is_for_nobody(settings: Any, trusted: bool):
     settings.ALLOW_PRIVATE_UPSTREAMS = True
-    await refusal(Address("web", "http://169.254.169.254/mcp", trusted=trusted))
+    await refusal(HttpServer("web", "http://169.254.169.254/mcp", trusted=trusted))
 
 
 @pytest.mark.django_db

@@ -10,7 +10,7 @@ import pytest
 from context_protection.core.policy import DEFAULTS, Kind
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.definition import FORM_NAMES, FORM_PARAMETERS, RESERVED, SEARCH
-from gateway.connectors.mcp_servers.configuration import Command
+from gateway.connectors.mcp_servers.configuration import StdioServer
 from gateway.connectors.mcp_servers.operations import named, operations
 from gateway.connectors.mcp_servers.sanitizer import cleaned
 from gateway.connectors.mcp_servers.schemas import LONGEST, WHOLE, parameters
@@ -204,7 +204,7 @@ def test_no_schema_breaks_anything(schema: dict[str, Any]):
 def test_numbers_beyond_64_bits_cost_a_tool_nothing():
     count = {"type": "integer", "minimum": -(10**30), "maximum": 10**30, "description": "How many."}
     schema = {"type": "object", "properties": {"count": count}, "required": ["count"]}
-    (operation,) = operations(Command("sim", "true"), [{"name": "act", "inputSchema": schema}])
+    (operation,) = operations(StdioServer("sim", "true"), [{"name": "act", "inputSchema": schema}])
     assert operation.parameters == {"count": {"type": "integer", "description": "How many."}}
     assert operation.required == ("count",)
 
@@ -238,7 +238,7 @@ def test_what_a_server_says_of_its_tools_is_passed_on(
     annotations: Any, kind: Kind, destructive: bool | None, idempotent: bool | None
 ):
     tool = {"name": "act", "inputSchema": {"type": "object"}, **({"annotations": annotations} if annotations else {})}
-    (operation,) = operations(Command("sim", "true"), [tool])
+    (operation,) = operations(StdioServer("sim", "true"), [tool])
     assert (operation.kind, operation.destructive, operation.idempotent) == (kind, destructive, idempotent)
 
 

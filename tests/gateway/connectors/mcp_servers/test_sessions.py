@@ -14,7 +14,7 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from gateway.connectors.mcp_servers import connections, network, processes
-from gateway.connectors.mcp_servers.configuration import Address, Command, Server
+from gateway.connectors.mcp_servers.configuration import HttpServer, Server, StdioServer
 from gateway.connectors.mcp_servers.questions import Asker
 from gateway.connectors.mcp_servers.sessions import ServerSession, ServerSessions, _pause
 from gateway.upstreams.errors import (
@@ -37,8 +37,8 @@ def sessions() -> Iterator[ServerSessions]:
     async_to_sync(opened.close)()
 
 
-def child(**environment: str) -> Command:
-    return Command("sim", CHILD["command"], tuple(CHILD["args"]), tuple(sorted(environment.items())), CHILD["cwd"])
+def child(**environment: str) -> StdioServer:
+    return StdioServer("sim", CHILD["command"], tuple(CHILD["args"]), tuple(sorted(environment.items())), CHILD["cwd"])
 
 
 @pytest.fixture(scope="module", params=["stdio", "stdio of 2025", "http", "http of 2025"])
@@ -48,7 +48,7 @@ def server(request: pytest.FixtureRequest, sessions: ServerSessions) -> Iterator
         yield child(ERA=era) if era else child()
         return
     with mcp_server(era=era) as url:
-        yield Address("sim", url, trusted=True)
+        yield HttpServer("sim", url, trusted=True)
         async_to_sync(sessions.close)()
 
 
@@ -138,7 +138,7 @@ async def test_a_child_that_crashes_fails_its_call_and_the_next_one_works(sessio
 
 async def test_a_child_that_keeps_dying_is_left_alone_for_a_while():
     moment = [0.0]
-    server = Command("gone", "/bin/false")
+    server = StdioServer("gone", "/bin/false")
     session = ServerSession(server, network.transport, lambda: None, clock=lambda: moment[0])
     for _ in range(2):  # the first pause is none
         with pytest.raises(UpstreamUnavailable):
@@ -159,19 +159,19 @@ def test_pauses_grow_to_a_minute():
 
 async def test_a_command_that_does_not_exist_is_unavailable_and_shows_nothing(sessions: ServerSessions):
     with pytest.raises(UpstreamUnavailable) as refused:
-        await sessions.call(Command("none", "/no/such/program"), "small", {})
+        await sessions.call(StdioServer("none", "/no/such/program"), "small", {})
     assert "/no/such" not in json.dumps(refused.value.document())
 
 
 async def test_an_address_where_nobody_listens_is_unavailable(sessions: ServerSessions):
     with pytest.raises(UpstreamUnavailable):
-        await sessions.call(Address("none", "http://127.0.0.1:9/mcp", trusted=True), "small", {})
+        await sessions.call(HttpServer("none", "http://127.0.0.1:9/mcp", trusted=True), "small", {})
 
 
 async def test_a_server_that_was_started_again_is_asked_once_more(sessions: ServerSessions):
     """It has forgotten the session, and so has not done what was asked."""
     with mcp_server(era="2025") as url:
-        server = Address("restarted", url, trusted=True)
+        server = HttpServer("restarted", url, trusted=True)
         assert said(await sessions.call(server, "small", {}))["id"] == 7
         port = int(url.rsplit(":", 1)[1].partition("/")[0])
     with mcp_server(era="2025", port=port):
@@ -194,8 +194,8 @@ async def test_headers_are_sent_to_an_address():
     with mcp_server(admits=lambda headers: headers.get("authorization") == "Bearer let-me-in") as url:
         sessions = ServerSessions()
         with pytest.raises(UpstreamError):
-            await sessions.call(Address("closed", url, trusted=True), "small", {})
-        server = Address("open", url, (("Authorization", "Bearer let-me-in"),), trusted=True)
+            await sessions.call(HttpServer("closed", url, trusted=True), "small", {})
+        server = HttpServer("open", url, (("Authorization", "Bearer let-me-in"),), trusted=True)
         assert said(await sessions.call(server, "small", {}))["id"] == 7
         await sessions.close()
 
@@ -266,7 +266,7 @@ class Breaking(httpx2.AsyncHTTPTransport):
 
 async def test_an_exchange_that_fails_leaves_the_others_alone():
     with mcp_server() as url:
-        sessions, server = ServerSessions(lambda server: Breaking()), Address("sim", url, trusted=True)
+        sessions, server = ServerSessions(lambda server: Breaking()), HttpServer("sim", url, trusted=True)
         waiting = asyncio.create_task(sessions.call(server, "slow", {}))
 
         async def begun() -> bool:

@@ -12,13 +12,13 @@ from gateway.access.models import ApiKey, FormerToolName, ToolSet
 from gateway.catalog.catalog import catalogue
 from gateway.connectors.mcp_servers import operations as tools
 from gateway.connectors.mcp_servers import registry, tool_rows
-from gateway.connectors.mcp_servers.configuration import Command, from_file
+from gateway.connectors.mcp_servers.configuration import StdioServer, from_file
 from gateway.connectors.mcp_servers.models import McpServer, McpTool, ToolList
 from tests.doors import Doors
 from tests.simulators.mcp_server import mcp_server
 
 pytestmark = pytest.mark.django_db
-SERVER = Command("sim", "x")
+SERVER = StdioServer("sim", "x")
 READS = {"name": "look", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
 ACTS = {"name": "act", "inputSchema": {"type": "object"}, "description": "Acts."}
 
@@ -49,7 +49,7 @@ def test_servers_that_were_there_before_keep_all_tools_on():
 
 @pytest.mark.parametrize(("allow", "expected"), [(("*",), {"act", "look"}), (("a*",), {"act", "look"}), ((), {"look"})])
 def test_the_file_says_what_is_on_at_first(allow: tuple[str, ...], expected: set[str]):
-    listed(Command("sim", "x", allow=allow))
+    listed(StdioServer("sim", "x", allow=allow))
     assert on() == expected
 
 

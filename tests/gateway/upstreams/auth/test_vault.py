@@ -175,7 +175,7 @@ def test_a_rotation_that_is_killed_halfway_is_finished_by_the_next(ten: list[Ups
     with connection.execute_wrapper(killer), pytest.raises(Killed):
         rotate()
     assert opened() == [f"secret-of-{number}" for number in range(10)], "calls go on halfway"
-    assert rotation.count_by_key() == rotation.Counts(newest=after, former=10 - after, lost=())
+    assert rotation.count_by_key() == rotation.SealedValueCounts(newest=after, former=10 - after, lost=())
     assert rotate().startswith(f"{after} sealed with the newest key, {10 - after} sealed anew")
     settings.CREDENTIAL_KEYS = [NEW]
     assert opened() == [f"secret-of-{number}" for number in range(10)]
@@ -216,4 +216,4 @@ def test_a_credential_that_no_key_opens_is_named_and_the_others_are_done(ten: li
     UpstreamApi.objects.filter(name="api3").update(sealed_secret=Vault([NEWEST]).seal("gone"))
     with pytest.raises(CommandError, match="No key opens the credential of api3"):
         rotate()
-    assert rotation.count_by_key() == rotation.Counts(newest=9, former=0, lost=("api3",))
+    assert rotation.count_by_key() == rotation.SealedValueCounts(newest=9, former=0, lost=("api3",))

@@ -85,7 +85,7 @@ def test_an_answer_and_the_parameters_tell_how_it_is_paged():
     assert seen.paging
     assert (seen.paging.style, seen.paging.total) == (PagingStyle.OFFSET, "total")
     assert list(detection.as_list(made, seen).parameters) == ["kind"]
-    assert detection.Listed.from_document(json.loads(json.dumps(seen.document()))) == seen
+    assert detection.DetectedList.from_document(json.loads(json.dumps(seen.document()))) == seen
     offset = query("offset", {"type": "integer"})
     whole = operation({"parameters": [offset, *(query(f"a long name of {n}" * 9) for n in range(99))]})
     seen = detection.detect(whole, {"items": [ROW], "total": 3}, ())

@@ -7,7 +7,7 @@ import pytest
 
 from gateway.connectors.openapi.document.paging import Paging, PagingStyle
 from gateway.connectors.openapi.response import dotted_paths, page_steps
-from gateway.connectors.openapi.response.page_steps import Done, Step
+from gateway.connectors.openapi.response.page_steps import Done, PageStep
 from gateway.upstreams.request import Response
 
 ROWS = [{"id": n, "name": f"row {n}"} for n in range(25)]
@@ -19,10 +19,10 @@ def answer(body: Any, headers: dict[str, str] | None = None) -> Response:
 
 def walked(paging: Paging, serve: Any, size: int | None = 10) -> tuple[list[Any], list[Any], Done]:
     """The rows of all pages, how each was asked for, and how it ended."""
-    step: Step | Done = page_steps.first(paging, size)
+    step: PageStep | Done = page_steps.first(paging, size)
     rows: list[Any] = []
     asked: list[Any] = []
-    while isinstance(step, Step):
+    while isinstance(step, PageStep):
         assert len(asked) < 20
         asked.append(step.url or dict(step.query))
         body, page, headers = serve(step)
@@ -31,7 +31,7 @@ def walked(paging: Paging, serve: Any, size: int | None = 10) -> tuple[list[Any]
     return rows, asked, step
 
 
-def sliced(step: Step, start: int, most: int = 100) -> list[Any]:
+def sliced(step: PageStep, start: int, most: int = 100) -> list[Any]:
     return ROWS[start : start + min(int(step.query.get("limit", 10)), most)]
 
 
