@@ -11,15 +11,15 @@ class GatewayConfig(AppConfig):
     def ready(self) -> None:
         from gateway import change_events
         from gateway.access.switches import switched_off
-        from gateway.argument_masking import masked
+        from gateway.argument_masks import masked
         from gateway.catalog.catalog import catalogue
         from gateway.catalog.prompts import prompts
         from gateway.celery import app
         from gateway.connectors import connectors
         from gateway.pages.upstream_metrics import UpstreamCollector
-        from gateway.probing import probe_now
         from gateway.replay import run
         from gateway.telemetry_facts import provide
+        from gateway.upstream_probes import probe_now
         from gateway.upstreams import probes
         from telemetry import arguments, processes
         from telemetry.counters import REGISTRY

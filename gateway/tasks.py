@@ -2,9 +2,9 @@
 
 from celery import shared_task
 
-from gateway import probing
+from gateway import upstream_probes
 
 
 @shared_task(name="gateway.tasks.probe_quiet_upstreams")
 def probe_quiet_upstreams() -> None:
-    probing.probe_quiet_upstreams()
+    upstream_probes.probe_quiet_upstreams()

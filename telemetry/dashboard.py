@@ -11,7 +11,7 @@ from telemetry import audits, queries, wording
 from telemetry.call_figures import MIN_CALLS_FOR_PERCENTILES, CallFigures, Series
 from telemetry.figure import Figure
 from telemetry.measurement import FIGURES, CallOutcome
-from telemetry.queries.reading import Calls
+from telemetry.queries.sources import Calls
 from telemetry.queries.span import DAY, HOUR, MINUTE
 
 NO_CALLS = "No calls in this range yet — widen the filters, or make a call: it shows here within a second."

@@ -6,7 +6,7 @@ from celery import shared_task
 
 from telemetry import partitions, retention
 from telemetry.alerts import evaluation, notifications
-from telemetry.rollups.building import build_stale
+from telemetry.rollups.builder import build_stale
 
 
 @shared_task(name="telemetry.tasks.check_alerts")

@@ -6,8 +6,8 @@ They have a queue and a thread of their own, so that masking long arguments does
 gateway knows what has to be masked: it registers a function with `mask_with`.
 """
 
-from telemetry.arguments.keeping import LONGEST, CallWithArguments, flush, keep, on_callers_thread, state, stop
-from telemetry.arguments.masking import Hidden, Masked, mask_with
+from telemetry.arguments.masks import Hidden, Masked, mask_with
+from telemetry.arguments.storage import LONGEST, CallWithArguments, flush, keep, on_callers_thread, state, stop
 
 __all__ = [
     "LONGEST",

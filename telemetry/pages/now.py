@@ -19,7 +19,7 @@ from telemetry.pages.marks import mark_of
 from telemetry.pages.origin_bars import OriginBars, origin_bars
 from telemetry.pages.panels import guarded
 from telemetry.pages.ranges import LABELS
-from telemetry.pages.shared import SharedValues, shared_values
+from telemetry.pages.shared_values import SharedValues, shared_values
 from telemetry.pages.shell import page, show
 from telemetry.pages.states import State
 from telemetry.queries import Span

@@ -37,7 +37,7 @@ from django.utils import timezone
 
 from telemetry import wording
 from telemetry.models import SavedView
-from telemetry.pages import access, ranges, recording, saved_views
+from telemetry.pages import access, ranges, recorder_notes, saved_views
 from telemetry.pages.address import COMPARISONS, DIMENSIONS, REFRESHES, Address, CallFilter, is_text
 from telemetry.pages.states import State
 
@@ -230,7 +230,7 @@ def show(
         title=title,
         state=state,
         sentence=sentence,
-        notes=(*address.problems, *notes, *recording.notes()),
+        notes=(*address.problems, *notes, *recorder_notes.notes()),
         exports=exports,
         has_comparison=has_comparison,
         menu=tuple(_menu(request, address)),

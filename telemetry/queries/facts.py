@@ -11,7 +11,7 @@ from telemetry.call_figures import CallFigures, Health
 from telemetry.measurement import CallOutcome
 from telemetry.models.calls import TelemetryRecord
 from telemetry.models.rollups import Rollup
-from telemetry.queries.reading import Calls
+from telemetry.queries.sources import Calls
 from telemetry.queries.span import Span
 from telemetry.queries.sums import totals
 

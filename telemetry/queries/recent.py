@@ -11,10 +11,10 @@ from django.db.models import Count, Sum
 from telemetry.call_figures import Latency
 from telemetry.measurement import OUTSIDE_FIGURES
 from telemetry.models.calls import TelemetryRecord
-from telemetry.queries.reading import Calls
+from telemetry.queries.sources import Calls
 from telemetry.queries.span import Span
 from telemetry.queries.sums import groups, totals
-from telemetry.rollups.interval import BucketNumber
+from telemetry.rollups.bucket_number import BucketNumber
 
 MINUTES = 15
 LATENCY_MINUTES = 5

@@ -9,8 +9,8 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 from telemetry.models.calls import TelemetryRecord
-from telemetry.queries.reading import Calls, Question
 from telemetry.queries.selection import DIMENSIONS, Selection
+from telemetry.queries.sources import Calls, Question
 from telemetry.queries.span import Span
 from telemetry.queries.sums import totals
 

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from telemetry.call_figures import CallFigures, GroupFigures, IntervalFigures, Series
-from telemetry.queries.reading import Calls, Key, Question, Sums, read
 from telemetry.queries.selection import DIMENSIONS, Selection
+from telemetry.queries.sources import Calls, Key, Question, Sums, read
 from telemetry.queries.span import Span
 
 ALL = Selection()

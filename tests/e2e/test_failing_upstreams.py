@@ -24,7 +24,7 @@ PATIENCE = 20  # seconds, for what takes a moment
 
 IMPORT = """
 from context_protection.configuration.revisions import revisions
-from gateway.connectors.openapi.importing import import_plan
+from gateway.connectors.openapi.importer import import_plan
 for name, document in {documents!r}.items():
     plan = import_plan.plan(document.encode(), name=name, source="document.json")
     import_plan.store(plan, chosen=[each.key for each in plan.proposals])

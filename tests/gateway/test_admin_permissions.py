@@ -24,7 +24,7 @@ from gateway.access.admin import ApiKeyAdmin
 from gateway.access.models import ApiKey
 from gateway.connectors.hostaway.models import SyncState, WebhookEvent
 from gateway.connectors.mcp_servers.models import McpServer, McpTool
-from gateway.connectors.openapi.importing import import_pages, import_plan
+from gateway.connectors.openapi.importer import import_pages, import_plan
 from gateway.connectors.openapi.models import ImportDraft, ImportedApi, ImportedOperation
 from gateway.upstreams.models import UpstreamApi
 from tests import admin_walk as walk

@@ -19,7 +19,7 @@ from context_protection.core.tokens import claude
 from gateway.catalog.catalog import catalogue
 from gateway.connectors.nsip.client import Nsip
 from gateway.connectors.nsip.operations import operations as nsip_operations
-from gateway.connectors.openapi.importing import import_plan
+from gateway.connectors.openapi.importer import import_plan
 from gateway.upstreams.cache import STALE_SECONDS
 from gateway.upstreams.client import Timing, Upstream
 from gateway.upstreams.limits import CallLimits

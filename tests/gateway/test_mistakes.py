@@ -12,7 +12,7 @@ from gateway.catalog.arguments import validated
 from gateway.catalog.catalog import catalogue
 from gateway.connectors.nsip.client import Nsip
 from gateway.connectors.nsip.operations import operations
-from gateway.connectors.openapi.importing import import_plan
+from gateway.connectors.openapi.importer import import_plan
 from gateway.upstreams.registry import retain
 from tests.doors import Doors
 from tests.gateway.connectors.nsip.fetching import PlainFetching

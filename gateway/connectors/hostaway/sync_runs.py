@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from context_protection.configuration.revisions import contents_changed
-from gateway.connectors.hostaway import sample, store, sync_states, sync_writing
+from gateway.connectors.hostaway import sample, store, sync_states, sync_writes
 from gateway.connectors.hostaway.client import HostawayClient, ResourcePage, garbled, http_status
 from gateway.connectors.hostaway.leases import Held, LeaseLost
 from gateway.connectors.hostaway.models import SyncState
@@ -96,7 +96,7 @@ class SyncRun:
         with transaction.atomic():
             self.lease.renew()
             self._adopt()
-            written = sync_writing.save_newer(self.copied.table, page.rows)
+            written = sync_writes.save_newer(self.copied.table, page.rows)
             self._leave_out(page)
             self._save(
                 position=page.next or 0,
@@ -118,7 +118,7 @@ class SyncRun:
         for identifier in page.too_deep:
             named = {"resource": self.copied.name, "id": identifier, "reason": json_depth.TOO_DEEP}
             logger.warning("hostaway record left out", extra=named)
-        sync_writing.note_seen(self.copied.table, page.too_deep)
+        sync_writes.note_seen(self.copied.table, page.too_deep)
         self._save(left_out=sync_states.left_out(self.state.left_out, page))
 
     def _since(self) -> str | None:
@@ -146,7 +146,7 @@ class SyncRun:
     def _look_for_gone(self) -> None:
         if self.state.gone_before is None:
             return
-        missed = sync_writing.not_seen_since(self.copied.table, self.state.gone_before, OVERLAP, MAX_LOOKED_FOR)
+        missed = sync_writes.not_seen_since(self.copied.table, self.state.gone_before, OVERLAP, MAX_LOOKED_FOR)
         for identifier in missed:
             self.check_time()
             self._remove_if_gone(identifier)
@@ -167,9 +167,9 @@ class SyncRun:
             if is_too_deep:
                 self._leave_out(ResourcePage((), None, None, [identifier]))
             elif row is None:
-                sync_writing.remove(self.copied.table, [identifier])
+                sync_writes.remove(self.copied.table, [identifier])
             else:
-                sync_writing.save_newer(self.copied.table, [row])
+                sync_writes.save_newer(self.copied.table, [row])
 
     # -- Failures --------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 from django.utils import timezone
 
-from gateway.connectors.hostaway import leases, sync_writing, values
+from gateway.connectors.hostaway import leases, sync_writes, values
 from gateway.connectors.hostaway.bookings import BOOKINGS
 from gateway.connectors.hostaway.client import RESERVATIONS, HostawayClient, Row
 from gateway.connectors.hostaway.models import SyncState, WebhookEvent
@@ -102,9 +102,9 @@ def _apply(event: Mapping[str, Any], lookup: ReservationLookup, account_id: str)
         return OUTCOME.KEPT
     row = data if _is_whole(data) else lookup(identifier)
     if row is None:
-        sync_writing.remove(BOOKINGS, [identifier])
+        sync_writes.remove(BOOKINGS, [identifier])
         return OUTCOME.APPLIED
-    return OUTCOME.OLDER if sync_writing.save_newer(BOOKINGS, [row]).older else OUTCOME.APPLIED
+    return OUTCOME.OLDER if sync_writes.save_newer(BOOKINGS, [row]).older else OUTCOME.APPLIED
 
 
 def _is_whole(data: Row) -> bool:

@@ -17,8 +17,8 @@ from context_protection.history import HistoryAdmin
 from gateway.access import former_names
 from gateway.connectors.openapi import observed_fields
 from gateway.connectors.openapi.connection_admin import UpstreamApiAdmin
-from gateway.connectors.openapi.importing.forms import OptionalJson
-from gateway.connectors.openapi.importing.import_pages import ImportPages, connection_address
+from gateway.connectors.openapi.importer.forms import OptionalJson
+from gateway.connectors.openapi.importer.import_pages import ImportPages, connection_address
 from gateway.connectors.openapi.models import ImportedApi, ImportedOperation
 from gateway.connectors.openapi.operations import tool_name
 from gateway.connectors.openapi.paging_pages import PagingPages

@@ -11,7 +11,7 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 
 from gateway.connectors.openapi import upstream_state
-from gateway.connectors.openapi.importing.import_plan import api_name_problem
+from gateway.connectors.openapi.importer.import_plan import api_name_problem
 from gateway.connectors.openapi.models import ImportedOperation
 from gateway.connectors.openapi.operations import tool_name
 from gateway.connectors.openapi.reachability import testable, tried

@@ -7,7 +7,7 @@ from django import forms
 
 from gateway.connectors.openapi.document.description import DocumentedOperation
 from gateway.connectors.openapi.document.paging import PagingStyle
-from gateway.connectors.openapi.importing.forms import OptionalJson
+from gateway.connectors.openapi.importer.forms import OptionalJson
 
 RECOGNISED, NONE = "", "none"
 STYLES = (

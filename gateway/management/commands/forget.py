@@ -5,10 +5,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from context_protection.configuration.revisions import revisions
-from context_protection.stores import forgetting as snapshots
-from context_protection.stores.forgetting import Wanted
+from context_protection.stores import erasure as snapshots
+from context_protection.stores.erasure import Wanted
 from gateway.access.models import ApiKey
-from telemetry import forgetting
+from telemetry import erasure
 
 SHORTEST = 3  # characters of a guest's name; a shorter text is in nearly everything
 
@@ -34,7 +34,7 @@ class Command(BaseCommand):
     def _caller(self, name: str) -> None:
         key = ApiKey.objects.filter(name=name).first()
         deleted = snapshots.forget(Wanted(caller=f"key:{key.pk}")) if key else 0
-        found = forgetting.forget_caller(name)
+        found = erasure.forget_caller(name)
         if not (key or found.records or found.arguments):
             raise CommandError(f"Nothing is stored of a caller named {name!r}. `manage.py apikey list` shows the keys.")
         self.stdout.write(
@@ -47,7 +47,7 @@ class Command(BaseCommand):
     def _guest(self, text: str) -> None:
         if len(text.strip()) < SHORTEST:
             raise CommandError(f"--guest {text!r} is too short; expected at least {SHORTEST} characters.")
-        found, deleted = forgetting.forget_text(text.strip()), snapshots.forget(Wanted(text=text.strip()))
+        found, deleted = erasure.forget_text(text.strip()), snapshots.forget(Wanted(text=text.strip()))
         self.stdout.write(
             f"Deleted where {text.strip()!r} is mentioned: {found.arguments:,} stored arguments, {deleted:,} "
             f"snapshots, and the messages of {found.records:,} records."

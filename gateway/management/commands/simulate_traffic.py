@@ -20,7 +20,7 @@ from gateway.process import first_start
 from gateway.simulation import history, traffic
 from gateway.simulation.allowance import Allowance
 from gateway.simulation.states import STATES, CannotSimulate, TargetServer, measure, serving
-from telemetry.rollups.building import build_stale
+from telemetry.rollups.builder import build_stale
 
 MOST_CALLS = 100_000
 PERIODS = {"h": timedelta(hours=1), "d": timedelta(days=1)}

@@ -12,7 +12,7 @@ from context_protection.models import StoredWalk
 from gateway.access.models import ApiKey
 from telemetry import arguments, recorder
 from telemetry.models import CallArguments, Rollup, StaleBucket, TelemetryRecord
-from telemetry.rollups.building import build_stale
+from telemetry.rollups.builder import build_stale
 from tests.doors import Doors
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ from telemetry import queries
 from telemetry.call_figures import Latency
 from telemetry.models import Rollup
 from telemetry.queries import Selection, Span
-from telemetry.rollups.building import build_stale
+from telemetry.rollups.builder import build_stale
 from telemetry.rollups.marks import floor
 from tests.telemetry.examples import NOON, a_call, calls_of_all_sorts, stored
 

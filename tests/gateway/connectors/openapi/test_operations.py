@@ -17,8 +17,8 @@ from context_protection.models import TokenBudget
 from gateway.catalog.caller import Caller
 from gateway.connectors.openapi import observed_fields
 from gateway.connectors.openapi import operations as imported_operations
-from gateway.connectors.openapi.importing import import_plan
-from gateway.connectors.openapi.importing.import_plan import Status
+from gateway.connectors.openapi.importer import import_plan
+from gateway.connectors.openapi.importer.import_plan import Status
 from gateway.connectors.openapi.models import ImportedOperation
 from gateway.upstreams.models import UpstreamApi
 from gateway.upstreams.registry import retain

@@ -9,7 +9,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from context_protection.configuration.revisions import revisions
-from gateway.connectors.openapi.importing import import_plan
+from gateway.connectors.openapi.importer import import_plan
 from gateway.connectors.openapi.models import ImportedOperation
 from gateway.upstreams.registry import retain
 from tests import crawler

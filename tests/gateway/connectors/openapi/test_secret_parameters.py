@@ -9,7 +9,7 @@ import pytest
 
 from context_protection.configuration.revisions import revisions
 from gateway.access.models import ApiKey
-from gateway.connectors.openapi.importing import import_plan
+from gateway.connectors.openapi.importer import import_plan
 from gateway.upstreams.registry import retain
 from telemetry import recorder
 from telemetry.models import TelemetryRecord

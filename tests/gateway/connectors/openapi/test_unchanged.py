@@ -8,7 +8,7 @@ import pytest
 
 from context_protection.configuration.revisions import revisions
 from context_protection.models import TokenBudget
-from gateway.connectors.openapi.importing import import_plan
+from gateway.connectors.openapi.importer import import_plan
 from gateway.dispatch import dispatch
 from gateway.dispatch.response_cache import response_cache
 from gateway.upstreams.models import UpstreamApi

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from context_protection.configuration.revisions import revisions
-from gateway.connectors.openapi.importing import import_plan
+from gateway.connectors.openapi.importer import import_plan
 from gateway.connectors.openapi.models import ImportedOperation
 from gateway.upstreams.registry import retain
 from tests import crawler

@@ -11,7 +11,7 @@ from context_protection.configuration.revisions import revisions
 from context_protection.models import TokenBudget
 from gateway.access.models import ApiKey, ToolSet
 from gateway.catalog.catalog import catalogue
-from gateway.connectors.openapi.importing import import_plan
+from gateway.connectors.openapi.importer import import_plan
 from gateway.connectors.openapi.models import ImportedOperation
 from gateway.upstreams.models import UpstreamApi
 from gateway.upstreams.registry import retain

@@ -13,8 +13,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from context_protection.core.errors import CallError
 from gateway.connectors.openapi.document.documents import fetched
-from gateway.connectors.openapi.importing import import_plan
-from gateway.connectors.openapi.importing.import_plan import Plan, Proposal, Status
+from gateway.connectors.openapi.importer import import_plan
+from gateway.connectors.openapi.importer.import_plan import Plan, Proposal, Status
 from gateway.connectors.openapi.models import ImportedApi
 from gateway.connectors.openapi.operations import tool_name
 from gateway.connectors.openapi.request import credentials

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from context_protection.configuration.revisions import revisions
 from gateway.access.callers import caller_of_key
 from gateway.connectors.openapi.document import briefs
-from gateway.connectors.openapi.importing import import_plan
+from gateway.connectors.openapi.importer import import_plan
 from gateway.connectors.openapi.models import ImportedOperation
 from gateway.mcp.tools import tool_list_of
 from gateway.upstreams.registry import retain

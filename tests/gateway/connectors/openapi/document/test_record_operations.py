@@ -9,7 +9,7 @@ import pytest
 from context_protection.configuration.revisions import revisions
 from context_protection.models import TokenBudget
 from gateway.connectors.openapi.document.description import ApiDocument, DocumentedOperation, RowLookup
-from gateway.connectors.openapi.importing import import_plan
+from gateway.connectors.openapi.importer import import_plan
 from gateway.connectors.openapi.models import ImportedOperation
 from gateway.upstreams.registry import retain
 from tests import crawler

@@ -11,8 +11,8 @@ from context_protection.core.policy import Kind
 from gateway.access.callers import caller_of_key
 from gateway.connectors.openapi.document.description import DocumentedOperation
 from gateway.connectors.openapi.document.paging import PagingStyle
-from gateway.connectors.openapi.importing import import_plan
-from gateway.connectors.openapi.importing.import_plan import Status
+from gateway.connectors.openapi.importer import import_plan
+from gateway.connectors.openapi.importer.import_plan import Status
 from gateway.connectors.openapi.models import ImportedOperation
 from gateway.connectors.openapi.response import answers, detection
 from gateway.mcp.tools import tool_list_of

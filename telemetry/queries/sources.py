@@ -18,8 +18,8 @@ from telemetry.models.rollups import Rollup
 from telemetry.queries.selection import Selection
 from telemetry.queries.span import Span
 from telemetry.rollups import histogram
+from telemetry.rollups.bucket_number import BucketNumber
 from telemetry.rollups.coverage import RAW, SpanPart, cover
-from telemetry.rollups.interval import BucketNumber
 from telemetry.rollups.measures import MEASURES
 
 Calls = QuerySet[TelemetryRecord]

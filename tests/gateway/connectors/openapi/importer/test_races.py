@@ -11,7 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from context_protection.core.errors import InvalidArgument
-from gateway.connectors.openapi.importing import import_plan
+from gateway.connectors.openapi.importer import import_plan
 from gateway.connectors.openapi.models import ImportDraft, ImportedApi, ImportedOperation
 from gateway.upstreams.models import UpstreamApi
 from gateway.upstreams.registry import retain

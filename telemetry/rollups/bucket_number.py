@@ -1,4 +1,4 @@
-"""Counts calls by intervals of time in the database."""
+"""The number of the bucket that a call falls into, computed in the database."""
 
 from typing import Any
 
@@ -6,8 +6,6 @@ from django.db.models import Func, IntegerField
 
 
 class BucketNumber(Func):
-    """The number of the bucket that a call falls into."""
-
     output_field = IntegerField()
     template = "FLOOR((EXTRACT(EPOCH FROM %(expressions)s) - %(start)d) / %(seconds)d)::integer"
 

@@ -6,7 +6,7 @@ import pytest
 
 from telemetry.models import Rollup, StaleBucket
 from telemetry.models.rollups import Level
-from telemetry.rollups.building import build_stale
+from telemetry.rollups.builder import build_stale
 from tests.telemetry.examples import NOON, a_call, calls_of_all_sorts, stored
 
 pytestmark = pytest.mark.django_db

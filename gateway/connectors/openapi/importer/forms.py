@@ -8,7 +8,7 @@ from django.forms.fields import InvalidJSONInput
 
 from context_protection.core import json_limits
 from context_protection.core.errors import InvalidArgument
-from gateway.connectors.openapi.importing.import_plan import api_name_problem
+from gateway.connectors.openapi.importer.import_plan import api_name_problem
 from gateway.connectors.openapi.request.credentials import Credentials
 from gateway.upstreams.connections import FIELDS_OF_KIND, LONGEST_SECRET, AuthKind, secret_problem
 from gateway.upstreams.models import KIND_LABELS, UpstreamApi

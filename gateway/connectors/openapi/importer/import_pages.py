@@ -23,9 +23,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from context_protection.core.errors import CallError
 from gateway.connectors.openapi.document import documents
 from gateway.connectors.openapi.document.documents import fetched
-from gateway.connectors.openapi.importing import import_plan
-from gateway.connectors.openapi.importing.forms import Choices, CredentialsForm, DocumentForm
-from gateway.connectors.openapi.importing.import_plan import SHOWN_ORDER, Plan, Proposal, Status
+from gateway.connectors.openapi.importer import import_plan
+from gateway.connectors.openapi.importer.forms import Choices, CredentialsForm, DocumentForm
+from gateway.connectors.openapi.importer.import_plan import SHOWN_ORDER, Plan, Proposal, Status
 from gateway.connectors.openapi.models import DRAFTS_LIVE, ImportDraft, ImportedApi
 from gateway.connectors.openapi.operations import tool_name
 from gateway.connectors.openapi.request.credentials import in_words, proposed

@@ -5,7 +5,7 @@ from django import forms
 
 from context_protection.core.errors import InvalidArgument
 from gateway.connectors.openapi.document import documents
-from gateway.connectors.openapi.importing.forms import OptionalJson
+from gateway.connectors.openapi.importer.forms import OptionalJson
 
 
 class Form(forms.Form):

@@ -19,7 +19,7 @@ from telemetry.measurement import OUTSIDE_FIGURES
 from telemetry.models.calls import TelemetryRecord
 from telemetry.models.rollups import Level, Rollup, StaleBucket
 from telemetry.rollups import histogram
-from telemetry.rollups.interval import BucketNumber
+from telemetry.rollups.bucket_number import BucketNumber
 from telemetry.rollups.marks import floor, mark
 from telemetry.rollups.measures import MEASURES
 

@@ -8,7 +8,7 @@ from django.test import Client as HttpClient
 from django.utils import timezone
 
 from telemetry import arguments, retention
-from telemetry.arguments import LONGEST, CallWithArguments, keeping, switches
+from telemetry.arguments import LONGEST, CallWithArguments, storage, switches
 from telemetry.models import CallArguments, KeptTool
 from tests.doors import Doors
 
@@ -88,7 +88,7 @@ def test_a_call_that_cannot_be_masked_costs_only_itself(monkeypatch):
             raise RuntimeError
         return arguments.Masked(value)
 
-    monkeypatch.setattr("telemetry.arguments.masking._mask", mask)
+    monkeypatch.setattr("telemetry.arguments.masks._mask", mask)
     now = datetime.now(UTC).timestamp()
     for name in ("broken", "sound"):
         arguments.keep(CallWithArguments(now, name, name, "tests", '{"a": "\\u0000\\ud800"}', b""))
@@ -99,9 +99,9 @@ def test_a_call_that_cannot_be_masked_costs_only_itself(monkeypatch):
 
 @pytest.mark.django_db
 def test_without_a_mask_no_value_is_stored(monkeypatch):
-    monkeypatch.setattr("telemetry.arguments.masking._mask", None)
+    monkeypatch.setattr("telemetry.arguments.masks._mask", None)
     call = CallWithArguments(datetime.now(UTC).timestamp(), "a", "tool", "tests", '{"a": 1}', b'{"error": {}}')
-    keeping.store([call])
+    storage.store([call])
     row = CallArguments.objects.get()
     assert (row.values, row.answer) == (None, "")
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 
-from telemetry.arguments.masking import Hidden, masked
+from telemetry.arguments.masks import Hidden, masked
 from telemetry.models import CallArguments
 from telemetry.recorder import ProcessRecorder
 from telemetry.storage import StoreResult, release_connection

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gateway import probing
+from gateway import upstream_probes
 from gateway.process.reporter import Reporter
 from gateway.upstreams import probes
 from gateway.upstreams.registry import upstreams
@@ -31,7 +31,7 @@ def only_imported_apis(monkeypatch, settings):
 def test_an_upstream_that_answers_anything_is_alive_unless_it_fails(bad: Bad, status: int, is_ok: bool):
     bad.imported()
     bad.upstream.mode, bad.upstream.status = "given", status
-    probing.probe_quiet_upstreams()
+    upstream_probes.probe_quiet_upstreams()
     result = probes.result_of("bad")
     assert result is not None
     assert (result.ok, result.status) == (is_ok, status)
@@ -43,7 +43,7 @@ def test_a_probe_counts_for_no_breaker(bad: Bad):
     bad.imported()
     bad.upstream.mode, bad.upstream.status = "given", 503
     for _ in range(6):
-        assert probing.probe_now("bad")["ok"] is False
+        assert upstream_probes.probe_now("bad")["ok"] is False
     upstream = upstreams.get("bad")
     assert upstream is not None
     assert (upstream.state().breaker, upstream.state().last_failure_at) == ("closed", None)
@@ -51,10 +51,10 @@ def test_a_probe_counts_for_no_breaker(bad: Bad):
 
 def test_an_upstream_that_does_not_answer_is_told_with_the_reason(bad: Bad):
     bad.imported(base_url="http://127.0.0.1:1")
-    found = probing.probe_now("bad")
+    found = upstream_probes.probe_now("bad")
     assert (found["ok"], found["status"]) == (False, 0)
     assert "cannot be reached" in found["message"]
-    assert probing.probe_now("no such upstream") is None
+    assert upstream_probes.probe_now("no such upstream") is None
 
 
 def test_an_upstream_that_was_called_a_moment_ago_is_not_probed(bad: Bad):
@@ -65,13 +65,13 @@ def test_an_upstream_that_was_called_a_moment_ago_is_not_probed(bad: Bad):
         report={"upstreams": [{"name": "bad", "lastSuccessAt": now.isoformat(), "lastFailureAt": None}]},
     )  # fmt: skip
     assert processes.last_contacts()["bad"] == now
-    probing.probe_quiet_upstreams()
+    upstream_probes.probe_quiet_upstreams()
     assert bad.upstream.requests == []
 
 
 def test_the_result_is_in_the_next_report(bad: Bad):
     bad.imported()
-    probing.probe_now("bad")
+    upstream_probes.probe_now("bad")
     reporter = Reporter()
     reporter.report()
     report = ProcessReport.objects.get(process=reporter.process).report
