@@ -1,4 +1,4 @@
-"""The states of alerts for /metrics. Beat evaluates them, maybe in another process, so they are read at the scrape."""
+"""The states of alerts for /metrics. Beat may evaluate them in another process, so they are read at the scrape."""
 
 import logging
 from collections import Counter
@@ -17,8 +17,8 @@ logger = logging.getLogger(__name__)
 
 
 class AlertCollector(Collector):
-    """Every enabled rule has the state "alerting", 0 if nothing fires. Without the database there are no alerts here;
-    the other metrics stay."""
+    """Counts alerts by rule and state. Every enabled rule has the state "alerting", 0 if nothing fires. Without the
+    database the alerts are missing; the other metrics stay."""
 
     def collect(self) -> Iterator[Metric]:
         family = GaugeMetricFamily("sluice_alerts", "Alerts by rule and state.", labels=("alert", "state"))

@@ -29,7 +29,7 @@ class Audit:
 
     at: datetime  # aware, UTC
     operation: str
-    text_class: str  # what dominates the response: JSON, log, prose …
+    text_class: str  # the dominant content: JSON, log, prose …
     chars: int
     formula_tokens: int  # characters / 4 + 20 %
     claude_tokens: int  # Claude's count as computed for the response

@@ -74,7 +74,7 @@ class CallFigures:
 
     @property
     def list_calls(self) -> int:
-        """Without errors."""
+        """Successful list calls."""
         return int(self.measures["list_calls"])
 
     @property
@@ -83,7 +83,7 @@ class CallFigures:
 
     @property
     def later_pages(self) -> int:
-        """Calls for another page of a list than its first."""
+        """Calls for later pages of a list."""
         return int(self.measures["later_pages"])
 
     @property
@@ -178,7 +178,7 @@ class Series:
 
     step: timedelta
     buckets: tuple[IntervalFigures, ...]
-    values: tuple[Any, ...] = ()  # those that the series is split by, the one with the most calls first
+    values: tuple[Any, ...] = ()  # the values by which the series is split, those with the most calls first
 
 
 @dataclass(frozen=True, slots=True)

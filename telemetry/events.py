@@ -1,4 +1,4 @@
-"""What changed, and when: the marks on every chart and the changes beside every bad verdict.
+"""Changes, deployments and other events: the marks on every chart and the changes beside every bad verdict.
 
 `record` writes at once. `record_soon` is for the event loop: a writer thread stores the event.
 """
@@ -16,7 +16,7 @@ from telemetry.recorder import ProcessRecorder
 from telemetry.storage import StoreResult, release_connection
 
 EventKind = Event.EventKind
-LOCK = 0x51_75_1C_E1  # of Postgres: one process at a time decides whether a state is new
+LOCK = 0x51_75_1C_E1  # a lock of Postgres: one process at a time decides whether a state is new
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Hands stored calls to the live tail, over the channel layer. While nobody looks, a batch costs a comparison."""
+"""Hands stored calls to the live tail, over the channel layer. While nobody watches, a batch costs one comparison."""
 
 import logging
 import time
@@ -18,7 +18,7 @@ FLAG_SECONDS = 30.0  # a page renews it every third of that time
 LOOK_SECONDS = 1.0
 REST_SECONDS = 30.0  # after a failure: the writer must not wait for a store that is away
 
-# What a row of the tail shows, and what calls are filtered by.
+# The fields that a row of the tail shows, and those that calls are filtered by.
 FIGURES = (
     *("request_id", "caller", "client", "transport", "protocol", "arm", "revision", "trace_id", "operation"),
     *("connector", "outcome", "origin", "error_reason", "error_message", "is_cached", "latency_ms", "upstream"),
@@ -29,8 +29,8 @@ logger = logging.getLogger(__name__)
 
 
 class Feed:
-    """Used by one thread at a time, the writer. A flag in the cache says whether anybody looks; it is read at most once
-    a second."""
+    """Used by one thread at a time, the writer. A flag in the cache says whether anybody watches; it is read at most
+    once a second."""
 
     def __init__(self) -> None:
         self._is_watched = False
@@ -57,11 +57,11 @@ publish = Feed().publish
 
 
 def packed(call: Measurement) -> dict[str, Any]:
-    """For the channel layer, which carries no datetimes."""
+    """The call as a mapping for the channel layer, which carries no datetimes."""
     return {"at": call.at.timestamp(), **{name: getattr(call, name) for name in FIGURES}}
 
 
 def unpacked(figures: Mapping[str, Any]) -> Measurement:
-    """A process of another version may send other figures."""
+    """The call from a mapping. A process of another version may send other figures."""
     known = {name: figures[name] for name in FIGURES if name in figures}
     return Measurement.with_defaults(at=datetime.fromtimestamp(figures["at"], UTC), **known)

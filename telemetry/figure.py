@@ -62,8 +62,8 @@ class Figure:
     # Filled in by `figures_of`.
     name: str = ""
     type: type = str
-    field: str = ""  # of TelemetryRecord, if it differs from `name`
-    column: str = ""  # of the table, if it differs from `field`
+    field: str = ""  # the name of TelemetryRecord's field, if it differs from `name`
+    column: str = ""  # the name of the table's column, if it differs from `field`
 
     def check(self) -> None:
         """Raises TypeError if the declaration is incomplete."""

@@ -26,8 +26,8 @@ from telemetry.storage import release_connection
 
 FRAME_SECONDS = 0.2
 PULSE_SECONDS = 2.0  # a frame without calls: the connection lives, and the rates fall
-CHECK_SECONDS = feed.FLAG_SECONDS / 3  # between two looks at who is logged in
-NOT_ALLOWED = 4403  # how the socket of somebody who may no longer see calls is closed
+CHECK_SECONDS = feed.FLAG_SECONDS / 3  # seconds between two checks of who is logged in
+NOT_ALLOWED = 4403  # closes the socket of somebody who may no longer see calls
 
 
 class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channels has no types
@@ -54,13 +54,13 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
             await self.channel_layer.group_discard(feed.GROUP, self.channel_name)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **_: Any) -> None:
-        """Nothing that a page sends is read."""
+        """Ignores what a page sends."""
 
     async def live_calls(self, message: dict[str, Any]) -> None:
         self._tail.add([feed.unpacked(figures) for figures in message["calls"]], time.time())
 
     async def _send_frames(self) -> None:
-        """Five times a second at most; ends when the person may no longer see calls."""
+        """Sends at most five frames a second; ends when the person may no longer see calls."""
         pulse_at = 0.0
         check_at = time.monotonic() + CHECK_SECONDS
         while True:
@@ -82,7 +82,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
 
 
 def _request(scope: Mapping[str, Any]) -> HttpRequest:
-    """As Django's views get it: the address with its filters, and the session of the cookie."""
+    """The request as Django's views get it: the address with its filters, and the session of the cookie."""
     headers = dict(scope["headers"])
     request = HttpRequest()
     request.method, request.path = "GET", reverse("telemetry:live")

@@ -30,7 +30,8 @@ def only_one(name: str) -> Iterator[bool]:
 
 @contextmanager
 def _advisory(key: int) -> Iterator[bool]:
-    """Of the session, so that each rule can have its own transaction. Postgres frees it if the connection breaks."""
+    """A lock of the session, so that each rule can have its own transaction. Postgres frees it if the connection
+    breaks."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [key])
         is_ours = bool(cursor.fetchone()[0])

@@ -18,7 +18,7 @@ OUTSIDE_FIGURES = ("replay", "playground")  # transports of calls that staff mak
 
 
 class Origin(TextChoices):
-    """Who has to act on a failed call."""
+    """The party that has to act on a failed call."""
 
     SLUICE = "sluice", "Sluice"  # a fault of the gateway
     UPSTREAM = "upstream", "Upstream"  # the upstream failed or did not answer
@@ -41,9 +41,9 @@ class WithheldCount:
     """A field that was redacted, or that contains masked text."""
 
     field: str  # its path
-    kind: str  # of secret
+    kind: str  # the kind of secret
     how: str  # a value of WithheldField.How
-    count: int  # of values
+    count: int  # the number of values
 
 
 class Measurement(NamedTuple):
@@ -240,7 +240,7 @@ class Measurement(NamedTuple):
         return cls(**{**DEFAULTS, **known})
 
     def measured(self) -> "Measurement":
-        """Itself: the recorder also takes calls whose figures are worked out on its thread."""
+        """The call itself: the recorder also takes calls whose figures are computed on its thread."""
         return self
 
     @property

@@ -1,4 +1,4 @@
-"""What each process says about itself every few seconds: models.ProcessReport, one row a process.
+"""The reports of processes about themselves, every few seconds: models.ProcessReport, one row a process.
 
 `report` is JSON:
 
@@ -21,7 +21,7 @@ from django.utils import timezone
 from telemetry.models import ProcessReport
 
 ALIVE = timedelta(seconds=30)  # a process that has not reported for longer is gone or hangs
-GONE = timedelta(minutes=10)  # after which its row is deleted
+GONE = timedelta(minutes=10)  # its row is deleted after this time
 
 Probe = Callable[[str], Mapping[str, Any] | None]
 _probe: Probe | None = None
@@ -47,7 +47,7 @@ def alive(*, now: datetime | None = None) -> list[ProcessReport]:
 
 
 def last_contacts(*, now: datetime | None = None) -> dict[str, datetime]:
-    """When any living process last heard from each upstream or failed to reach it. Probes do not count."""
+    """The time at which any living process last heard from each upstream or failed to reach it. Probes do not count."""
     contacts: dict[str, datetime] = {}
     for upstream in (each for report in alive(now=now) for each in report.report.get("upstreams", ())):
         for text in (upstream["lastSuccessAt"], upstream["lastFailureAt"]):

@@ -41,7 +41,7 @@ class ProcessRecorder(Generic[Item]):
         return self._writer.flush(timeout)
 
     def stop(self, timeout: float = SHUTDOWN) -> bool:
-        """For shutdown: flushes for at most `timeout` seconds and ends the writer thread. Safe to call again."""
+        """Flushes for at most `timeout` seconds and ends the writer thread, at shutdown. Safe to call again."""
         return self._writer.stop(timeout)
 
     def state(self) -> WriterState:
@@ -50,7 +50,7 @@ class ProcessRecorder(Generic[Item]):
 
     @contextmanager
     def on_callers_thread(self) -> Iterator[None]:
-        """For tests: uses a new writer without a thread; `flush()` writes on the calling thread."""
+        """Uses a new writer without a thread, in tests; `flush()` writes on the calling thread."""
         ordinary, self._writer = self._writer, self._make(threaded=False)
         try:
             yield

@@ -1,4 +1,4 @@
-"""How figures and times are written on every page: one way for each."""
+"""The wording of figures and times: one way for each, on every page."""
 
 from datetime import datetime, timedelta
 
@@ -164,7 +164,7 @@ def _three_digits(value: float) -> str:
 
 
 def _signed(text: str) -> str:
-    """With a real minus; −0 is 0."""
+    """The text with a real minus sign; −0 becomes 0."""
     text = text.replace("-", MINUS)
     return text if any(digit in "123456789" for digit in text) else text.removeprefix(MINUS)
 

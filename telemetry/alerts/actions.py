@@ -1,4 +1,4 @@
-"""What people do with an alert: acknowledge it, silence it, let it speak again. Each is a line of its history."""
+"""The actions of people on an alert: acknowledge it, silence it, end the silence. Each is a line of its history."""
 
 from datetime import datetime, timedelta
 
@@ -11,7 +11,7 @@ LONGEST_NOTE = 300
 
 
 def acknowledge(alert: Alert, *, by: str, note: str, now: datetime) -> None:
-    """Says who is on it. Notifications stop, also those that wait for another attempt."""
+    """Records who handles the alert. Its notifications stop, including those that wait for another attempt."""
     note = note.strip()[:LONGEST_NOTE]
     _changed(
         alert,

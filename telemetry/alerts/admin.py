@@ -1,4 +1,4 @@
-"""The admin's pages of alerts, to look at, and of channels, to edit."""
+"""The admin's pages of alerts, which are read-only, and of channels, which can be edited."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ class AlertAdmin(ReadOnlyAdmin):
     )
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Without the link to a page that this person may not see."""
+        """Leaves out the link to a page that this person may not see."""
         may_see = request.user.has_perm(SEE_CALLS)
         return [
             (title, {"fields": [name for name in options["fields"] if name != "page" or may_see]})

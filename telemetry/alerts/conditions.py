@@ -1,4 +1,4 @@
-"""What a rule asks, frozen for one evaluation, and what an evaluation found."""
+"""The condition of a rule, frozen for one evaluation, and the readings that an evaluation finds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,7 @@ from telemetry.alerts.kinds import KindDeclaration, NoData, Per, RuleKind, kind_
 from telemetry.alerts.states import RuleTiming, Signal
 from telemetry.models.alerts import AlertRule
 
-DEFAULT_RECOVERY = 0.8  # of the limit, where OVERSIZED_ALERT_RECOVERY is not set
+DEFAULT_RECOVERY = 0.8  # of the limit, unless OVERSIZED_ALERT_RECOVERY is set
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class RuleCondition:
         return kind_of(self.kind)
 
     def for_tool(self, tool: str) -> "RuleCondition":
-        """The condition of a tool with a limit of its own, which recovers at the same part of its limit."""
+        """The condition of a tool with a limit of its own, which recovers at the same share of its limit."""
         limit = self.own_limits[tool]
         part = self.recovery / self.limit if self.limit else DEFAULT_RECOVERY
         return replace(self, limit=limit, recovery=limit * part, tools=(tool,), own_limits={})
@@ -68,14 +68,16 @@ def patterns(text: str) -> tuple[str, ...]:
 
 
 def matches(name: str, wanted: Sequence[str]) -> bool:
-    """Whether a name is among patterns: one that begins with ! excludes, * is any letters, none at all is any name."""
+    """Whether the patterns select a name. One that begins with ! excludes, * is any letters, none at all selects any
+    name."""
     chosen = [each for each in wanted if not each.startswith("!")]
     is_in = any(fnmatchcase(name, each) for each in chosen) if chosen else True
     return is_in and not any(fnmatchcase(name, each[1:]) for each in wanted if each.startswith("!"))
 
 
 def _as_settings_say(condition: RuleCondition) -> RuleCondition:
-    """The shipped rule until somebody saves it: the settings OVERSIZED_ALERT_… are its condition."""
+    """The condition of the shipped rule, which is that of the settings OVERSIZED_ALERT_… until somebody saves the
+    rule."""
     declared = condition.declared
     limit = getattr(settings, "OVERSIZED_ALERT_SHARE", declared.limit)
     return replace(
@@ -89,7 +91,7 @@ def _as_settings_say(condition: RuleCondition) -> RuleCondition:
 
 @dataclass(frozen=True, slots=True)
 class ToolShare:
-    """A tool's part in what was found: `affected` of `calls`."""
+    """A tool's share of a reading: `affected` of its `calls`."""
 
     tool: str
     affected: int
@@ -98,10 +100,11 @@ class ToolShare:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one evaluation found for one subject ("" is everything). `value` None: there was nothing to judge, or the
-    sample is too small.
+    """The result of one evaluation for one subject ("" is everything). `value` is None if there was nothing to judge,
+    or the sample is too small.
 
-    `calls` names the calls behind it, as filters of the list of calls."""
+    `calls` are filters of the list of calls that select the calls behind the value.
+    """
 
     subject: str
     value: float | None
@@ -115,7 +118,7 @@ class Reading:
 
 
 def signal(reading: Reading, *, minimum: int, no_data: NoData) -> Signal | None:
-    """How a reading is judged; None keeps the state. A sample below `minimum` neither fires nor, over the recovery
+    """The signal of a reading; None keeps the state. A sample below `minimum` neither fires nor, over the recovery
     threshold, recovers; nor does one that is too small to have a value."""
     if reading.value is None:
         return Signal.BETWEEN if reading.sample else _of_no_data(no_data)

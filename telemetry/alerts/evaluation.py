@@ -28,7 +28,8 @@ logger = logging.getLogger("telemetry.alerts")
 
 
 def check_alerts(*, now: datetime | None = None) -> bool:
-    """Evaluates every rule that is on, and hands over what is due to be told. False: another process is at it."""
+    """Evaluates every enabled rule, and hands over the notifications that are due. False: another process is doing
+    so."""
     now = now or timezone.now()
     with only_one("alerts") as is_ours:
         if not is_ours:
@@ -41,13 +42,14 @@ def check_alerts(*, now: datetime | None = None) -> bool:
 
 
 def last_check() -> datetime | None:
-    """When a rule was checked last; None: never. Longer ago than three rounds means that nobody checks."""
+    """The time of the last check of any rule; None: never. If it is more than three rounds ago, nothing checks."""
     last: datetime | None = AlertRule.objects.aggregate(last=Max("checked_at"))["last"]
     return last
 
 
 def evaluate(rule: AlertRule, now: datetime) -> None:
-    """One rule. It is read outside a transaction: SQLite's would keep calls from being recorded meanwhile."""
+    """Evaluates one rule. It is read outside a transaction, since SQLite's would block the recording of calls
+    meanwhile."""
     condition, memory = condition_of(rule), rule.memory
     try:
         found: Sequence[Reading] | None = readings.read(rule, condition, now)
@@ -74,7 +76,7 @@ def _apply(rule: AlertRule, condition: RuleCondition, found: Sequence[Reading], 
 
 
 def _without_calls(rule: AlertRule, condition: RuleCondition, alert: Alert, now: datetime) -> None:
-    """An alert whose tool has had no calls in the window."""
+    """Updates or ends an alert whose subject has had no calls in the window."""
     if alert.state == AlertState.ERROR and alert.fired_at is None:
         lifecycle.end(alert, "The rule can be checked again.", now)
         return

@@ -1,4 +1,4 @@
-"""The form of a rule. People write percent, rules hold shares; which fields there are follows from the rule's kind."""
+"""The form of a rule. People write percent, rules store shares; the rule's kind decides which fields there are."""
 
 import re
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ class SpanField(forms.TypedChoiceField):
         return [*zero, *((each, words.span(timedelta(seconds=each))) for each in offered if each)]
 
     def offer(self, seconds: int) -> None:
-        """Offers also a value that is stored, and not one of the usual ones."""
+        """Adds the stored value to the choices if it is not one of the usual ones."""
         self.choices = self._offered((seconds,))
 
 
@@ -103,7 +103,7 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable 
         }
 
     def _unused(self) -> set[str]:
-        """The fields that this kind has not."""
+        """The fields that this kind does not have."""
         declared = self.declared
         unused: set[str] = set()
         if not declared.has_limit:
@@ -224,7 +224,7 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable 
 
 
 def _shown(value: float, declared: KindDeclaration) -> float:
-    """As people write it: percent instead of a share."""
+    """The value as people write it: percent instead of a share."""
     return round(100 * value, 6) if declared.unit is LimitUnit.SHARE else value
 
 

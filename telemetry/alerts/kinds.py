@@ -1,4 +1,4 @@
-"""What a rule can watch: each kind is declared once, with its words, its unit and its defaults.
+"""The kinds of alert rules: each is declared once, with its words, its unit and its defaults.
 
 The form, the sentences, the shipped rules and the runbooks follow from these declarations.
 """
@@ -23,7 +23,7 @@ class RuleKind(TextChoices):
 
 
 class Per(TextChoices):
-    """What gets an alert of its own."""
+    """The subjects that get an alert of their own."""
 
     ALL = "all", "for all together"
     TOOL = "tool", "per tool"
@@ -31,7 +31,7 @@ class Per(TextChoices):
 
 
 class NoData(TextChoices):
-    """What it means when there is nothing to judge."""
+    """The state of an alert when there is nothing to judge."""
 
     SAY = "no_data", "say No data"
     OK = "ok", "count as recovered"
@@ -53,12 +53,13 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KindDeclaration:
-    """The declaration of a kind. Times in seconds. `limit` and `recovery` are in the kind's unit; `minimum` is the
-    smallest sample (calls, audits) that may fire, 0 where there is none. `window` 0: the state of now is judged.
+    """Times are in seconds. `limit` and `recovery` are in the kind's unit; `minimum` is the smallest sample (calls,
+    audits) that may fire, 0 where there is none. `window` 0: the current state is judged.
 
-    `condition`: as sentences say it, with {limit} for the limit. `counted`: what the sample counts."""
+    `condition`: the words for sentences, with {limit} for the limit. `counted`: what the sample counts.
+    """
 
-    title: str  # of the shipped rule
+    title: str  # the shipped rule's
     condition: str
     unit: LimitUnit
     limit: float

@@ -1,6 +1,7 @@
-"""One step of one alert: begins, updates and ends episodes, and writes down each transition.
+"""One step of one alert: begins, updates and ends episodes, and records each transition.
 
-Runs inside the evaluation's transaction; notifications are queued in it too, so that neither is without the other.
+Runs inside the evaluation's transaction; notifications are queued in it too, so that neither is stored without the
+other.
 """
 
 import logging
@@ -15,7 +16,7 @@ from telemetry.alerts.conditions import Reading, RuleCondition
 from telemetry.alerts.states import AlertState, Signal
 from telemetry.models.alerts import LONGEST_SUBJECT, Alert, AlertRule, AlertTransition
 
-FORGOTTEN_AFTER = timedelta(days=1)  # an episode of a tool that has had no calls for so long is over
+FORGOTTEN_AFTER = timedelta(days=1)  # without calls for this long, the episode of a tool is over
 LONGEST_MESSAGE = 500
 KEPT_TOOLS = 20
 
@@ -99,7 +100,7 @@ def _write_down(alert: Alert, before: AlertState, now: datetime) -> AlertTransit
 
 
 def _mark(alert: Alert, verb: str, now: datetime) -> None:
-    """The mark A on charts."""
+    """Records the event that charts show as the mark A."""
     events.record(
         at=now,
         kind=events.EventKind.ALERT,
@@ -124,7 +125,7 @@ def _fields(alert: Alert) -> Mapping[str, Any]:
 
 
 def end(alert: Alert, message: str, now: datetime) -> None:
-    """Ends an episode that cannot recover by itself. Nobody is told."""
+    """Ends an episode that cannot recover by itself, without a notification."""
     before, alert.state = AlertState(alert.state), AlertState.NORMAL
     alert.since = alert.ended_at = now
     alert.message = message

@@ -25,15 +25,15 @@ def calls(of: Alert, checked_at: datetime) -> str:
 
 
 def calls_query(of: Alert, checked_at: datetime) -> list[tuple[str, str]]:
-    """What an address says of them: the rule's window before the check, and the filters. Empty for rules that count no
-    calls."""
+    """The calls as an address selects them: the rule's window before the check, and the filters. Empty for rules that
+    count no calls."""
     window = condition_of(of.rule).window
     chosen = [(name, value) for name, values in of.details.get("calls", {}).items() for value in values]
     return [("from", _iso(checked_at - window)), ("to", _iso(checked_at)), *chosen] if chosen and window else []
 
 
 def _iso(moment: datetime) -> str:
-    """To the microsecond, so that the page counts the same calls."""
+    """The time to the microsecond, so that the page counts the same calls."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
@@ -44,7 +44,7 @@ def runbook(of: AlertRule) -> str:
 
 
 def absolute(path: str) -> str:
-    """For messages that are read elsewhere. PUBLIC_URL is where browsers reach this server."""
+    """The whole URL, for messages that are read elsewhere. PUBLIC_URL is where browsers reach this server."""
     base = getattr(settings, "PUBLIC_URL", "")
     return urljoin(base, path) if path and (base or "://" in path) else ""
 

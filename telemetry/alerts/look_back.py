@@ -1,7 +1,7 @@
-"""When a rule would have fired in the last seven days: the same measures and states, run over the stored figures.
+"""The times when a rule would have fired in the last seven days: the same measures and states, run over stored figures.
 
-The last two days are judged by intervals of 5 minutes, and what is before them by hours; so a short excess of a day
-long ago may be missed. Breakers, health checks and counters of processes are not kept over time.
+The last two days are judged in intervals of 5 minutes, earlier days in hours, so a short excess in those may be missed.
+Breakers, health checks and counters of processes have no stored past.
 """
 
 from collections import defaultdict, deque
@@ -28,7 +28,7 @@ NOT_KEPT = "What this rule looks at is not kept over time, so its past cannot be
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """What was measured of one subject from `start` for `step`."""
+    """The measured value of one subject, from `start` for `step`."""
 
     start: datetime
     step: timedelta
@@ -37,7 +37,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """Would have fired: from `since` until `until`."""
+    """A time in which the rule would have fired: from `since` until `until`."""
 
     subject: str
     since: datetime
@@ -51,7 +51,7 @@ class Firing:
 
 @dataclass(frozen=True, slots=True)
 class LookBack:
-    """`hours`: the highest value of any subject in each hour, for the strip. `unknown`: why there is none."""
+    """`hours`: the highest value of any subject in each hour, for the chart. `unknown`: why there is no value."""
 
     firings: tuple[Firing, ...]
     hours: tuple[float | None, ...]
@@ -84,7 +84,7 @@ Parts = Iterator[tuple[RuleCondition, Mapping[str, Sequence[Interval]]]]
 
 
 def _parts(condition: RuleCondition, since: datetime, now: datetime) -> Parts:
-    """The condition, and those of tools with a limit of their own, with what they would have seen."""
+    """The condition, and those of tools with a limit of their own, each with the intervals that it judges."""
     yield condition, _intervals(condition, since, now)
     for tool in condition.own_limits:
         own = replace(condition.for_tool(tool), per=Per.TOOL)
@@ -133,7 +133,8 @@ def _of_keys(condition: RuleCondition, span: Span) -> Mapping[str, list[Interval
 
 
 def _rolled(intervals: Sequence[Interval], condition: RuleCondition) -> Iterator[Interval]:
-    """Counts and shares over the rule's window, where it is longer than an interval. Percentiles cannot be added up."""
+    """Sums counts and shares up over the rule's window, where it is longer than an interval. Percentiles cannot be
+    summed."""
     if condition.declared.unit is LimitUnit.MILLISECONDS:
         yield from intervals
         return
@@ -149,7 +150,7 @@ def _rolled(intervals: Sequence[Interval], condition: RuleCondition) -> Iterator
 
 
 def _replayed(subject: str, intervals: Sequence[Interval], condition: RuleCondition) -> Iterator[Firing]:
-    """Runs the states over the intervals. What was measured in one holds from its start to its end."""
+    """Runs the states over the intervals. The value of an interval holds from its start to its end."""
     track, fired_at, peak = states.normal(intervals[0].start), None, 0.0
     for interval in intervals:
         end = interval.start + interval.step

@@ -1,4 +1,4 @@
-"""What a notification says: one message, in the forms of email, webhook and Slack."""
+"""The text of a notification, in the forms of email, webhook and Slack."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -115,5 +115,5 @@ def _slack(headline: str, sentence: str, pages: Mapping[str, str]) -> Mapping[st
 
 
 def _plain(text: str) -> str:
-    """Slack reads & < > as its own markup."""
+    """Escapes & < >, which Slack reads as markup."""
     return "".join(SLACK_ESCAPES.get(letter, letter) for letter in text)

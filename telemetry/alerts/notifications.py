@@ -1,4 +1,4 @@
-"""Who is told what, once: the queue of notifications, and their delivery.
+"""The queue of notifications, and their delivery. Each message is sent once.
 
 The rows are the queue. `queue_for` writes them in the evaluation's transaction, one for each transition and channel;
 tasks deliver them. A task that is lost is made again by the next evaluation.
@@ -26,7 +26,7 @@ logger = logging.getLogger("telemetry.alerts")
 
 
 def queue_for(alert: Alert, transition: AlertTransition | None, now: datetime) -> None:
-    """Queues what is due to be told of this alert: that it fires, once, and that it is over."""
+    """Queues the notifications that are due for this alert: one when it fires, one when it is over."""
     if alert.acknowledged_at is not None or alert.is_silenced(now):
         return
     if alert.state == AlertState.ALERTING and alert.told_at is None:
@@ -38,7 +38,7 @@ def queue_for(alert: Alert, transition: AlertTransition | None, now: datetime) -
 
 
 def _firing(alert: Alert) -> AlertTransition:
-    """The transition in which it has fired last, for alerts that are told of after a silence."""
+    """The last transition to firing, for alerts whose notification waited for the end of a silence."""
     return alert.transitions.filter(after=AlertState.ALERTING).latest("at")
 
 
@@ -69,7 +69,7 @@ def _hand_over(pk: int, pause: float = 0) -> bool:
 
 
 def deliver(pk: int, *, now: datetime | None = None) -> None:
-    """One attempt, if it is due and no other worker is at it. Arranges for the next one if it fails."""
+    """Makes one attempt if it is due and no other worker is making it. Arranges for the next one if it fails."""
     now = now or timezone.now()
     if not _claimed(pk, now):
         return

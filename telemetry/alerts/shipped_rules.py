@@ -1,4 +1,4 @@
-"""The rules and the channel that Sluice ships. They are created once, after migrating; later they belong to ops."""
+"""The rules and the channel that Sluice ships. They are created once, after migrating; then ops own them."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ EMAIL_CHANNEL = "Operators"  # its addresses are ALERT_EMAILS
 
 
 def create(using: str = "default", apps: Apps | None = None, **_: Any) -> None:
-    """A receiver of post_migrate. Does nothing for what is already there, also if ops have changed it."""
+    """A receiver of post_migrate. Leaves what is already there as it is, also if ops have changed it."""
     registry = apps or installed
     try:
         rule_model, channel_model = (
@@ -43,7 +43,7 @@ def defaults(code: RuleKind, kind: KindDeclaration) -> dict[str, Any]:
 
 
 def condition_fields(kind: KindDeclaration) -> dict[str, Any]:
-    """What the form starts with for this kind."""
+    """The fields that the form of this kind starts with."""
     return {
         "per": kind.per[0].value,
         "origins": "sluice,upstream",

@@ -1,4 +1,4 @@
-"""The states of an alert, as a pure function of what each evaluation saw.
+"""The states of an alert, as a pure function of the signal of each evaluation.
 
     Normal ─► Pending ─► Alerting ─► Recovering ─► Normal
     any of them ─► No data, Error ─► back, as soon as there is something to judge
@@ -27,7 +27,7 @@ UNKNOWN = (AlertState.NO_DATA, AlertState.ERROR)
 
 
 class Signal(TextChoices):
-    """What one evaluation saw."""
+    """The result of one evaluation."""
 
     OVER = "over", "over the limit, with enough of a sample"
     BETWEEN = "between", "neither over the limit nor recovered"
@@ -47,7 +47,7 @@ class RuleTiming:
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """Where one alert is. `has_fired`: at some time in this episode."""
+    """The state of one alert. `has_fired`: at some time in this episode."""
 
     state: AlertState
     since: datetime

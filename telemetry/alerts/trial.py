@@ -1,4 +1,4 @@
-"""A test message over each channel that is ticked, now, with every result."""
+"""Sends a test message over each ticked channel, now, and returns every result."""
 
 import time
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from telemetry.alerts.channels import Sent
 from telemetry.models.alerts import AlertRule, Channel
 
 ATTEMPTS = 3
-PAUSE = 0.5  # seconds between them
+PAUSE = 0.5  # seconds between attempts
 LONGEST = 8.0  # seconds for one channel: somebody waits for the page
 
 

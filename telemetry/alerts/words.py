@@ -1,4 +1,4 @@
-"""The sentences of alerts: values with their unit, spans of time, what a rule asks."""
+"""The sentences of alerts: values with their unit, spans of time, conditions."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -36,7 +36,7 @@ def span(time: timedelta) -> str:
 
 
 def age(time: timedelta) -> str:
-    """11 min: a span that is only about right."""
+    """11 min: an approximate span."""
     seconds = max(0, round(time.total_seconds()))
     if seconds < 60:
         return f"{seconds} s"
@@ -105,7 +105,7 @@ def recovery_sentence(condition: RuleCondition) -> str:
 
 
 def rule_sentence(condition: RuleCondition, channels: Sequence[str]) -> str:
-    """The whole rule as people say it."""
+    """The whole rule in words."""
     told = f"Tell {together(channels)}" if channels else "Show it here, and tell nobody,"
     own = [f"{tool} {amount(limit, condition.declared.unit)}" for tool, limit in condition.own_limits.items()]
     own_limits = f" With limits of their own: {', '.join(own)}." if own else ""

@@ -1,4 +1,4 @@
-"""The arguments of calls: masked before they are stored, kept for a few days (TELEMETRY_ARGUMENT_DAYS).
+"""The arguments of calls: masked before they are stored, deleted after a few days (TELEMETRY_ARGUMENT_DAYS).
 
     keep(call)  ─►  queue (16 MB)  ─►  writer thread: mask, insert
 

@@ -12,10 +12,10 @@ from telemetry.models import CallArguments
 from telemetry.recorder import ProcessRecorder
 from telemetry.storage import StoreResult, release_connection
 
-LONGEST = 64 * 1024  # characters of arguments whose values are kept
+LONGEST = 64 * 1024  # characters of arguments whose values are stored
 LONGEST_ANSWER = 8 * 1024  # bytes
-MOST_HIDDEN, MOST_NAMES = 100, 100  # that are named
-CAPACITY = 16 * 1024 * 1024  # characters that wait
+MOST_HIDDEN, MOST_NAMES = 100, 100  # masked values and names stored of a call, at most
+CAPACITY = 16 * 1024 * 1024  # characters in the queue
 OVERHEAD = 500  # characters that a call counts for, in addition to its texts
 
 
@@ -53,7 +53,7 @@ def _row(call: CallWithArguments) -> CallArguments | None:
     try:
         values, hidden = _masked(call.operation, call.arguments)
         answer, _ = _masked(call.operation, call.answer.decode())
-    except Exception:  # the value itself must not reach a log, so nothing is said of it
+    except Exception:  # the value itself must not reach a log, so nothing is logged
         return None
     text = json.dumps(answer, ensure_ascii=False, separators=(",", ":")) if answer is not None else ""
     return CallArguments(
@@ -70,7 +70,7 @@ def _row(call: CallWithArguments) -> CallArguments | None:
 
 
 def _masked(operation: str, text: str) -> tuple[Any, Sequence[Hidden]]:
-    """Without a mask, and for a text that is too long, no value."""
+    """The masked value and what was hidden; None without a registered mask, or for an empty text."""
     if not text:
         return None, ()
     found = masked(operation, json.loads(_storable(json.dumps(json.loads(text), ensure_ascii=False))))
@@ -78,7 +78,7 @@ def _masked(operation: str, text: str) -> tuple[Any, Sequence[Hidden]]:
 
 
 def _storable(text: str) -> str:
-    """PostgreSQL stores no NUL, also as an escape in JSON, and no lone surrogate."""
+    """The text without NUL (also as an escape in JSON) and without lone surrogates, which PostgreSQL cannot store."""
     return text.replace("\x00", "").replace("\\u0000", "").encode("utf-8", "replace").decode()
 
 

@@ -1,4 +1,4 @@
-"""The tools whose arguments are kept also when calls succeed. Hot paths read a set in memory."""
+"""The tools whose arguments are stored also when calls succeed. Hot paths read a set in memory."""
 
 from django.db import DatabaseError
 
@@ -8,7 +8,7 @@ _kept: frozenset[str] = frozenset()
 
 
 def are_kept(operation: str) -> bool:
-    """Whether ops switched it on for this tool, or for all. Does not block."""
+    """Whether ops have switched this on for the tool, or for all tools. Does not block."""
     return bool(_kept) and (operation in _kept or ALL in _kept)
 
 

@@ -1,4 +1,4 @@
-"""When alert rules were last checked. The checker writes the moment into each rule, after it has checked it."""
+"""The last check of alert rules. The checker writes its time into each rule, after it has checked it."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +10,7 @@ from telemetry.models.alerts import AlertRule
 
 @dataclass(frozen=True, slots=True)
 class Checker:
-    """`rules`: those that are on. `checked_at`: the last check of any of them; None: none was ever checked."""
+    """`rules`: the number of enabled ones. `checked_at`: the last check of any of them; None: none was ever checked."""
 
     checked_at: datetime | None = None
     rules: int = 0

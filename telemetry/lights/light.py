@@ -64,7 +64,8 @@ class Lights:
 
     @property
     def state(self) -> State:
-        """Without calls, or without reports of the stores, nothing is known to be well."""
+        """The state of the worst light. Without calls, or without reports of the stores, nothing is known to be
+        well."""
         if self.worst:
             return self.worst.state
         return State.OK if self.has_calls and self.is_reported else State.NO_DATA

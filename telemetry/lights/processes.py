@@ -1,4 +1,4 @@
-"""What the processes that run say about themselves, merged: the slowest store, the most behind recorder."""
+"""The reports of the running processes, merged: the slowest store, the recorder that is furthest behind."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import Any
 from telemetry.pages.reports import UpstreamReport, reports_by_upstream
 from telemetry.processes import alive
 
-LOST_FOR = timedelta(minutes=15)  # calls that were lost are said for so long
+LOST_FOR = timedelta(minutes=15)  # lost calls are reported for this long
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """None: no process says anything about it."""
+    """A field is None if no process reports it."""
 
     count: int = 0
     database: Store | None = None
@@ -45,7 +45,7 @@ Reports = Sequence[Mapping[str, Any]]
 
 
 def processes(now: datetime) -> Processes:
-    """Of the processes that run."""
+    """The merged reports of the running processes."""
     reports = [process.report for process in alive(now=now)]
     stores = [report["stores"] for report in reports if "stores" in report]
     return Processes(

@@ -1,4 +1,4 @@
-"""What the lights are decided by."""
+"""The readings that the lights are computed from."""
 
 from dataclasses import dataclass, field
 from datetime import datetime

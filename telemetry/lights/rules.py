@@ -11,12 +11,12 @@ from telemetry.pages.states import State
 from telemetry.queries.recent import MINUTES
 
 SOME_MINUTES = 5
-ENOUGH_CALLS = 20  # of SOME_MINUTES, for a share
-OWN_DOWN, OWN_DEGRADED = 0.05, 0.01  # of all calls
-SLOW_FACTOR = 3  # of the same hour a week ago
-UPSTREAM_DOWN, FEW_CALLS = 0.5, 5  # of the calls of one minute
+ENOUGH_CALLS = 20  # in SOME_MINUTES; a share of fewer says little
+OWN_DOWN, OWN_DEGRADED = 0.05, 0.01  # shares of all calls
+SLOW_FACTOR = 3  # times the mean of the same hour a week ago
+UPSTREAM_DOWN, FEW_CALLS = 0.5, 5  # a share of the calls of one minute, and the fewest that count
 UPSTREAM_DEGRADED = 0.05
-SLOW_UPSTREAM_FACTOR = 2  # of its 7 days
+SLOW_UPSTREAM_FACTOR = 2  # times its p95 of 7 days
 SLOW_PING = 100  # ms
 LONGEST_LAG = 10  # s
 UNCHECKED = timedelta(seconds=90)
@@ -109,7 +109,7 @@ def _upstream_facts(name: str, readings: Readings) -> tuple[str, ...]:
 
 
 def _probed(report: UpstreamReport | None, readings: Readings) -> bool | None:
-    """What the health check found; None if there was none lately."""
+    """Whether the health check succeeded; None if there was none lately."""
     if report is None or report.probe is None or readings.now - report.probe.at > PROBE_HOLDS:
         return None
     return report.probe.is_ok
@@ -133,7 +133,7 @@ def database(readings: Readings) -> Light:
 
 
 def redis(store: Store) -> Light:
-    """Calls go on without it, so it is never down."""
+    """The light of Redis. Calls go on without Redis, so it is never down."""
     if not store.is_ok:
         said = "Redis does not answer; calls go on without it"
         return Light(Component.REDIS, "Redis", State.DEGRADED, ("no answer",), said)

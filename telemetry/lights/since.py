@@ -1,4 +1,4 @@
-"""Since when something is bad."""
+"""The time since which a light is bad."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """`is_before`: it began before this moment, which is as far back as was looked."""
+    """`is_before`: it began before this moment, the earliest that was looked at."""
 
     at: datetime
     is_before: bool = False
@@ -36,7 +36,7 @@ class Minute:
 
 
 def since(light: Light, now: datetime) -> Since | None:
-    """None: the state does not come from calls, or no call shows it."""
+    """The time since which the light is bad. None: its state does not come from calls, or no call shows it."""
     if light.bad_share is None:
         return None
     span = Span(now - LOOKED_BACK, now, MINUTE)

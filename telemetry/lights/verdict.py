@@ -10,7 +10,7 @@ from telemetry.lights.since import Since
 
 BECAUSE_OF = {"upstream": "upstreams", "sluice": "Sluice", "caller": "callers", "policy": "limits you set"}
 UNREPORTED = "No process has reported for 30 seconds, so the states of stores and upstreams are not known."
-MANY_FAILED = 0.05  # above, it is said whose they are though all lights are good
+MANY_FAILED = 0.05  # above this share, the sentence names an origin even if all lights are good
 
 
 @dataclass(frozen=True, slots=True)

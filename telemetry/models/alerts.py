@@ -14,8 +14,8 @@ LONGEST_SUBJECT = 200
 
 
 class Channel(models.Model):
-    """A way to tell people. What is secret in it (the signing key of a webhook, the address of a Slack webhook) is
-    stored sealed."""
+    """A way to notify people. Its secret (the signing key of a webhook, the address of a Slack webhook) is stored
+    sealed."""
 
     class ChannelKind(models.TextChoices):
         EMAIL = "email", "Email"
@@ -75,7 +75,7 @@ class AlertRule(models.Model):
     channels = models.ManyToManyField(Channel, blank=True, related_name="rules")
     shipped_as = models.CharField(max_length=32, null=True, unique=True, editable=False)
     follows_settings = models.BooleanField(default=False, editable=False)  # its condition is OVERSIZED_ALERT_…
-    memory = models.JSONField(default=dict, editable=False)  # what an evaluation leaves for the next one
+    memory = models.JSONField(default=dict, editable=False)  # the state that an evaluation leaves for the next one
     changed_by = models.CharField(max_length=150, blank=True, editable=False)
     changed_at = models.DateTimeField(default=timezone.now, editable=False)
     checked_at = models.DateTimeField(null=True, editable=False)
@@ -165,7 +165,7 @@ class Alert(models.Model):
 
     @property
     def tools(self) -> list[tuple[str, int, int]]:
-        """The tools that have a part in it: name, affected calls, calls."""
+        """The affected tools: name, affected calls, calls."""
         return [(name, affected, calls) for name, affected, calls in self.details.get("tools", ())]
 
     def is_silenced(self, now: datetime) -> bool:

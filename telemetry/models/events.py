@@ -1,4 +1,4 @@
-"""What changed, and when: the marks on every chart."""
+"""Events: the marks on every chart."""
 
 from django.db import models
 

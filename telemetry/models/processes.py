@@ -1,11 +1,11 @@
-"""What each process says about itself."""
+"""The reports of processes about themselves."""
 
 from django.db import models
 
 
 class ProcessReport(models.Model):
-    """One row a process, which it writes every few seconds. A row that is not written any more is a process that ended
-    or hangs."""
+    """One row a process, which it writes every few seconds. A row that is no longer written belongs to a process that
+    ended or hangs."""
 
     class ProcessKind(models.TextChoices):
         WEB = "web", "Web"

@@ -37,7 +37,7 @@ class Rollup(models.Model):
     LEVELS_OF_SCOPE = {
         "all": tuple(Level),
         "tool": tuple(Level),
-        # By shorter buckets, these would have nearly as many rows as there are calls.
+        # In shorter buckets, these would have nearly as many rows as there are calls.
         "caller": (Level.HOUR, Level.DAY),
         "pair": (Level.DAY,),
     }

@@ -4,7 +4,8 @@ from django.db import models
 
 
 class WithheldField(models.Model):
-    """How often a tool's responses redacted a field on one day. Stores the field's path, never its values."""
+    """The number of redacted values of a field in a tool's responses on one day. Stores the field's path, never its
+    values."""
 
     class How(models.TextChoices):
         FIELD = "field", "Field withheld"

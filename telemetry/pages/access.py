@@ -1,4 +1,4 @@
-"""Who may see the pages."""
+"""Access to the pages."""
 
 from django.contrib import admin
 from django.contrib.auth.models import AnonymousUser
@@ -10,7 +10,8 @@ SEE_CALLS = "telemetry.view_telemetryrecord"
 
 
 def refusal(request: HttpRequest, needed: str) -> HttpResponseBase | None:
-    """The answer for who may not see a page: the login, or a 403 that names what is missing. None: may see it."""
+    """The response to somebody who may not see a page: the login, or a 403 that names what is missing. None:
+    allowed."""
     user = getattr(request, "user", AnonymousUser())
     if not user.is_authenticated:
         return redirect_to_login(request.get_full_path())
@@ -24,7 +25,7 @@ def refusal(request: HttpRequest, needed: str) -> HttpResponseBase | None:
 
 
 def may_see(request: HttpRequest, needed: str) -> bool:
-    """The same for what is no page, such as a socket."""
+    """The same check where there is no page to answer with, such as on a socket."""
     user = request.user
     return user.is_staff and admin.site.has_permission(request) and user.has_perm(needed)
 

@@ -1,4 +1,4 @@
-"""How well tokens are counted: by class of content, over time, and the answers with the largest errors."""
+"""The accuracy of token counts: by class of content, over time, and the answers with the largest errors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from telemetry.queries import Span
 from telemetry.queries.accuracy import Accuracy, AuditedAnswer, ClassAccuracy, accuracy
 
 BUDGET = 4_000  # tokens; an example
-FEW = 20  # answers of a class, below which its shares say little
+FEW = 20  # with fewer answers, a class's shares say little
 
 
 @dataclass(frozen=True, slots=True)

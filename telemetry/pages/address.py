@@ -1,4 +1,4 @@
-"""What a page shows, as its URL says it. Links carry it from page to page, so that nothing is lost on the way.
+"""The address of a page: its range, filters and order, as the URL has them. Links carry them from page to page.
 
 range=15m|1h|6h|24h|7d|30d|90d, or from= and to= (UTC, ISO 8601)     tz=Europe/Berlin     refresh=0|10|60
 compare=previous|week|none     by=tool,key     sort=-calls     view=<id of a saved view>     cursor=
@@ -39,7 +39,7 @@ DIMENSIONS: Mapping[str, str] = {
 COMPARISONS: Mapping[str, str] = {"previous": "the span before", "week": "the week before", "none": "nothing"}
 REFRESHES: Mapping[int, str] = {0: "off", 10: "every 10 s", 60: "every 60 s"}
 THRESHOLDS = ("min_ms", "min_tokens")
-# What one page has and another has not: dropped by a link to another page.
+# Parameters that belong to one page. Links to other pages drop them.
 OF_ONE_PAGE = ("by", "sort", "cursor")
 KEPT = (*THRESHOLDS, "q", "view")
 ZONE_COOKIE = "tz"
@@ -78,7 +78,7 @@ class Address:
     compare: str = "previous"
     filters: tuple[CallFilter, ...] = ()
     others: Mapping[str, str] = field(default_factory=dict)
-    chosen: frozenset[str] = frozenset()  # of "range", "tz", "refresh": those that the URL has
+    chosen: frozenset[str] = frozenset()  # those of "range", "tz" and "refresh" that the URL has
     problems: tuple[str, ...] = ()
 
     @classmethod
@@ -121,7 +121,7 @@ class Address:
 
     @property
     def before(self) -> tuple[datetime, datetime] | None:
-        """The span to compare with; None: nothing."""
+        """The span to compare with; None: no comparison."""
         since, until = self.span
         match self.compare:
             case "previous":
@@ -146,7 +146,7 @@ class Address:
 
     @property
     def by(self) -> tuple[str, ...]:
-        """What a table is grouped by: two dimensions at most."""
+        """The dimensions that a table is grouped by, two at most."""
         wanted = self.others.get("by", "").split(",")
         return tuple(dict.fromkeys(name for name in wanted if name in DIMENSIONS))[:2]
 
@@ -165,8 +165,8 @@ class Address:
     # -- Links --------------------------------------------------------------------------------------
 
     def link(self, **changes: str | None) -> str:
-        """This page with other parameters; None removes one. Another part of a list needs a new cursor, so `cursor` is
-        dropped unless it is given."""
+        """A link to this page with other parameters; None removes one. `cursor` is dropped unless it is given, since
+        another part of a list needs a new one."""
         pairs = dict(self._pairs())
         pairs.pop("cursor", None)
         pairs |= {name: value for name, value in changes.items() if value}
@@ -179,28 +179,30 @@ class Address:
         return self._with(self.path, parameters, self.filters)
 
     def filtered_by(self, *, path: str = "", **chosen: str) -> str:
-        """This page, or `path`, filtered also by `chosen`; another value of the same dimension is replaced."""
+        """A link to this page, or `path`, filtered also by `chosen`; another value of the same dimension is
+        replaced."""
         kept = tuple(each for each in self.filters if each.dimension not in chosen)
         added = tuple(CallFilter(name, value) for name, value in chosen.items())
         pairs = [(name, value) for name, value in self._pairs() if name != "cursor"]
         return self._with(path or self.path, pairs, (*kept, *added))
 
     def about(self, dimension: str) -> "Address":
-        """Without filters by the dimension whose value the page is about."""
+        """The address without filters by the dimension whose value the page is about."""
         return replace(self, filters=tuple(each for each in self.filters if each.dimension != dimension))
 
     def with_filter(self, added: CallFilter) -> str:
-        """This page, with one more filter."""
+        """A link to this page with one more filter."""
         return replace(self, filters=tuple(dict.fromkeys((*self.filters, added)))).link()
 
     def without(self, *removed: CallFilter) -> str:
-        """This page without some filters; without all of them if none is named."""
+        """A link to this page without some filters; without all of them if none is named."""
         kept = tuple(each for each in self.filters if removed and each not in removed)
         return replace(self, filters=kept).link()
 
     def to(self, name: str, *arguments: str, **chosen: str) -> str:
-        """Another page of these, with the same time, zone and filters, and `chosen` as filters. A page about one object
-        (`arguments`) drops the filter that names the object. "" if there is no such page, or no such object."""
+        """A link to another of these pages, with the same time, zone and filters, and `chosen` as filters. A page about
+        one object (`arguments`) drops the filter that names the object. "" if there is no such page, or no such
+        object."""
         try:
             path = reverse(f"telemetry:{name}", args=arguments)
         except NoReverseMatch:
@@ -211,17 +213,18 @@ class Address:
         return replace(self, filters=kept, others=others).filtered_by(path=path, **chosen)
 
     def at(self, since: datetime, until: datetime) -> "Address":
-        """The same, for another time."""
+        """The same address for another time."""
         return replace(self, range="", since=since, until=until)
 
     @property
     def timeless(self) -> "Address":
-        """Without a time, for links that a script or a table adds one to."""
+        """The address without a time, for links to which a script or a table adds one."""
         return replace(self, since=None, until=None, chosen=self.chosen - {"range", "refresh"})
 
     @property
     def fixed(self) -> "Address":
-        """With from and to in place of a range that moves on, and the zone, so that whoever opens it sees the same."""
+        """The address with `from` and `to` in place of a moving range, and with the zone, so that everybody who opens
+        it sees the same."""
         return replace(self.at(*self.span), chosen=frozenset({"tz"}), refresh=0)
 
     @property
@@ -284,7 +287,7 @@ def _is_known(wanted: CallFilter, problems: list[str]) -> bool:
 
 
 def is_text(value: str) -> bool:
-    """Whether a name can be this; Postgres stores no NUL."""
+    """Whether the text can be a name. Postgres stores no NUL."""
     return 0 < len(value) <= LONGEST_VALUE and "\x00" not in value
 
 

@@ -1,4 +1,4 @@
-"""Alerts: what fires, what cannot be judged, what is about to fire; and what has recovered."""
+"""The list of alerts: those that fire, cannot be judged, or are about to fire, and those that have recovered."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -94,7 +94,7 @@ def line_of(alert: Alert, now: datetime) -> AlertRow:
 
 
 def _recovered(address: Address) -> Sequence[Alert]:
-    """Those that have fired, and ended within the page's range."""
+    """The alerts that have fired, and that ended within the page's range."""
     ended = Alert.objects.filter(ended_at__range=address.span).exclude(fired_at=None)
     return list(ended.select_related("rule").order_by("-ended_at")[:RECOVERED])
 
@@ -143,7 +143,7 @@ def _empty(chosen: str, address: Address) -> str:
 
 
 def _stale(now: datetime) -> str:
-    """Said when the alert checker is dead."""
+    """A warning if alerts are not being checked, else ""."""
     if not AlertRule.objects.filter(is_enabled=True).exists():
         return "No rule is switched on, so nothing is checked."
     last = evaluation.last_check()

@@ -1,4 +1,4 @@
-"""One alert: its value against its limit, what happened, and what people do about it."""
+"""The page of one alert: its value against its limit, its history, and the actions of people."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -30,7 +30,7 @@ from telemetry.pages.states import State
 from telemetry.queries import Selection, Span
 
 BEFORE = timedelta(hours=1)
-CHANGES = "CDF"  # kinds of marks that may be why: changes, deployments, the tool list
+CHANGES = "CDF"  # kinds of marks that may be the cause: changes, deployments, the tool list
 CHART_UNITS = {LimitUnit.SHARE: "share", LimitUnit.MILLISECONDS: "ms", LimitUnit.COUNT: "count"}
 
 
@@ -113,7 +113,7 @@ def _has_chart(condition: RuleCondition) -> bool:
 
 
 def _chart(alert: Alert, condition: RuleCondition, seen: Address) -> charts.Chart:
-    """The value in each interval: the rule itself judges windows of its own length, which overlap."""
+    """The value in each interval. The rule itself judges windows of its own length, which overlap."""
     since, until = seen.span
     span = Span.of(since, until)
     chosen = filters(condition)

@@ -1,4 +1,4 @@
-"""The rules of alerts: what is watched, and the form that writes a rule."""
+"""The list of alert rules, and the form of a rule."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class RuleLine:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a form would do: its sentence, and its last seven days."""
+    """The effect of the rule in the form: its sentence, and its last seven days."""
 
     sentence: str
     past: Panel["Past"]
@@ -57,7 +57,7 @@ class Past:
     drawing: Drawing | None
     peak: str
     limit: str
-    limit_height: str  # of the limit's line, from the top, in the drawing's box
+    limit_height: str  # the distance of the limit's line from the top of the drawing
 
 
 @require_safe
@@ -142,7 +142,7 @@ def _answered(request: HttpRequest, address: Address, form: RuleForm, *, title: 
 
 
 def _effect_of_start(form: RuleForm) -> Effect | None:
-    """Of the rule as it is, or of the kind's defaults. None after an invalid form: its errors come first."""
+    """The effect of the stored rule, or of the kind's defaults. None after an invalid form, whose errors come first."""
     if form.is_bound:
         return None
     rule = form.instance
@@ -198,7 +198,7 @@ def _saved(request: HttpRequest, form: RuleForm) -> HttpResponse:
 
 
 def _note(rule: AlertRule, verb: str, by: str, *, before: str = "", after: str = "") -> None:
-    """The mark C on charts, and a line of what was changed."""
+    """Records the change, which charts show as the mark C."""
     events.record(
         kind=events.EventKind.CHANGE,
         subject_type="alert rule",
@@ -212,7 +212,7 @@ def _note(rule: AlertRule, verb: str, by: str, *, before: str = "", after: str =
 
 
 def _watches(rule: AlertRule) -> tuple[Any, ...]:
-    """What decides which alerts a rule has."""
+    """The fields that decide which alerts a rule has."""
     return rule.per, rule.tools, rule.connectors, rule.upstreams, tuple(rule.limits_by_tool)
 
 

@@ -1,4 +1,4 @@
-"""How an alert's state is shown: shape, word, age."""
+"""The shapes of alerts by their state, and their order."""
 
 from telemetry.alerts.kinds import Severity
 from telemetry.alerts.states import AlertState
@@ -16,7 +16,7 @@ ORDER = (AlertState.ALERTING, AlertState.ERROR, AlertState.NO_DATA, AlertState.P
 
 
 def shape_of(alert: Alert, state: str | None = None) -> State:
-    """The shape of its state, or of a state that it had."""
+    """The shape of the alert's state, or of a former state."""
     shown = AlertState(state or alert.state)
     if shown is AlertState.ALERTING:
         return State.DOWN if alert.severity is Severity.DOWN else State.DEGRADED

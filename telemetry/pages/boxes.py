@@ -1,4 +1,4 @@
-"""Box drawings: where most errors of a count lie, beside the target."""
+"""Box drawings of the errors of a count, beside its target."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""One call: what was asked, what came back, where the time went, and what stands beside it."""
+"""The page of one call: its arguments, answer and times, and the calls beside it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from telemetry.pages.states import State
 from telemetry.pages.tiles import Fact
 from telemetry.pages.words import NAMELESS, ORIGINS
 
-PAGES_SHOWN = 50  # of a chain
+PAGES_SHOWN = 50  # pages listed of a chain
 ENDINGS = {
     CallOutcome.PLAIN: "was answered whole",
     CallOutcome.PAGINATED: "was answered with a page",
@@ -93,7 +93,7 @@ def title(call: Measurement) -> str:
 
 
 def _facts(address: Address, call: Measurement) -> Sequence[Fact]:
-    """What is known; nothing that is empty."""
+    """The known facts; empty ones are left out."""
     client = f"{call.client} {call.client_version}".strip()
     found = [
         Fact("Tool", call.operation, address.to("tool", call.operation) if call.operation else ""),
@@ -115,7 +115,8 @@ def _facts(address: Address, call: Measurement) -> Sequence[Fact]:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What protection left out. `change`: of tokens, −94%."""
+    """What protection saved. `tokens`: before and after, such as "1,200 → 80 tokens, −94%". `formula`: the same as the
+    formula counts it, beside Claude's count."""
 
     tokens: str
     formula: str
@@ -188,7 +189,7 @@ def _beside(address: Address, record: TelemetryRecord) -> tuple[CallRow | None, 
 
 
 def _changes(call: Measurement) -> Sequence[Mark]:
-    """The changes that made the revision that the call was served under."""
+    """The changes that made the revision under which the call was served."""
     if not call.revision:
         return ()
     return [mark_of(event) for event in Event.objects.filter(revision=call.revision).order_by("-at", "-pk")[:10]]

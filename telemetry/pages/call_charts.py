@@ -22,7 +22,7 @@ OUTCOMES = (
 
 
 def call_charts(address: Address, seen: CallFigures, series: Series, marks: Sequence[Mark]) -> dict[str, Chart]:
-    """By key: outcomes, origins, means, percentiles, tokens, oversized."""
+    """The charts by key: outcomes, origins, means, percentiles, tokens, oversized."""
     draw = partial(
         chart, address, starts=[bucket.start for bucket in series.buckets], step=series.step, marks=tuple(marks)
     )

@@ -22,7 +22,7 @@ RESULTS = {
 @dataclass(frozen=True, slots=True)
 class CallRow:
     """`link`: the page of the call. `tokens`: those sent, after those of the unprotected answer where they differ.
-    `message`: what a failed call's client was told."""
+    `message`: the error that a failed call's client got."""
 
     request_id: str
     link: str
@@ -31,7 +31,7 @@ class CallRow:
     tool: str
     state: State
     result: str
-    origin: str  # as it is written; "" if the call was answered
+    origin: str  # the word for it; "" if the call was answered
     took: str
     tokens: str
     key: str
@@ -72,7 +72,7 @@ def result(call: Measurement) -> str:
 
 
 def tokens(call: Measurement) -> str:
-    """18,400 → 1,120, by Claude's count; by the formula, and said so, where Claude's was not taken."""
+    """18,400 → 1,120, by Claude's count. Without Claude's count, the formula's, and the text says so."""
     sent, original = sent_and_original(call)
     by = "" if call.claude_tokens or not sent else " (formula)"
     if call.outcome == CallOutcome.ERROR:

@@ -1,4 +1,4 @@
-"""Where the time of one call went. Its phases add up to the total."""
+"""The phases of one call's time, which add up to the total."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from telemetry.measurement import Measurement
 from telemetry.pages.words import ORIGIN_COLOURS
 
 WIDTH = 1000
-NARROWEST = 4  # of WIDTH: a phase that took any time can be seen
+NARROWEST = 4  # of WIDTH, so that every phase that took any time is visible
 
 
 @dataclass(frozen=True, slots=True)
 class CallPhase:
-    """`left` and `width`: of WIDTH."""
+    """`left` and `width` are in parts of WIDTH."""
 
     name: str
     took: str
@@ -31,7 +31,7 @@ class Timeline:
 
 
 def timeline(call: Measurement) -> Timeline | None:
-    """What is measured is the total and the time in upstreams; the rest is Sluice's. None if nothing took time."""
+    """The total and the time in upstreams are measured; the rest is Sluice's. None if nothing took time."""
     total = call.latency_ms
     if total <= 0:
         return None

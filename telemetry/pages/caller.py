@@ -27,7 +27,7 @@ from telemetry.queries.clients import NEWEST, Run, clients, sequences
 
 CHARTS = ("outcomes", "tokens")
 BY = ("tool",)
-SHOWN_CALLS = 12  # of a sequence
+SHOWN_CALLS = 12  # calls shown of a sequence
 CLIENTS = (
     TableColumn("client", "Client", is_number=False),
     TableColumn("protocol", "Protocol", is_number=False),

@@ -41,7 +41,7 @@ class CallPage:
 
 @dataclass(frozen=True, slots=True)
 class Removable:
-    """What narrows the list down and is no filter by value."""
+    """A threshold or a search that narrows the list down, and the link that removes it."""
 
     words: str
     remove: str
@@ -88,7 +88,7 @@ def _records(
 
 
 def _cursor(address: Address) -> tuple[Address, tuple[Position | None, Position | None]]:
-    """Where the page begins. A cursor that is not understood is said, and the newest calls are shown."""
+    """The position where the page begins. With an invalid cursor, the newest calls are shown, and the page says so."""
     given = address.get("cursor")
     if not given:
         return address, (None, None)
@@ -180,7 +180,7 @@ def _sentence(address: Address, listed: CallPage | None, drawn: Drawn | None) ->
 
 
 def _notes(address: Address) -> Sequence[str]:
-    """Calls are deleted earlier than their sums."""
+    """A note if the range begins before the oldest stored calls, which are deleted earlier than their sums."""
     kept_since = address.now - timedelta(days=settings.TELEMETRY_RETENTION_DAYS)
     if address.span[0] >= kept_since:
         return ()
@@ -210,7 +210,7 @@ def _narrowed_by(address: Address) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Unfiltered:
-    """What there is without the filters that left nothing."""
+    """The number of calls without the filters, since none is left with them."""
 
     filters: int
     calls: str

@@ -1,4 +1,4 @@
-"""Charts over time. static/telemetry/pages/charts.js draws them; the page has their drawing without scripts, and their
+"""Charts over time. static/telemetry/pages/charts.js draws them. Without scripts, the page shows an SVG drawing and the
 figures as a table."""
 
 from collections.abc import Callable, Sequence
@@ -122,7 +122,7 @@ class Chart:
 
     @property
     def payload(self) -> dict[str, Any]:
-        """For charts.js: times in ms since 1970."""
+        """The data for charts.js. Times are in ms since 1970."""
         return {
             "key": self.key,
             "title": self.title,

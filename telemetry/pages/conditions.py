@@ -1,4 +1,4 @@
-"""The state of a tool, key or upstream from its calls, and the sentence that says it."""
+"""The state of a tool, key or upstream from its calls, with a sentence."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""What a page says in place of its panels if there is no call to show."""
+"""The message that replaces a page's panels if there is no call to show."""
 
 from dataclasses import dataclass
 

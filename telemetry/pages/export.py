@@ -17,7 +17,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet computes cells that 
 
 
 def wanted(request: HttpRequest) -> str:
-    """csv, json, or "" for the page."""
+    """The requested form: csv, json, or "" for the page."""
     form = request.GET.get("export", "")
     return form if form in FORMS else ""
 

@@ -1,4 +1,5 @@
-"""What only the gateway knows about tools, keys and upstreams. It gives it at start; telemetry does not import it.
+"""Facts about tools, keys and upstreams that only the gateway knows. It provides them at start, since telemetry does
+not import it.
 
 facts.tools.provide(read)      read() → a mapping of names to ToolFacts, as things are now
 """
@@ -13,7 +14,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ToolFacts:
-    """A tool that exists. `tokens`: of its definition, in the list of tools. `edit`: where its budget is set."""
+    """A tool that exists. `tokens`: the size of its definition in the list of tools. `edit`: the page that sets its
+    budget."""
 
     name: str
     is_reading: bool
@@ -36,14 +38,14 @@ class KeyFacts:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamFacts:
-    """`edit`: where its connection is set; "" if no page has it."""
+    """`edit`: the page of its connection; "" if there is none."""
 
     name: str
     edit: str = ""
 
 
 class Facts(Generic[T]):
-    """Nothing is known until somebody provides it."""
+    """Empty until somebody provides it."""
 
     def __init__(self) -> None:
         self._read: Callable[[], Mapping[str, T]] = dict

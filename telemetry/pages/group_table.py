@@ -34,7 +34,7 @@ def group_table(
     empty: str,
     key: str = "groups",
 ) -> Table:
-    """`before`: the figures of the span before by the same values; None: nothing is compared."""
+    """`before`: the figures of the span before by the same values; None: no comparison."""
     columns = [TableColumn(name, DIMENSIONS[name], is_number=False) for name in by]
     columns += [*FIGURES, *([CHANGE] if before is not None else [])]
     most = max((group.figures.calls for group in groups), default=0)
@@ -58,7 +58,7 @@ def _names(address: Address, by: Sequence[str], group: GroupFigures) -> list[Cel
 
 
 def _page_of(address: Address, dimension: str, value: str) -> str:
-    """The page about a value, or this page filtered by it. Nothing filters for calls without a value."""
+    """The page about a value, or this page filtered by it. No filter selects calls without a value."""
     if not value:
         return ""
     return address.to(PAGES[dimension], value) if dimension in PAGES else address.filtered_by(**{dimension: value})

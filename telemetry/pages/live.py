@@ -1,4 +1,4 @@
-"""Calls as they happen: the page of the live tail, and what it polls where no socket opens."""
+"""The page of the live tail, and the address that it polls where no socket opens."""
 
 from datetime import timedelta
 

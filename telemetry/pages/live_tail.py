@@ -1,4 +1,4 @@
-"""What one live page is sent: the calls that its filters select, in frames, at most so many a second."""
+"""The frames that one live page receives: the calls that its filters select, at most so many a second."""
 
 import math
 from collections import deque
@@ -11,7 +11,7 @@ from telemetry.measurement import CallOutcome, Measurement
 from telemetry.pages.address import Address
 from telemetry.pages.call_rows import CallRow
 
-MOST_A_SECOND = 200  # calls; of more, one in n is shown
+MOST_A_SECOND = 200  # calls; beyond that, one in n is shown
 SHOWN = 200  # rows that a page holds
 WINDOW = 5.0  # seconds that rates are measured over
 
@@ -24,8 +24,8 @@ class Tail:
         self._selection = address.selection
         self._recent: deque[tuple[float, int, int]] = deque()  # when, calls, failed
         self._rows: deque[Measurement] = deque(maxlen=SHOWN)
-        self._selected = 0  # since the last frame
-        self._number = 0  # of all selected calls
+        self._selected = 0  # calls since the last frame
+        self._number = 0  # counts all selected calls
         self._newest_end = 0.0
 
     def add(self, calls: Iterable[Measurement], now: float) -> None:
@@ -46,7 +46,7 @@ class Tail:
         return max(1, math.ceil(self._rates(now)[0] / MOST_A_SECOND))
 
     def frame(self, now: float) -> dict[str, Any]:
-        """What came since the last frame, the newest row first. `count`: all of it, shown or not."""
+        """The calls since the last frame, the newest first. `count`: all of them, shown or not."""
         address = replace(self._address, now=datetime.fromtimestamp(now, UTC))
         rows = [row_as_json(CallRow.of(call, address)) for call in reversed(self._rows)]
         calls, failed = self._rates(now)

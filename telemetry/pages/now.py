@@ -1,4 +1,5 @@
-"""Now: what somebody on call sees first. The state, since when, how much, whose, and what changed before."""
+"""The page Now, for people on call: the state, its start, how much fails, whose fault it is, and the changes before
+it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +34,7 @@ NEWEST_EVENTS, SHOWN_CHANGES, SHOWN_BEFORE = 100, 10, 3
 
 @dataclass(frozen=True, slots=True)
 class LinkedLight:
-    """A light, and where its name and its facts lead."""
+    """A light with the links of its name and of its calls."""
 
     light: Light
     facts: tuple[str, ...]
@@ -43,7 +44,7 @@ class LinkedLight:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What changed in the hour before something became bad. `deployed`: the last deployment, if it is older."""
+    """The changes in the hour before something became bad. `deployed`: the last deployment, if it is older."""
 
     changes: tuple[Mark, ...]
     deployed: str
@@ -128,7 +129,7 @@ def _before(changes: Sequence[Mark], at: datetime) -> Before:
 
 
 def _notes(everything: Lights | None, worst: Light | None) -> list[str]:
-    """What is wrong with the figures themselves is said even if something else is worse."""
+    """Notes on figures that are wrong, also if something else is worse."""
     bad = everything.bad if everything else ()
     return [f"{light.said}." for light in bad if light.part is Component.RECORDING and light is not worst]
 
@@ -145,7 +146,7 @@ def _shown(address: Address, everything: Lights, began: Since | None) -> list[Li
 
 
 def _links(address: Address, light: Light) -> tuple[str, str]:
-    """Where the name and the calls of a light lead: to all calls of the last minutes, whatever filters the page has."""
+    """The links of a light's name and of its calls: all calls of the last minutes, whatever filters the page has."""
     everything = replace(address, filters=())
     recent = everything.at(address.now - timedelta(minutes=MINUTES), address.now)
     match light.part:
@@ -159,7 +160,7 @@ def _links(address: Address, light: Light) -> tuple[str, str]:
 
 
 def _without_filters(address: Address, bars: OriginBars | None) -> int | None:
-    """How many calls there are without the filters, if there is none with them."""
+    """The number of calls without the filters, if there is none with them."""
     if bars is None or bars.calls or not address.filters:
         return None
     return queries.totals(Span.of(*address.span), has_latency=False).calls

@@ -16,11 +16,11 @@ from telemetry.queries import Span
 from telemetry.queries.records import select
 
 SHOWN = 5
-GROUPS = 1000  # among which the worst are looked for
+GROUPS = 1000  # groups among which the worst are searched
 
 
 def worst_tools(address: Address) -> Table:
-    """Those with the most failed calls."""
+    """The tools with the most failed calls."""
     found = _failed_groups(address, ("tool",), has_latency=True)[:SHOWN]
     first = _first_failed(address, [str(group.values[0]) for group in found])
     rows = [

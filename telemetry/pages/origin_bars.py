@@ -44,7 +44,7 @@ class Sign:
 
 @dataclass(frozen=True, slots=True)
 class OriginBars:
-    """`ends`: the first and the last moment. `because_of`: failed calls by the upstream that they failed because of."""
+    """`ends`: the first and the last moment. `because_of`: failed calls by the upstream that made them fail."""
 
     step: str
     drawing: Drawing

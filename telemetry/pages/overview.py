@@ -28,7 +28,7 @@ WHOSE = {**ORIGINS, "upstream": "upstreams", "caller": "callers", "policy": "lim
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """What the first panel of a page shows. `nothing`: there is no call, and why."""
+    """The content of a page's first panel. `nothing`: why there is no call."""
 
     seen: CallFigures
     tiles: Sequence[Tile]
@@ -99,7 +99,7 @@ def _groups(address: Address, selection: Selection, by: tuple[str, ...]) -> Tabl
 
 
 def nothing(address: Address) -> str:
-    """Why a table has no rows."""
+    """The reason why a table has no rows."""
     filtered = " with these filters" if address.filters else ""
     return f"No calls in {address.range_in_words}{filtered}."
 
@@ -116,7 +116,7 @@ def _sentence(address: Address, seen: CallFigures) -> str:
 
 
 def _facts(address: Address, selection: Selection, seen: CallFigures) -> list[Fact]:
-    """What is worth a line, but not a tile."""
+    """The figures that are shown as lines instead of tiles."""
     keys = queries.groups(Span.of(*address.span), selection, by=("key",), at_most=AT_MOST, has_latency=False)
     return [
         Fact("Lists read by pages", wording.share(seen.pagination_adoption)),
@@ -127,7 +127,7 @@ def _facts(address: Address, selection: Selection, seen: CallFigures) -> list[Fa
 
 
 def _tool_list() -> list[Fact]:
-    """What the definitions of all tools take of their budget, as the newest report of a process has it."""
+    """The tokens of all tool definitions and their budget, from the newest report of a process."""
     reports = sorted(processes.alive(), key=lambda each: each.seen_at, reverse=True)
     listed = next((each.report["toolList"] for each in reports if each.report.get("toolList")), None)
     if listed is None:

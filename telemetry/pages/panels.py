@@ -14,12 +14,12 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SECONDS = 5
-STEPS = 20_000  # of SQLite's machine between two looks at the clock: some milliseconds
+STEPS = 20_000  # instructions of SQLite between two checks of the clock: some milliseconds
 
 
 @dataclass(frozen=True, slots=True)
 class Panel(Generic[T]):
-    """What a panel shows: `content`, or why it failed."""
+    """A panel's `content`, or the reason why it failed."""
 
     title: str
     content: T | None
@@ -27,8 +27,8 @@ class Panel(Generic[T]):
 
 
 def guarded(title: str, build: Callable[[], T]) -> Panel[T]:
-    """Builds a panel's content within SECONDS. A failure is logged and said on the panel."""
-    # Inside a transaction a failure would end it, so the panel is a part that can be undone.
+    """Builds a panel's content within SECONDS. A failure is logged and shown on the panel."""
+    # Inside a transaction, a failure would end it, so the panel gets a savepoint.
     part = transaction.atomic() if connection.in_atomic_block else nullcontext()
     try:
         with _limited(SECONDS), part:
@@ -52,7 +52,7 @@ def _was_stopped(error: DatabaseError) -> bool:
 
 @contextmanager
 def _limited(seconds: float) -> Iterator[None]:
-    """Stops the database's work after `seconds`. No transaction: on SQLite it would keep writers waiting."""
+    """Stops the database's work after `seconds`. Without a transaction, which would block writers on SQLite."""
     connection.ensure_connection()
     with _limited_sqlite(seconds) if connection.vendor == "sqlite" else _limited_postgres(seconds):
         yield

@@ -1,4 +1,4 @@
-"""The table of why calls failed."""
+"""The table of failed calls by reason."""
 
 from telemetry import wording
 from telemetry.pages.address import Address

@@ -1,4 +1,4 @@
-"""What a reader must know of all figures: recording is behind, or calls are missing."""
+"""Notes on all figures: that recording is behind, or that calls are missing."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Whether a recorded call can be run again, with what, and the answer."""
+"""The offer to run a recorded call again: whether it is possible, the values to type, and the answer."""
 
 import json
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ REPLAY = "telemetry.replay_call"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the tool answers now."""
+    """The tool's answer to the replay."""
 
     words: str
     body: str
@@ -41,7 +41,7 @@ class Offer:
 
 
 def offer(request: HttpRequest, call: Measurement, arguments: Arguments) -> Offer | None:
-    """None: nothing to offer, since nothing replays here, or this person may not."""
+    """None if nothing replays calls here, or this person may not."""
     if replays.registered() is None or not request.user.has_perm(REPLAY) or not request.user.has_perm(SEE_VALUES):
         return None
     tool = facts.tools.get(call.operation)
@@ -83,7 +83,7 @@ def run_again(request: HttpRequest, call: Measurement, arguments: Arguments, off
 
 
 def read(text: str) -> Any:
-    """A typed value: JSON where it begins like it, else the text itself."""
+    """A typed value: JSON if it begins like JSON, else the text itself."""
     if text[:1] not in '{["' and text not in ("true", "false", "null") and not text.lstrip("-").isdecimal():
         return text
     try:

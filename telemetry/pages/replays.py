@@ -29,5 +29,5 @@ def provide(run: Run | None) -> None:
 
 
 def registered() -> Run | None:
-    """None: calls cannot be replayed here, and no page offers it."""
+    """None: calls cannot be replayed here, so no page offers it."""
     return _run

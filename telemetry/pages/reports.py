@@ -1,4 +1,4 @@
-"""What the processes say about upstreams, merged: the worst breaker, the last success and failure of any of them."""
+"""The reports of all processes on upstreams, merged: the worst breaker, the last success and failure of any of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ BREAKERS = ("closed", "half-open", "open")  # from best to worst
 
 @dataclass(frozen=True, slots=True)
 class ProbeReport:
-    """What an upstream answered when it was asked without a call. `status` 0: no answer."""
+    """The answer of an upstream to a probe, a request without a call. `status` 0: no answer."""
 
     at: datetime
     is_ok: bool
@@ -38,12 +38,12 @@ class UpstreamReport:
 
 
 def upstream_reports() -> Mapping[str, UpstreamReport]:
-    """By name, of the processes that run."""
+    """The reports of the running processes, by upstream."""
     return reports_by_upstream([process.report for process in processes.alive()])
 
 
 def reports_by_upstream(reports: Sequence[Mapping[str, Any]]) -> Mapping[str, UpstreamReport]:
-    """By name, of these processes' reports."""
+    """These processes' reports, by upstream."""
     seen: dict[str, list[Mapping[str, Any]]] = {}
     for report in reports:
         for upstream in report.get("upstreams", ()):

@@ -1,4 +1,4 @@
-"""The runbooks of alerts, as docs/runbooks.md has them: for who is called at night and has only a browser."""
+"""The runbooks of docs/runbooks.md as a page, for people on call who have only a browser."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -13,7 +13,7 @@ from telemetry.pages import access
 
 
 def seen_by(user: object) -> list[SavedView]:
-    """A user's own, and those that others share."""
+    """A user's own views, and those that others share."""
     return list(SavedView.objects.filter(Q(owner=user) | Q(is_shared=True)).select_related("owner")[:100])
 
 

@@ -1,5 +1,5 @@
-"""The search box of every page: a request id, or a part of the name of a tool, key or upstream. Answered over all that
-is stored, not over what a page shows."""
+"""The search box of every page: a request id, or a part of the name of a tool, key or upstream. It searches all that is
+stored, not only the range of a page."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from telemetry.pages import facts
 from telemetry.pages.address import Address, is_text
 from telemetry.pages.shell import page, show
 
-AT_MOST = 50  # of each kind
-# What is found under each kind's column, and the page that shows it.
+AT_MOST = 50  # results of each kind
+# The columns that are searched: the kind of their names, and the page about one of them.
 KINDS = {"operation": ("Tool", "tool"), "caller": ("Key", "caller"), "upstream": ("Upstream", "upstream")}
 
 

@@ -25,7 +25,7 @@ class SharedValue:
 
 @dataclass(frozen=True, slots=True)
 class SharedValues:
-    """`empty`: why there are no rows. `note`: if not all calls were compared."""
+    """`empty`: why there are no rows. `note`: says so if not all calls were compared."""
 
     rows: tuple[SharedValue, ...]
     failed: int

@@ -48,7 +48,7 @@ ROOT = "/telemetry/"  # its path is the beginning of all others
 
 @dataclass(frozen=True, slots=True)
 class NavigationItem:
-    name: str  # of its URL
+    name: str  # the name of its URL
     title: str
     group: str
     is_ours: bool = True  # below /telemetry/, so that time and filters go with the link
@@ -72,7 +72,7 @@ PLACES = (
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A place in the menu."""
+    """An entry of the menu."""
 
     title: str
     group: str
@@ -95,7 +95,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """What telemetry/base.html shows around a page."""
+    """The data of telemetry/base.html around a page's content."""
 
     address: Address
     title: str
@@ -144,17 +144,17 @@ class Shell:
 
     @property
     def form(self) -> list[tuple[str, str]]:
-        """What the control bar's form sends in hidden inputs, besides its own controls."""
+        """The hidden inputs of the control bar's form."""
         return [pair for pair in self.address.hidden if pair[0] not in ("range", "tz", "compare", "refresh", "cursor")]
 
     @property
     def form_for_times(self) -> list[tuple[str, str]]:
-        """What the form for two times sends besides them."""
+        """The hidden inputs of the form for two times."""
         return [pair for pair in self.address.hidden if pair[0] not in ("range", "from", "to", "cursor")]
 
     @property
     def times(self) -> tuple[str, str]:
-        """From and to, as inputs of the type datetime-local take them."""
+        """The ends of the span, as inputs of the type datetime-local take them."""
         since, until = (timezone.localtime(moment) for moment in self.address.span)
         return f"{since:%Y-%m-%dT%H:%M}", f"{until:%Y-%m-%dT%H:%M}"
 
@@ -180,7 +180,7 @@ def page(
     subject: str = "",
     since_first: Callable[[], datetime | None] | None = None,
 ) -> Callable[[PageView], View]:
-    """For views of a page: checks access, and gives the view its Address, with the page's zone in force.
+    """Makes a view a page: checks access, and gives the view its Address, with the page's zone in force.
 
     `subject`: the dimension whose value the page is about; filters by it are dropped. `since_first`: when data starts.
     A page without `range` then begins with a shorter one if there is little data.
@@ -223,7 +223,7 @@ def show(
     status: int = 200,
     **context: Any,
 ) -> HttpResponse:
-    """The page. `sentence` says state, since when, how much and whose; `notes` are what a reader must know of the
+    """Renders a page. `sentence` says state, since when, how much and whose; `notes` are what a reader must know of the
     figures (late, dropped, a shorter range). `tab`: the title of the browser's tab, if it is not the page's."""
     shell = Shell(
         address=address,
@@ -266,7 +266,7 @@ def _menu(request: HttpRequest, address: Address) -> list[Item]:
 
 
 def _added_filter(request: HttpRequest) -> CallFilter | None:
-    """What the form "+ Filter" sends: dimension, value and whether it is to be excluded."""
+    """The filter that the form "+ Filter" sends: dimension, value and whether it is to be excluded."""
     dimension, value = request.GET.get("filter", ""), request.GET.get("value", "").strip()
     if dimension not in DIMENSIONS or not is_text(value):
         return None

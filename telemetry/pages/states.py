@@ -29,12 +29,12 @@ class State(Enum):
 
     @property
     def character(self) -> str:
-        """For titles and plain text."""
+        """The shape as a character, for titles and plain text."""
         return self.value[2]
 
     @property
     def icon(self) -> SafeString:
-        """Only the shape: for a place where the word stands beside it."""
+        """The shape alone, for a place where the word stands beside it."""
         return format_html('<svg class="shape {0}" aria-hidden="true"><use href="#shape-{0}"/></svg>', self.key)
 
     @property

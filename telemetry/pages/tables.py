@@ -53,7 +53,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`empty`: what is said in place of no rows."""
+    """`empty`: the text in place of rows."""
 
     key: str
     title: str
@@ -61,7 +61,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     empty: str = ""
     note: str = ""
-    count: int = 0  # of rows, also those that are not shown
+    count: int = 0  # all rows, also those that are not shown
 
     @property
     def columns(self) -> tuple[TableColumn, ...]:
@@ -78,7 +78,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What `sort=` says: a column, and whether the largest comes first."""
+    """The order that `sort=` names: a column, and whether the largest comes first."""
 
     key: str
     is_descending: bool = True
@@ -125,7 +125,7 @@ def _heading(address: Address, column: TableColumn, order: Order) -> Heading:
 def _sorted(
     rows: Sequence[Sequence[Cell]], value: Callable[[Sequence[Cell]], Any], *, is_descending: bool
 ) -> tuple[tuple[Cell, ...], ...]:
-    """Rows without a figure come last in both orders."""
+    """The rows in order. Those without a figure come last in both orders."""
     known = [row for row in rows if value(row) not in (None, "")]
     unknown = [row for row in rows if value(row) in (None, "")]
     return tuple(map(tuple, (*sorted(known, key=value, reverse=is_descending), *unknown)))

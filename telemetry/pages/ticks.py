@@ -1,4 +1,4 @@
-"""Where the time axis has ticks: at whole hours or days of the page's zone."""
+"""The ticks of the time axis: at whole hours or days of the page's zone."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Tiles: one figure each, large, with what it was before."""
+"""Tiles: one large figure each, with its change since the span before."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -7,7 +7,7 @@ from telemetry import wording
 
 
 class Better(Enum):
-    """Which direction of a change is good. Unknown: the change has no colour."""
+    """The direction in which a change is good. Unknown: the change has no colour."""
 
     MORE = 1
     LESS = -1
@@ -16,7 +16,7 @@ class Better(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PeriodChange:
-    """+12% vs previous 24 hours. `tone`: better, worse, or "" where nobody knows."""
+    """A change such as "+12% vs previous 24 hours". `tone`: better, worse, or "" where nobody knows."""
 
     words: str
     against: str
@@ -39,7 +39,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What is worth a line, but not a tile."""
+    """A figure that is shown as a line instead of a tile."""
 
     label: str
     value: str
@@ -47,7 +47,7 @@ class Fact:
 
 
 def changed(now: float | None, before: float | None, against: str, better: Better) -> PeriodChange | None:
-    """How a count differs; None if nothing is compared, or there was nothing before."""
+    """The change of a count; None if nothing is compared, or there was nothing before."""
     return _change(wording.change(now, before), (now or 0) - (before or 0), against, better)
 
 

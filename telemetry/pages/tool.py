@@ -68,7 +68,7 @@ def tool(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
 
 
 def _upstreams(address: Address, name: str) -> Sequence[str]:
-    """Those that its calls of the last month needed."""
+    """The upstreams that its calls of the last month needed."""
     month = Span.of(address.now - MONTH, address.now)
     groups = queries.groups(month, Selection().and_also(tool=name), by=("upstream",), has_latency=False)
     return [str(group.values[0]) for group in groups if group.values[0]]

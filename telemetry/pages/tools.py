@@ -19,7 +19,7 @@ from telemetry.queries import Span
 
 UNUSED_DAYS = 30
 MUCH_PAGING = 3.0  # pages read of a list, on average
-PAGED_LISTS = 5  # lists at least, before paging is called much
+PAGED_LISTS = 5  # the fewest lists for which paging is called much
 BY = ("tool",)
 
 
@@ -84,7 +84,7 @@ def _paging(address: Address) -> Table:
 
 
 def _lists(group: GroupFigures) -> int:
-    """Lists that were begun: calls for their first page."""
+    """The number of lists that were begun: calls for their first page."""
     return group.figures.list_calls - group.figures.later_pages
 
 
@@ -93,7 +93,7 @@ def _pages(group: GroupFigures) -> float:
 
 
 def _unused(address: Address) -> Table:
-    """Whatever the range of the page is: a tool that a month has not needed."""
+    """The tools that had no call in the last month, whatever the range of the page."""
     span = Span.of(address.now - timedelta(days=UNUSED_DAYS), address.now)
     called = {group.values[0] for group in queries.groups(span, by=BY, at_most=100_000, has_latency=False)}
     unused = [each for name, each in facts.tools.all().items() if name not in called and each.is_listed]

@@ -1,4 +1,4 @@
-"""One upstream: whether it answers, what it answers, and the tools on it."""
+"""The page of one upstream: its state, its answers, and the tools on it."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -29,7 +29,7 @@ from telemetry.pages.upstreams import breaker
 from telemetry.queries import Selection, Span
 
 BY = ("tool",)
-# What an upstream answered, in the order of the stack.
+# The classes of an upstream's answers, in the order of the stack.
 STATUSES: tuple[tuple[str, str, Callable[[int], bool]], ...] = (
     ("2xx", "s6", lambda status: 200 <= status < 300),
     ("3xx", "s4", lambda status: 300 <= status < 400),
@@ -73,7 +73,7 @@ def upstream(request: HttpRequest, address: Address, name: str) -> HttpResponseB
 @require_POST
 @page(subject="upstream")
 def check(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
-    """Asks the upstream once, with a cheap read, and says what it answered."""
+    """Asks the upstream once, with a cheap read, and shows its answer."""
     answer = processes.probe_now(name)
     if answer is None:
         raise Http404
@@ -91,7 +91,7 @@ def probe_words(probe: ProbeReport) -> str:
 
 
 def _worse(report: UpstreamReport | None, seen: State) -> State:
-    """An open breaker is worse than what the calls show: while it is open, few are tried."""
+    """The worse of the breaker and the calls. While a breaker is open, few calls are tried, so they say little."""
     return State.DOWN if report and report.breaker == "open" else seen
 
 

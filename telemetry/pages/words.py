@@ -19,7 +19,7 @@ YES_OR_NO = {"cache": "from cache", "oversized": "oversized"}
 
 
 def value(dimension: str, name: object) -> str:
-    """A dimension's value: the name of what has none, and origins as they are written."""
+    """A dimension's value as pages show it, with a name for an empty one."""
     text = str(name)
     if dimension == "origin" and text in ORIGINS:
         return ORIGINS[text]

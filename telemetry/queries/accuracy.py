@@ -1,4 +1,4 @@
-"""How far the two token counts are from the full count, over audited answers."""
+"""The errors of the two token counts against the full count, over audited answers."""
 
 import statistics
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""What used a key: its clients, and their sequences of calls."""
+"""The clients of a key, and their sequences of calls."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -43,7 +43,7 @@ class ClientUsage:
 
 @dataclass(frozen=True, slots=True)
 class RunCall:
-    """What a sequence shows of a call."""
+    """A call as a sequence shows it."""
 
     client: str
     version: str
@@ -84,7 +84,7 @@ class Run:
 
 
 def clients(span: Span, selection: Selection) -> tuple[ClientUsage, ...]:
-    """The last used first."""
+    """The clients of the selected calls, the last used first."""
     rows: Any = (
         select(span, selection)
         .values_list(*CLIENT)
@@ -99,7 +99,7 @@ def clients(span: Span, selection: Selection) -> tuple[ClientUsage, ...]:
 
 
 def sequences(span: Span, selection: Selection) -> tuple[Run, ...]:
-    """The newest first."""
+    """The sequences of the selected calls, the newest first."""
     rows: Any = select(span, selection).order_by("-created_at", "-pk").values_list(*RUN_CALL)
     by_client: dict[tuple[str, ...], list[list[RunCall]]] = {}
     for call in (RunCall(*row) for row in reversed(rows[:NEWEST])):

@@ -1,4 +1,4 @@
-"""Single facts about calls: what /health and the admin show."""
+"""Single facts about calls, for /health and the admin."""
 
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
@@ -46,7 +46,7 @@ def lacking(calls: Calls) -> list[Mapping[str, Any]]:
 
 
 def last_answer(operations: Collection[str], since: datetime) -> datetime | None:
-    """When a call of one of the operations was last answered."""
+    """The time of the last answered call of one of the operations."""
     calls = TelemetryRecord.objects.filter(created_at__gte=since, operation__in=operations)
     return cast("datetime | None", calls.exclude(outcome=CallOutcome.ERROR).aggregate(last=Max("created_at"))["last"])
 

@@ -1,4 +1,4 @@
-"""Why calls failed: from the calls themselves, as first, last and example are wanted."""
+"""The reasons of failed calls. Read from the calls themselves, for the first, the last and an example."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,7 +26,7 @@ class Reason:
 
 
 def reasons(span: Span, selection: Selection, at_most: int = 50) -> tuple[Reason, ...]:
-    """The most frequent first."""
+    """The reasons of the selected calls, the most frequent first."""
     failed = select(span, selection).filter(outcome=CallOutcome.ERROR)
     found = failed.values("error_reason", "origin").annotate(
         calls=Count("pk"), first=Min("created_at"), last=Max("created_at"), example=Max("pk")

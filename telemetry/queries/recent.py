@@ -1,4 +1,4 @@
-"""The calls of the last minutes by upstream, and what is usual: what the lights of "Now" are decided by."""
+"""The calls of the last minutes by upstream, and the usual figures, from which the lights of "Now" are computed."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -26,8 +26,8 @@ class Counted:
     """Calls with one upstream and origin, in one of the last minutes: 0 is the last 60 s."""
 
     minute: int
-    upstream: str  # "": none was needed
-    origin: str  # "": answered
+    upstream: str  # "" if none was needed
+    origin: str  # "" if answered
     calls: int
     own_ms: float  # time in Sluice, all calls together
 
@@ -93,7 +93,7 @@ def _since(moment: datetime) -> Calls:
 
 
 def usual(now: datetime) -> Usual:
-    """Read once an hour and process, as it changes little."""
+    """The usual figures, read once an hour in each process, since they change little."""
     return _usual(now.replace(minute=0, second=0, microsecond=0))
 
 

@@ -113,7 +113,8 @@ class Newer:
 
 
 def stored_after(pk: int | None, selection: Selection, *, since: datetime, size: int) -> Newer:
-    """By the order of storing, which a slow call cannot escape: its time is earlier than that of calls before it."""
+    """The calls that were stored after the call `pk`, by the order of storing: a slow call is stored after calls with a
+    later time."""
     calls = TelemetryRecord.objects.filter(created_at__gte=since).order_by("-pk")
     last = calls.values_list("pk", flat=True).first() or pk or 0
     mine = calls.filter(selection.of_calls, pk__lte=last)
@@ -124,7 +125,7 @@ def stored_after(pk: int | None, selection: Selection, *, since: datetime, size:
 
 
 def facets(span: Span, selection: Selection, text: str = "") -> Facets:
-    """For each dimension, the values among the calls that the other filters select."""
+    """The values of each dimension among the calls that the other filters select."""
     found, is_sampled = {}, False
     common = _newest(span, selection, text)
     for dimension in FACETS:
@@ -137,7 +138,7 @@ def facets(span: Span, selection: Selection, text: str = "") -> Facets:
 
 
 def _newest(span: Span, selection: Selection, text: str) -> tuple[Calls, bool]:
-    """At most FACET_CALLS calls, the newest, and whether there are more."""
+    """The newest FACET_CALLS calls, and whether there are more."""
     calls = select(span, selection, text)
     newest = calls.order_by("-created_at").values("pk")[: FACET_CALLS + 1]
     if len(newest[FACET_CALLS:]) == 0:
@@ -155,7 +156,7 @@ def neighbours(record: TelemetryRecord, within: timedelta = timedelta(hours=1)) 
 
 
 def _total(span: Span, selection: Selection, text: str) -> tuple[int, bool]:
-    """The number of calls, and whether it is exact. Rollups know it where they have the filters' dimensions."""
+    """The number of calls, and whether it is exact. Rollups have it if they have the filters' dimensions."""
     if not text and Question(span, selection).scope:
         return totals(span, selection, has_latency=False).calls, True
     counted = len(select(span, selection, text).values_list("pk")[: COUNTED + 1])

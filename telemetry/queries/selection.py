@@ -1,4 +1,4 @@
-"""Which calls a page is about: values by dimension, as its address names them."""
+"""The calls that a page is about: values by dimension, as its address names them."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -51,7 +51,7 @@ class DimensionFilter:
         return Q(**{column: self.text})
 
     def matches(self, call: Measurement) -> bool:
-        """The same as `q`, of a call in memory, without the negation."""
+        """The same as `q` for a call in memory, without the negation."""
         value = getattr(call, DIMENSIONS[self.dimension])
         if self.dimension in YES_OR_NO:
             return bool(value) is ANSWERS[self.text]
@@ -64,7 +64,8 @@ class DimensionFilter:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Conditions. Values of one dimension are alternatives; those of several dimensions all hold. None: all calls."""
+    """Filters of calls. Values of one dimension are alternatives; those of several dimensions all hold. None: all
+    calls."""
 
     conditions: tuple[DimensionFilter, ...] = ()
     min_ms: float | None = None  # calls that took at least so long
@@ -78,17 +79,18 @@ class Selection:
         min_ms: float | None = None,
         min_tokens: int | None = None,
     ) -> "Selection":
-        """From texts by dimension; a leading `!` negates. Raises ValueError for what is no dimension or value of it."""
+        """The selection of texts by dimension; a leading `!` negates. Raises ValueError for an unknown dimension or
+        value."""
         found = [_condition(dimension, text) for dimension, texts in (values or {}).items() for text in texts]
         return cls(tuple(found), min_ms, min_tokens)
 
     def and_also(self, **values: str) -> "Selection":
-        """With one more exact value per dimension."""
+        """The selection with one more exact value per dimension."""
         more = tuple(DimensionFilter(dimension, text) for dimension, text in values.items())
         return Selection((*self.conditions, *more), self.min_ms, self.min_tokens)
 
     def without(self, dimension: str) -> "Selection":
-        """With any value of the dimension."""
+        """The selection with any value of the dimension."""
         kept = tuple(each for each in self.conditions if each.dimension != dimension)
         return Selection(kept, self.min_ms, self.min_tokens)
 
@@ -110,7 +112,7 @@ class Selection:
         return self.of_rollups if is_asked_for else self.of_rollups & ~Q(transport__in=OUTSIDE_FIGURES)
 
     def matches(self, call: Measurement) -> bool:
-        """The same as `of_calls`, of a call in memory."""
+        """The same as `of_calls` for a call in memory."""
         is_asked_for = any(each.dimension == "transport" and not each.is_negated for each in self.conditions)
         if call.transport in OUTSIDE_FIGURES and not is_asked_for:
             return False

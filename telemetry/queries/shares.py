@@ -1,4 +1,4 @@
-"""What the failed calls share: how frequent each value is among them, and among the other calls."""
+"""The values that failed calls share: their frequency among the failed calls, and among the others."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from telemetry.queries.span import Span
 
 COMPARED = ("upstream", "reason", "tool", "key", "client", "transport", "policy", "arm")
 NEWEST = {"postgresql": 200_000, "sqlite": 50_000}  # calls that are compared
-LEAST_FAILED = 5  # below, chance alone makes them alike
+LEAST_FAILED = 5  # with fewer, chance alone makes them alike
 LEAST_GAP = 0.0999  # 10 points, less what floats lose
 SHOWN = 4
 
@@ -61,8 +61,8 @@ class Shares:
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
-        """Values that are more frequent among the failed calls, the largest difference first. One value of a dimension:
-        the next one would say the same again."""
+        """Values that are more frequent among the failed calls, the largest difference first. Only one value of a
+        dimension, since a second would say the same again."""
         if not self.is_comparable:
             return ()
         found: dict[str, Gap] = {}
@@ -101,7 +101,8 @@ COUNTS = f"COUNT(*) FILTER (WHERE {FAILED}) AS failed, COUNT(*) FILTER (WHERE NO
 
 
 def _grouping_sets(calls: str) -> str:
-    """One pass over the calls. Outside its set a column is NULL, so the one that is not says which set a row is of."""
+    """Counts all columns in one pass over the calls. A column outside a row's set is NULL, so the column that is not
+    NULL names the set."""
     columns = [DIMENSIONS[name] for name in COMPARED]
     dimension = " ".join(f"WHEN GROUPING({DIMENSIONS[name]}) = 0 THEN '{name}'" for name in COMPARED)
     sets = ", ".join(f"({column})" for column in columns)
@@ -112,7 +113,7 @@ def _grouping_sets(calls: str) -> str:
 
 
 def _one_by_one(calls: str) -> str:
-    """A count for each column, for databases without grouping sets."""
+    """Counts each column by itself, for databases without grouping sets."""
     selects = [f"SELECT NULL, NULL, {COUNTS} FROM calls"]  # noqa: S608 (names of our own)
     for name in COMPARED:
         column = DIMENSIONS[name]

@@ -1,4 +1,4 @@
-"""Reads sums of calls from rollups where they have what is asked for, and from the calls elsewhere."""
+"""The sums of calls, read from rollups where these have what is asked for, else from the calls."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ EVERY_CALL = ("outcome", "origin")  # columns that all sums are counted by
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What to add up. `calls`: only these calls, read from their table; else all calls of the span."""
+    """The sums to read. `calls`: only these calls, read from their table; else all calls of the span."""
 
     span: Span
     selection: Selection
@@ -41,7 +41,7 @@ class Question:
 
     @property
     def scope(self) -> str | None:
-        """The rollups that answer it; None: only the calls do."""
+        """The rollups that answer the question; None: only the calls do."""
         if self.calls is not None or self.selection.needs_calls:
             return None
         needed = {*self.selection.columns, *self.by, *EVERY_CALL}
@@ -99,7 +99,7 @@ def read(question: Question, *, now: datetime | None = None) -> dict[Key, Sums]:
 @dataclass(frozen=True, slots=True)
 class _Source:
     rows: QuerySet[Any]
-    columns: tuple[str, ...]  # of the key
+    columns: tuple[str, ...]  # columns of the key
     sums: Mapping[str, Any]
     bucket: Callable[[Any], Any]  # a value of the key's first column → the start of the bucket
     histograms: Callable[[str], Iterator[tuple[Key, histogram.Histogram]]]
@@ -160,7 +160,7 @@ def _within(column: str, parts: Sequence[SpanPart]) -> Q:
 
 @contextmanager
 def _one_snapshot() -> Iterator[None]:
-    """Within it, all queries see the database as the first one does. Inside a transaction, that one's rules hold."""
+    """Inside, all queries see one snapshot of the database. Within an outer transaction, that one's isolation holds."""
     if connection.in_atomic_block:
         yield
     elif connection.vendor == "postgresql":

@@ -26,7 +26,7 @@ class Span:
 
     @classmethod
     def of(cls, since: datetime, until: datetime) -> "Span":
-        """With the step for its length. Raises ValueError if it is empty."""
+        """The span with the step for its length. Raises ValueError if it is empty."""
         if until <= since:
             raise ValueError("A span ends after it starts.")
         length = until - since

@@ -15,7 +15,7 @@ ALL = Selection()
 def totals(
     span: Span, selection: Selection = ALL, *, calls: Calls | None = None, has_latency: bool = True
 ) -> CallFigures:
-    """The figures of the selected calls. `calls`: of these calls instead, whatever rollups say."""
+    """The figures of the selected calls. `calls`: only these calls, without rollups."""
     found = read(Question(span, selection, has_latency=has_latency, calls=calls))
     return found.get((), Sums()).figures()
 

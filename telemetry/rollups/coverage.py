@@ -1,6 +1,6 @@
-"""Which rollups and which calls answer for a span of time.
+"""The rollups and the calls that together cover a span of time.
 
-A rollup is used only if no call of its bucket is missing in it. So every figure is exact, whenever the runner was there
+A rollup is used only if no call of its bucket is missing in it, so every figure is exact, whenever the builder ran
 last. The rest is read from the calls: the current minute, and the ends of a span between two minutes.
 """
 
@@ -38,7 +38,7 @@ def cover(since: datetime, until: datetime, levels: Sequence[int], now: datetime
 
 
 def kept_for() -> dict[int, timedelta]:
-    """How long the rollups of each level are kept."""
+    """The retention period of each level's rollups."""
     return {
         Level.MINUTE: timedelta(hours=settings.TELEMETRY_MINUTE_HOURS),
         Level.HOUR: timedelta(days=settings.TELEMETRY_HOUR_DAYS),
@@ -79,7 +79,7 @@ def _split(since: float, until: float, levels: list[int], usable: _Usable) -> It
 
 
 def _joined(spans: Iterator[_Span]) -> Iterator[_Span]:
-    """Neighbours of the same level as one."""
+    """Joins neighbours of the same level."""
     before: _Span | None = None
     for span in spans:
         if before and (before[0], before[2]) == span[:2]:

@@ -1,4 +1,4 @@
-"""What is added up of a group of calls: over raw rows by these aggregates, over rollups as the sum of their columns."""
+"""The sums over a group of calls: over raw rows by these aggregates, over rollups as the sum of their columns."""
 
 from typing import Any
 

@@ -25,7 +25,7 @@ def lights_elsewhere(context: Context) -> dict[str, Any]:
 
 
 def _with_lights(context: Context) -> dict[str, Any]:
-    """A page that has read them (Now) passes them on. Nothing for those who may not see calls."""
+    """The lights that the page has read itself (Now), else those of now. None for people who may not see calls."""
     user = context.get("user")
     if user is None or not (user.is_active and user.is_staff and user.has_perm(access.SEE_CALLS)):
         return {"lights": None}

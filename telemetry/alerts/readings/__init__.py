@@ -1,4 +1,4 @@
-"""What a rule sees now: one module for each source of figures, one entry in READERS for each kind of rule."""
+"""The readings of rules: one module for each source of figures, one entry in READERS for each kind of rule."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -28,7 +28,7 @@ WITH_MEMORY: Mapping[RuleKind, Callable[[AlertRule, RuleCondition, datetime], Se
 
 
 def read(rule: AlertRule, condition: RuleCondition, now: datetime) -> Sequence[Reading]:
-    """What the rule sees at `now`. Raises whatever its source raises."""
+    """The rule's readings at `now`. Raises whatever its source raises."""
     if condition.kind in WITH_MEMORY:
         return WITH_MEMORY[condition.kind](rule, condition, now)
     return READERS[condition.kind](condition, now)

@@ -62,7 +62,7 @@ def _reading(subject: str, condition: RuleCondition, seen: MeasuredValue, now: d
 
 
 def _tools(subject: str, condition: RuleCondition, now: datetime) -> Sequence[ToolShare]:
-    """The tools that have a part in it, the largest first."""
+    """The tools with affected calls, those with the most first."""
     chosen = Selection.of({**filters(condition), **_of_subject(subject, condition)})
     span = _window(condition, now)
     grouped = queries.groups(span, chosen, by=("tool",), at_most=MOST_SUBJECTS, has_latency=False)
@@ -78,7 +78,7 @@ def _of_subject(subject: str, condition: RuleCondition) -> Mapping[str, list[str
 
 
 def _calls_behind(subject: str, condition: RuleCondition) -> Mapping[str, Sequence[str]]:
-    """Filters of the list of calls that show what was counted."""
+    """Filters of the list of calls that select the counted calls."""
     chosen: dict[str, Sequence[str]] = {**filters(condition), **_of_subject(subject, condition)}
     match condition.kind:
         case RuleKind.ERROR_RATE:

@@ -1,4 +1,4 @@
-"""How the figures of calls become the value of a rule. Evaluation and the look back at seven days use the same."""
+"""The value of a rule, computed from the figures of calls. Evaluation and the look back at seven days both use it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ CURSOR_REASONS = ("cursor_expired", "cursor_invalid", "cursor_mismatch")
 
 @dataclass(frozen=True, slots=True)
 class MeasuredValue:
-    """`value` None: there is nothing to judge."""
+    """`value` is None if there is nothing to judge."""
 
     value: float | None
     sample: int
@@ -61,7 +61,8 @@ def needs_latency(condition: RuleCondition) -> bool:
 
 
 def filters(condition: RuleCondition) -> dict[str, list[str]]:
-    """The calls that the condition looks at, as filters of `Selection.of`. Tools with a limit of their own are out."""
+    """The calls that the condition selects, as filters of `Selection.of`. Tools with a limit of their own are left
+    out."""
     tools = [*condition.tools, *(f"!{tool}" for tool in condition.own_limits)]
     chosen = {
         "tool": tools,

@@ -44,7 +44,7 @@ def remembered(
     dropped, new = {}, 0
     for report in reports:
         process, count = str(report.process), int(report.report.get("recorder", {}).get("dropped", 0))
-        # A process that is new to this memory has lost all that it counts, unless it is older than the memory.
+        # The whole counter of a process is new if the memory lacks it, unless it started before the last evaluation.
         new += max(0, count - before.get(process, 0 if report.started_at > last else count))
         dropped[process] = count
     kept = [[at, number] for at, number in memory.get("lost", []) if datetime.fromisoformat(at) > now - window]

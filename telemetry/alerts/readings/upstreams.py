@@ -1,7 +1,7 @@
 """The rule on upstreams that are down. It looks at the breakers and probes that processes report, and at the calls.
 
-An upstream that is called often shows it in its calls; one that is called seldom, in its probes. A failing probe means
-that it has died only if it ever answered: NSIP's tools, for example, are there on machines without a network.
+Calls show whether a busy upstream is down, probes whether a quiet one is. A failing probe counts only if the upstream
+ever answered: NSIP's tools, for example, are there on machines without a network.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ SILENCE = timedelta(seconds=20)  # without a success, between failures of a busy
 
 @dataclass(frozen=True, slots=True)
 class UpstreamHealth:
-    """What all processes together know of an upstream. Times are None if it never happened."""
+    """The state of an upstream, merged from all processes. Times are None if the event never happened."""
 
     name: str
     succeeded_at: datetime | None = None
@@ -42,7 +42,7 @@ class UpstreamHealth:
 
 
 def read(rule: AlertRule, condition: RuleCondition, now: datetime) -> Sequence[Reading]:
-    """`rule.memory` has when each upstream answered last."""
+    """The readings of all upstreams. `rule.memory` has the time when each last answered."""
     calls = _calls(condition, now - condition.window, now)
     busy = _calls(condition, now - BUSY_WINDOW, now)
     reported = healths(report.report for report in processes.alive(now=now))
@@ -65,7 +65,7 @@ NOTHING = MeasuredValue(None, 0, 0)
 
 
 def remembered(memory: Mapping[str, Any], reported: Sequence[UpstreamHealth], now: datetime) -> dict[str, Any]:
-    """The next memory: {"answered": {name: ISO time}}. Names that are no longer reported are forgotten in the end."""
+    """The next memory: {"answered": {name: ISO time}}. Names that are no longer reported are dropped after a while."""
     names, since = {each.name for each in reported}, (now - FORGOTTEN_AFTER).isoformat()
     answered = {name: at for name, at in memory.get("answered", {}).items() if name in names or at > since}
     for each in reported:
@@ -120,7 +120,7 @@ def _moment(text: str | None) -> datetime | None:
 
 
 def why_down(health: UpstreamHealth, *, is_busy: bool, now: datetime) -> str:
-    """The reason why it counts as down whatever its calls' share is; "" if there is none."""
+    """The reason why the upstream is down, whatever share of its calls failed; "" if there is none."""
     if health.breaker_failed_at and not health.has_answered_since(health.breaker_failed_at):
         return "its breaker is open"
     if health.has_ever_answered and _fails_its_check(health):
