@@ -101,7 +101,7 @@ def rulers(runs: int) -> None:
 
 
 def side_effects(runs: int) -> None:
-    """What a call does beside its answer, on the thread that answers."""
+    """The side effects of a call, on the thread that answers."""
     envelope = serve_blocking(Call("list_bookings", {}, ME, Transport.REST, hints.mcp))
     for words, work in (
         ("a call recorded", lambda: recorder.record(PLAIN)),

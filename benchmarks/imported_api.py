@@ -133,7 +133,7 @@ class Contender:
     fresh: bool
     headers: dict[str, str] = field(default_factory=dict)
     hanging: int = 0
-    seconds: list[float] = field(default_factory=list)  # of each call
+    seconds: list[float] = field(default_factory=list)  # duration of each call
     rates: list[float] = field(default_factory=list)  # calls per second, of each block
     cpu: list[float] = field(default_factory=list)  # milliseconds per call, of each block
     text: str = ""  # of one response: everything that a model may read

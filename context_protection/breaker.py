@@ -41,7 +41,7 @@ class Breaker:
 
     @property
     def seconds_left(self) -> float:
-        """Until the next trial; 0 if calls may proceed."""
+        """The seconds until the next trial; 0 if calls may proceed."""
         open_until = self._open_until
         return 0.0 if open_until is None else max(0.0, open_until - self._clock())
 

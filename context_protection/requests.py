@@ -29,7 +29,7 @@ SEALED = "gAAAA"  # prefix of all our cursors: Fernet's version byte and a times
 LONGEST_VALUE = 200  # characters of the longest query value that a hint repeats
 LONGEST_HINT = 2000  # characters of the longest path with all its query values
 
-_ATTRIBUTE = "_context_protection"  # of the request, where its Protection is stored
+_ATTRIBUTE = "_context_protection"  # the attribute of the request that stores its Protection
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class Protection:
 
     operation: str  # the view's name, for which budgets are set
     policy: Policy
-    query: QueryDict  # as it was sent; a sealed cursor is hidden from the view
+    query: QueryDict  # the query as it was sent; a sealed cursor is hidden from the view
     kind: Kind | None = None
     envelope: Envelope | None = None
     error: CallError | None = None

@@ -8,13 +8,13 @@ from context_protection.configuration.changes import Change
 from context_protection.configuration.revisions import revisions
 from telemetry import events
 
-# What people call an object of a model; others by the model's own name.
+# The words for objects of a model; others go by the model's own name.
 NAMES = {"tokenbudget": "budget", "apikey": "key", "upstreamapi": "upstream", "mcpserver": "upstream"}
 COME_BY_THEMSELVES = frozenset({"connectorswitch", "importedoperation", "mcptool"})  # to add one is no event
 
 
 def follow() -> None:
-    """Records from now on."""
+    """Starts recording."""
     changes.follow(record)
 
 

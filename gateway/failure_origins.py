@@ -1,4 +1,5 @@
-"""Who has to act on a failed call, by the error's reason. A reason that is not declared here fails a test."""
+"""The party that has to act on a failed call, by the error's reason. A reason that is not declared here fails a
+test."""
 
 from collections.abc import Mapping
 

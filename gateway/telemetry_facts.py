@@ -1,4 +1,4 @@
-"""What the pages at /telemetry/ know of tools, keys and upstreams."""
+"""The facts about tools, keys and upstreams that the pages at /telemetry/ show."""
 
 from collections.abc import Mapping
 from urllib.parse import urlencode
@@ -55,7 +55,7 @@ def keys() -> Mapping[str, facts.KeyFacts]:
 
 
 def of_upstreams() -> Mapping[str, facts.UpstreamFacts]:
-    """Those that this process has, and those that ops have switched off."""
+    """The upstreams that this process has, and those that ops have switched off."""
     managed = {each.name: each for each in UpstreamApi.objects.all()}
     names = {*managed, *(each.name for each in upstreams.all())}
     return {

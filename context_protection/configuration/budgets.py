@@ -70,7 +70,7 @@ class Budgets:
         return [(name, problem) for name in names for problem in problems(self.resolve(name))]
 
     def source(self, operation: str, name: str) -> str:
-        """Where the effective value of a setting comes from, as text for the admin."""
+        """The source of a setting's effective value, as text for the admin."""
         if operation != ALL_OPERATIONS and self.layers.get(operation, {}).get(name) is not None:
             return "set here"
         if self.layers.get(ALL_OPERATIONS, {}).get(name) is not None:

@@ -32,7 +32,7 @@ class Change:
     each field that differs, fit to be shown."""
 
     instance: models.Model
-    version: Any  # of its history
+    version: Any  # an entry of its history
     how: str
     by: str
     differences: Sequence[tuple[str, str, str]]
@@ -78,7 +78,7 @@ def _log(change: Change) -> None:
 
 
 def _differences(instance: models.Model, version: Any, how: str) -> list[tuple[str, str, str]]:
-    """For a new object, from its defaults."""
+    """The fields that differ; for a new object, from their defaults."""
     if how == "deleted":
         return []
     before = version.prev_record if how == "changed" else type(instance)()

@@ -35,8 +35,8 @@ class Live(Generic[T]):
             return held[1]
 
     def fresh(self) -> T:
-        """As `get`, for callers that store the last good value themselves: raises DatabaseError if a newer value
-        exists and cannot be loaded."""
+        """The value as `get` returns it, for callers that store the last good value themselves: raises DatabaseError if
+        a newer value exists and cannot be loaded."""
         value = self.get()
         if self._is_outdated:
             raise DatabaseError("the configuration could not be loaded")

@@ -96,7 +96,8 @@ class SharedRevisions:
 
     @property
     def confirmed_at(self) -> float:
-        """Until this process listens, the current time: it has not used any number yet."""
+        """The time at which the revision was last confirmed. Until this process listens, that is now: it has not used
+        any number yet."""
         return self._confirmed_at if self._listening_in == os.getpid() else time.monotonic()
 
     def current(self) -> int:

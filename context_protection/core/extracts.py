@@ -20,7 +20,7 @@ GAP = " … "
 
 
 def extract(text: str, limit: int) -> str:
-    """At most `limit` characters of a longer text. The same text always gives the same extract."""
+    """An extract of at most `limit` characters of a longer text. The same text always gives the same extract."""
     start = sentences.head(text, limit)
     leading = sentences.whole_sentences(text, int(limit * LEADING))
     room = limit - len(leading) - len(GAP)
@@ -29,7 +29,7 @@ def extract(text: str, limit: int) -> str:
 
 
 def missing(text: str, shown: str) -> str:
-    """How much of `text` its extract lacks, such as "47 of 190 words"."""
+    """The part of `text` that its extract lacks, such as "47 of 190 words"."""
     words = len(text.split())
     if len(text) > words * LONGEST_WORD:
         return f"{len(text) - len(shown.replace(GAP, '')):,} of {len(text):,} characters"

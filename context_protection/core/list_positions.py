@@ -1,4 +1,4 @@
-"""Where a page begins: the position that a list's cursor seals, and pages by their numbers."""
+"""The beginning of a page: the position that a list's cursor seals, and pages by their numbers."""
 
 import re
 from typing import Any, NamedTuple

@@ -240,7 +240,8 @@ class _Pager:
         self.form = page_form(place.form_request, shape, request, policy)
 
     def envelope(self) -> Envelope:
-        """As many rows as fit. If a single row does not fit, it is sent as its preview, and at worst as its id."""
+        """An envelope with as many rows as fit. If a single row does not fit, it is sent as its preview, and at worst
+        as its id."""
         form, count = self.form, len(self.form.rows)
         body = self.body(form, count)
         fits = self.acceptable(body, form)
@@ -400,8 +401,8 @@ class _Pager:
 
 
 def _rows_within(rows: Sequence[Mapping[str, Any]], share: float) -> int:
-    """How many of the first rows take at most this share of the characters of all. A row that is much larger than the
-    others does not shorten the pages before it."""
+    """The number of first rows that take at most this share of the characters of all. A row that is much larger than
+    the others does not shorten the pages before it."""
     lengths = [len(dumps(row)) for row in rows]
     taken = list(accumulate(lengths))
     return bisect_right(taken, taken[-1] * share)

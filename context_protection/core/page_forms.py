@@ -18,7 +18,7 @@ from context_protection.core.shapes import Shape
 from context_protection.core.tables import table
 
 ITEMS, TABLE = "items", "table"
-FORMATS = (ITEMS, TABLE)  # of the rows; a caller may choose one
+FORMATS = (ITEMS, TABLE)  # the forms of rows; a caller may choose one
 
 
 # -- Layouts ----------------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ def _projected(form_request: FormRequest, names: Sequence[str], shape: Shape, po
 
 
 def _rows_to_read(chars: Sequence[int], most_tokens: int) -> int:
-    """How many rows to read for an answer of `most_tokens` tokens: one row more than could fit."""
+    """The number of rows to read for an answer of `most_tokens` tokens: one row more than could fit."""
     room = most_tokens * 4
     for count, size in enumerate(chars, start=1):
         room -= size

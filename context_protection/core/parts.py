@@ -79,7 +79,7 @@ def _take_elements(value: list[Any], position: Position, room: int) -> Part:
 
 
 def _take_member(value: Any, position: Position, left: int, room: int, *, alone: bool) -> tuple[Part | None, int]:
-    """As much of a member as fits into `left` characters, and the characters then left. None: the whole member goes
+    """The part of a member that fits into `left` characters, and the characters then left. None: the whole member goes
     into the next part instead of being split. A member that is `alone` is never postponed: each part must progress."""
     size = length(dumps(value)) if not position else room
     if size <= left:

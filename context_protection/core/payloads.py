@@ -33,7 +33,7 @@ class Page(Protocol):
 
     @property
     def note(self) -> Mapping[str, Any]:
-        """For the `meta` of an answer with this page, if it is not the first."""
+        """The note for the `meta` of an answer with this page, if it is not the first."""
 
     @property
     def beside(self) -> Mapping[int, Mapping[str, Any]]:
@@ -142,7 +142,7 @@ class Text(Protocol):
 
     @property
     def lines(self) -> int:
-        """At least 1: an empty text has one empty line."""
+        """The number of lines, at least 1: an empty text has one empty line."""
 
     @property
     def encoding(self) -> str:

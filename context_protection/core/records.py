@@ -138,7 +138,7 @@ class _FirstAnswer:
         return replace(envelope, missing_fields=tuple(summaries.missing(self.record.value, self.shape, self.policy)))
 
     def judged_preview(self, meta: dict[str, Any], summary: dict[str, Any]) -> Body:
-        """If the shape has a target, the meta says whether the whole body meets it."""
+        """The preview; if the shape has a target, the meta says whether the whole body meets it."""
         target = self.shape.target_reduction
         if not target:
             return self.fitting_preview(meta, summary)

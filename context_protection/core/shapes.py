@@ -82,8 +82,8 @@ class Shape:
 
     @cached_property
     def selectable(self) -> dict[str, Field]:
-        """What `fields` accepts besides upstream's own names: canonical fields and aliases. A dotted canonical name is
-        looked up as a path."""
+        """The names that `fields` accepts besides upstream's own: canonical fields and aliases. A dotted canonical name
+        is looked up as a path."""
         named = {name: each for name, each in self.fields.items() if "." not in name}
         return {**{each.name: each for each in self.aliases}, **named}
 

@@ -21,6 +21,6 @@ def added(page: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def joined(pages: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """That of several pages: {"included": […], "laterPages": [{"included": […]}]}. `pages`: what each adds."""
+    """The side data of several pages: {"included": […], "laterPages": [{"included": […]}]}. `pages`: what each adds."""
     first, *later = [page for page in pages if page] or [{}]
     return {**first, LATER: later} if later else first

@@ -98,7 +98,7 @@ class _TextSearch:
 
 
 def _progress(found: SearchResult) -> dict[str, Any]:
-    """How many lines match, and where the next search begins if this one ended before the end of the text."""
+    """The number of matching lines, and where the next search begins if this one ended before the end of the text."""
     total = {} if found.total is None else {"totalCount": found.total}
     if found.next_from is None:
         return total

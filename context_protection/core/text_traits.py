@@ -64,8 +64,8 @@ def _detected_traits(key: _DetectionKey) -> TextTraits:
 
 
 def chunk_sizes_of(text: Text, policy: Policy) -> ChunkSizes:
-    """How the whole text is cut: by the policy's chunk sizes, or only by the hard cap if it is short or chunking is
-    off."""
+    """The sizes by which the whole text is cut: the policy's chunk sizes, or only the hard cap if it is short or
+    chunking is off."""
     short = tokens.formula_of_length(text.chars) <= policy.chunk_tokens
     return traits_of(text, policy).chunk_sizes(policy, bounded=policy.chunking and not short)
 

@@ -186,7 +186,7 @@ def _decimal(number: Any) -> Decimal | None:
 
 
 def _units_of(rows: QuerySet[Any], unit: CommonUnit) -> list[Scalar | None]:
-    """At most two distinct units, because callers only need to know whether there is more than one."""
+    """The distinct units, two at most, because callers only need to know whether there is more than one."""
     columns = [metric.column for metric in unit.metrics if metric.column]
     measured = (Q(comparison(Condition(column, Op.ISNULL, Type.NUMBER, False))) for column in columns)
     found = rows.filter(reduce(operator.or_, measured)).annotate(unit=value(unit.column, unit.column.type))

@@ -19,7 +19,7 @@ BATCH = 200  # entries in one query
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to delete: the snapshots of the callers whose id is `caller` ("key:7"), or those with `text`, whatever its
+    """The snapshots to delete: those of the callers whose id is `caller` ("key:7"), or those with `text`, whatever its
     case, in their arguments, rows or content."""
 
     caller: str = ""

@@ -33,7 +33,7 @@ ADD = (
 COUNT = "SELECT count(*) FROM context_protection_storedwalk WHERE id IN ({}) AND expires_at > %s"
 ROOM_KEY, ROOM_BYTES = "room", 64 * 1024
 ORIGIN = "origin"  # the part of a snapshot's key under which its origin is stored
-PREFIX = "walk:2:"  # of Redis keys; raise the number when the packed format changes
+PREFIX = "walk:2:"  # the prefix of Redis keys; raise the number when the packed format changes
 Entry = tuple[str, bytes, float]  # key, value, expiry in Unix seconds
 
 

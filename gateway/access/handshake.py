@@ -18,7 +18,7 @@ class Handshake:
     """The headers of a connection request."""
 
     headers: dict[bytes, bytes]
-    scheme: str  # of the connection itself: http, https, ws or wss
+    scheme: str  # the connection's own: http, https, ws or wss
 
     @classmethod
     def of(cls, scope: dict[str, Any]) -> "Handshake":

@@ -1,4 +1,4 @@
-"""How a request reached the server, before its caller is known."""
+"""The way in which a request reached the server, before its caller is known."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -25,7 +25,7 @@ class ToolChoice:
 
     listing: str = ""
     pinned: frozenset[str] = frozenset()  # listed also in search mode
-    hidden: frozenset[str] | OutsideSets = frozenset()  # as if they did not exist, over every transport
+    hidden: frozenset[str] | OutsideSets = frozenset()  # treated as if they did not exist, over every transport
 
 
 @dataclass(frozen=True, slots=True)

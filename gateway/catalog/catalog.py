@@ -66,7 +66,7 @@ class Catalogue:
 
     def __init__(self) -> None:
         self._fixed: dict[str, Operation] = {}
-        self._connectors: dict[str, str] = {}  # of the operations, by their names
+        self._connectors: dict[str, str] = {}  # connectors by the names of their operations
         self._sources: list[Source] = []
         self._source_connectors: list[str] = []
         self._switches: list[Switch] = []

@@ -35,7 +35,7 @@ class ToolDefinition:
     plain: frozenset[str] = frozenset()  # arguments whose names say enough: tool lists do not describe them
     shown: Mapping[str, Mapping[str, Any]] | None = None  # `parameters` as tool lists show them, if different
     field_names: tuple[str, ...] = field(default=(), repr=False)  # examples for `fields`
-    examples: Mapping[str, Any] = field(default_factory=dict, repr=False)  # of `where` and `aggregate`, if declared
+    examples: Mapping[str, Any] = field(default_factory=dict, repr=False)  # for `where` and `aggregate`, if declared
     fills_pages: bool = False  # without a limit, a page of its list has as many rows as the budget allows
     # Other names of its arguments, without case, - and _: {"listingmapid": ("propertyId",)}.
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
@@ -114,8 +114,8 @@ class ToolDefinition:
 
 MOST_MEANT = 1000  # a higher maximum is a limit of storage, which no caller reaches
 _UNLISTED = frozenset({"default", "description", "minLength", "maxLength", "minimum", "pattern", "properties"})
-MOST_NAMES = 6  # of fields in the example of `fields`
-MOST_CHOICES, SOME_CHOICES = 6, 3  # of an enumeration in a tool list: those of a longer one are examples
+MOST_NAMES = 6  # names in the example of `fields`
+MOST_CHOICES, SOME_CHOICES = 6, 3  # choices listed of an enumeration: those of a longer one are examples
 
 
 def _lean(schema: Mapping[str, Any]) -> dict[str, Any]:

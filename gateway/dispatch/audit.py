@@ -206,7 +206,7 @@ def state() -> AuditState:
 
 
 def stop() -> None:
-    """For shutdown: samples that are not audited within a second are lost."""
+    """Stops the auditor, at shutdown. Samples that are not audited within a second are lost."""
     _auditor.stop()
 
 

@@ -90,7 +90,7 @@ def _failure(call: Call, error: Exception, kind: type[InternalError] = InternalE
 
 
 def _store_error_for(call: Call, error: StoreUnavailable) -> StoreUnavailable:
-    """For an action, the error says that it may have been done before the database became unavailable."""
+    """The error for an unavailable store. For an action, it says that the action may have been done before that."""
     if not _is_action(call.operation):
         return error
     said = "A store of this server went away during the call; what was called may have been done all the same."

@@ -1,4 +1,5 @@
-"""How each transport says "call this to get more". Responses of different transports differ in nothing else (law 4)."""
+"""The words of each transport for "call this to get more". Responses of different transports differ in nothing else
+(law 4)."""
 
 from collections.abc import Callable, Container, Mapping
 from typing import Any

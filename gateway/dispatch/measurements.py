@@ -28,9 +28,9 @@ from telemetry.measurement import Measurement, Origin, WithheldCount
 
 UNKNOWN_OPERATION = "(unknown)"
 LONGEST_MESSAGE = 300  # characters
-MOST_NAMES = 30  # of arguments
+MOST_NAMES = 30  # names of arguments
 
-# What a figure is called in a call, and in an envelope.
+# The name of a figure in a call, and in an envelope.
 CALL = {
     "request_id": "id",
     "caller": "caller.name",
@@ -225,7 +225,7 @@ def _of_call(facts: tuple[Any, ...]) -> dict[str, Any]:
 
 @lru_cache(maxsize=1024)
 def _own_word(text: str) -> str:
-    """What a client says of itself, which may be anything."""
+    """A client's word about itself, which may be anything."""
     return cleaned(text, ())
 
 

@@ -27,7 +27,7 @@ class PreparedCall:
     policy: Policy
     request: AnswerRequest
     state: Hashable
-    revision: int = 0  # of the configuration
+    revision: int = 0  # the configuration's
     cursor: str = ""
     answer: Envelope | None = None
 

@@ -43,7 +43,7 @@ class CachedResponse:
     until: float  # time.monotonic()
     fresh_until: float = math.inf  # time.monotonic(); until then the upstream need not be called
     version: Hashable = None
-    revision: int = 0  # of the configuration
+    revision: int = 0  # the configuration's
 
 
 class ResponseCache:

@@ -1,1 +1,1 @@
-"""How pages write dates (FORMAT_MODULE_PATH)."""
+"""The format of dates on pages (FORMAT_MODULE_PATH)."""

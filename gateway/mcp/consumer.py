@@ -69,7 +69,7 @@ async def deny(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 def websocket_routes(server: Server[Any], sessions: Sessions) -> list[Any]:
-    """For Channels' URLRouter."""
+    """The routes for Channels' URLRouter."""
     return [
         re_path(r"^mcp/ws/*$", MCPConsumer.as_asgi(server=server, sessions=sessions)),
         re_path(r"", cast(Any, deny)),

@@ -1,4 +1,4 @@
-"""How long clients wait for the tool list: from the arrival of `tools/list` to its result."""
+"""The time that clients wait for the tool list: from the arrival of `tools/list` to its result."""
 
 from prometheus_client import Histogram
 

@@ -28,7 +28,7 @@ def page(
 
 
 def fitting(tokens: Sequence[int]) -> int:
-    """How many leading entries of these sizes, in tokens, fit one answer. Blocks."""
+    """The number of leading entries of these sizes, in tokens, that fit one answer. Blocks."""
     room = policy_for("").hard_cap / budget.MARGIN - AROUND
     return sum(size <= room for size in accumulate(tokens))
 

@@ -1,5 +1,5 @@
-"""What MCP's SDK leaves out of its spans: session, transport and the link to the HTTP request; and the histogram of
-durations. A middleware that exists only while OpenTelemetry is on."""
+"""Adds to the spans what MCP's SDK leaves out: session, transport and the link to the HTTP request; and the histogram
+of durations. A middleware that exists only while OpenTelemetry is on."""
 
 import time
 from functools import partial

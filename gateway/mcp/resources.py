@@ -177,7 +177,7 @@ def _document(row: Mapping[str, Any], reader: Operation) -> types.Resource:
 
 
 def _described(row: Mapping[str, Any]) -> str:
-    """For example: text/markdown, 996 lines, 52,826 bytes, about 15,601 tokens"""
+    """A description such as: text/markdown, 996 lines, 52,826 bytes, about 15,601 tokens"""
     facts = [row["mediaType"]]
     if row["lines"] is not None:
         facts.append(f"{row['lines']:,} lines")

@@ -56,7 +56,7 @@ def build_server(stdio_peer: Peer | None = None, changes: Changes | None = None)
         "sluice",
         title="Sluice",
         version=VERSION,
-        instructions=instructions.ANSWERS,  # of a caller without a key; others get theirs from `_instructed`
+        instructions=instructions.ANSWERS,  # for a caller without a key; others get theirs from `_instructed`
         cache_hints=dict.fromkeys(CACHED, CacheHint(ttl_ms=5000, scope="private")),
         **tool_handlers(stdio_peer),
         **resource_handlers(stdio_peer),

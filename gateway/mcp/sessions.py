@@ -35,7 +35,7 @@ class Session(Protocol):
 
     @property
     def answering(self) -> int:
-        """How many requests are in flight."""
+        """The number of requests in flight."""
         ...
 
     async def end(self, ending: Ending) -> None: ...

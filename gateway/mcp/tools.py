@@ -185,7 +185,7 @@ def unrestricted_list() -> ListedTools:
 
 
 def tool_list_figures() -> dict[str, Any]:
-    """How much of TOOL_LIST_BUDGET the definitions of all tools take, and whether clients get a search instead.
+    """The share of TOOL_LIST_BUDGET that the definitions of all tools take, and whether clients get a search instead.
     Blocks."""
     listed = unrestricted_list()
     return {

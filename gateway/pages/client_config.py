@@ -22,7 +22,7 @@ PLACEHOLDER_ROOT = "/path/to/sluice"
 
 @dataclass(frozen=True, slots=True)
 class ClientConfig:
-    """How to connect one client. `instruction`: a sentence on what to do with the text."""
+    """The way to connect one client. `instruction`: a sentence on what to do with the text."""
 
     slug: str
     title: str

@@ -60,8 +60,8 @@ class ShownState:
 
 
 def _state(status: str, down: Sequence[str] = ()) -> ShownState:
-    """Of the server: never better than the lights of the page Now. `down`: upstreams that this process finds down; it
-    knows them before its next report. Only these are named."""
+    """The state of the server: never better than the lights of the page Now. `down`: upstreams that this process finds
+    down; it knows them before its next report. Only these are named."""
     if status == "degraded" and down:
         words = f"{down[0]} is down" if len(down) == 1 else f"{len(down)} upstreams are down"
         return ShownState(status, f"Running, but {words}")
@@ -73,7 +73,7 @@ def _state(status: str, down: Sequence[str] = ()) -> ShownState:
 
 @lru_cache(maxsize=1)
 def _seen_by_all(_five_seconds: int) -> ShownState:
-    """For unknown visitors. Asked once in five seconds, so that nobody can make the database busy."""
+    """The state for unknown visitors. Asked once in five seconds, so that nobody can make the database busy."""
     return _state("ok" if database_answers() else "down")
 
 
@@ -81,7 +81,7 @@ forget_state = _seen_by_all.cache_clear
 
 
 def _server(request: HttpRequest) -> ConnectionDetails:
-    """How clients reach this server. Only staff see where it is installed."""
+    """The facts by which clients reach this server. Only staff see where it is installed."""
     base = request.build_absolute_uri("/").rstrip("/")
     return for_staff(base) if admin.site.has_permission(request) else ConnectionDetails(base)
 

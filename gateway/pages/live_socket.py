@@ -27,5 +27,5 @@ class SameSite:
 
 
 def live_socket_routes() -> list[Any]:
-    """For Channels' URLRouter."""
+    """The routes for Channels' URLRouter."""
     return [re_path(r"^telemetry/live/socket$", cast(Any, SameSite(LiveConsumer.as_asgi())))]

@@ -45,7 +45,7 @@ class SuccessCriterion:
 
 
 def document(now: datetime) -> dict[str, Any]:
-    """For /health. Raises DatabaseError."""
+    """The criteria for /health. Raises DatabaseError."""
     found = list(criteria(now))
     return {
         "meets_success_criteria": {each.name: each.is_met for each in found},

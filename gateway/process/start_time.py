@@ -1,4 +1,4 @@
-"""How long this process took from its start until it could answer."""
+"""The time that this process took from its start until it could answer."""
 
 import time
 from pathlib import Path
@@ -26,7 +26,7 @@ async def note_ready() -> None:
 
 
 def _started() -> float | None:
-    """When the process was started, in Unix seconds; None where there is no /proc."""
+    """The start of the process, in Unix seconds; None where there is no /proc."""
     try:
         ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
         boot = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith("btime "))

@@ -1,4 +1,4 @@
-"""How much traffic a simulation may make: a number of calls, and a time."""
+"""The traffic that a simulation may make: a number of calls, and a time."""
 
 import time
 from dataclasses import dataclass, field

@@ -22,7 +22,7 @@ BUSY_SECONDS = 120.0  # for the database to take a batch
 BATCH = 1_000
 # How busy an hour of the day is, UTC, as a share of the busiest.
 BUSY = (4, 3, 2, 2, 3, 5, 12, 30, 60, 85, 95, 90, 70, 80, 100, 95, 80, 60, 40, 28, 20, 14, 9, 6)
-WEEKEND = 0.4  # of a working day
+WEEKEND = 0.4  # calls, as a share of a working day's
 CALLS_AT_BUSIEST = 80  # an hour
 
 

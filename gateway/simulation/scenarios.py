@@ -1,4 +1,4 @@
-"""What the invented clients do with the sample account. Each scenario is a few calls that belong together."""
+"""The tasks of the invented clients on the sample account. Each scenario is a few calls that belong together."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass

@@ -58,7 +58,7 @@ class TargetServer:
 
     @property
     def dropped(self) -> int:
-        """How many calls its recorder has lost."""
+        """The number of calls that its recorder has lost."""
         text = self._http("GET", "/metrics").text
         line = next(each for each in text.splitlines() if each.startswith("sluice_telemetry_dropped_total"))
         return int(float(line.split()[1]))

@@ -25,7 +25,7 @@ def tool_list_gauge(adds: str = "") -> dict[str, Any]:
         "shown_tokens": f"{listed.whole:,}",
         "budget": budget,
         "shown_budget": f"{budget:,}",
-        "ample": budget * 4 // 5,  # of the meter: green up to here, then yellow,
+        "ample": budget * 4 // 5,  # shares of the meter: green up to here, then yellow,
         "full": budget - 1,  # and red when the list is over its budget
         "tools": len(listed.definitions),
         "searched": listed.searched,

@@ -158,7 +158,7 @@ async def run_sync_and(ended: Callable[[], None], function: Callable[P, T], *arg
 
 
 def _do_nothing() -> None:
-    """For calls without a concurrency limit."""
+    """Does nothing, for calls without a concurrency limit."""
 
 
 def _reconsider_soon(loop: asyncio.AbstractEventLoop) -> None:

@@ -13,7 +13,7 @@ WIDTH = 4  # threads that one session or caller uses at once
 
 
 class ConcurrencyLimits:
-    """At most `width` calls of one key (a session or a caller) run at once; further ones wait. Call `release` exactly
+    """Runs at most `width` calls of one key (a session or a caller) at once; further ones wait. Call `release` exactly
     once for each `acquire`."""
 
     def __init__(self, width: int) -> None:

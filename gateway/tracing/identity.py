@@ -14,7 +14,7 @@ TRACEPARENT = "traceparent"
 SANE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{7,63}")
 PARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
 
-# Of the HTTP request, or of the call over a transport without requests. "": none yet.
+# The id of the HTTP request, or of the call over a transport without requests. "": none yet.
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 # The trace that the client sent; "": none.
 client_trace: ContextVar[str] = ContextVar("client_trace", default="")

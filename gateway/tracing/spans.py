@@ -81,7 +81,7 @@ def span(
 
 
 def trace_id() -> str:
-    """Of the current call, as telemetry stores it: its span's, else the one that the client sent, else ""."""
+    """The trace of the current call, as telemetry stores it: its span's, else the one that the client sent, else ""."""
     if tracer is None:
         return identity.client_trace.get()
     from opentelemetry.trace import get_current_span

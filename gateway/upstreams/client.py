@@ -89,7 +89,7 @@ class CallLimit:
     waited: Waited
 
     def patience(self, now: float) -> float:
-        """How long the call may still wait, in seconds."""
+        """The seconds for which the call may still wait."""
         return max(0.0, min(self.deadline - now, self.wait_seconds - self.waited.seconds))
 
 

@@ -23,7 +23,7 @@ LONGEST_SECRET = 8_000  # characters; a header is not longer
 
 
 class AuthKind(StrEnum):
-    """How Sluice authenticates itself to an upstream."""
+    """The kinds of authentication to an upstream."""
 
     NONE = "none"
     HEADER = "header"

@@ -72,7 +72,7 @@ DEFAULT_LIMITS = CallLimits()
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """At most `amount` exchanges in any period of `seconds`. `name` is unique within the upstream."""
+    """A rate of at most `amount` exchanges in any period of `seconds`. `name` is unique within the upstream."""
 
     name: str
     amount: int
@@ -156,7 +156,7 @@ class Rates:
 
     @property
     def left(self) -> int | None:
-        """How many exchanges the tightest rate allows at once."""
+        """The number of exchanges that the tightest rate allows at once."""
         return min((rate.left for rate in self._rates), default=None)
 
     @property

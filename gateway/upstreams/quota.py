@@ -40,7 +40,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def whole_seconds(seconds: float) -> int:
-    """As `retry_after` of an error."""
+    """The seconds as `retry_after` of an error."""
     return max(1, min(LONGEST_WAIT, math.ceil(seconds)))
 
 

@@ -34,7 +34,7 @@ class UpstreamRegistry:
         self._others.append(states)
 
     def states(self) -> list[UpstreamState]:
-        """Of all upstreams that this process knows."""
+        """The states of all upstreams that this process knows."""
         return [*(each.state() for each in self.all()), *(state for others in self._others for state in others())]
 
     def remove(self, name: str) -> None:

@@ -45,7 +45,7 @@ class Response:
 
     @property
     def media_type(self) -> str:
-        """In lower case, without parameters: "application/json"."""
+        """The media type in lower case, without parameters: "application/json"."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     @property

@@ -49,7 +49,7 @@ CERTIFICATE_PROBLEMS = {
     62: "it is for another host name",
 }
 GZIP_MAGIC = b"\x1f"
-ANY_HEADER = zlib.MAX_WBITS | 32  # of gzip or zlib
+ANY_HEADER = zlib.MAX_WBITS | 32  # reads headers of gzip and of zlib
 NO_HEADER = -zlib.MAX_WBITS
 
 

@@ -1,4 +1,4 @@
-"""What one call has used of upstreams: the last one, how often it was asked, its last status, and the time waited."""
+"""The use of upstreams by one call: the last one, how often it was asked, its last status, and the time waited."""
 
 import time
 from collections.abc import Iterator
@@ -56,5 +56,5 @@ of_this_call = _of_the_call.get  # None if no upstream can have been used
 
 
 def upstream_use() -> UpstreamUse:
-    """Of the current call. Outside of a call, as in a background task, nothing reads it."""
+    """The use of upstreams by the current call. Outside of a call, as in a background task, nothing reads it."""
     return _of_the_call.get() or UpstreamUse()

@@ -1,4 +1,4 @@
-"""How long one call has waited for the rate limits of upstreams, over all of its requests."""
+"""The time that one call has waited for the rate limits of upstreams, over all of its requests."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -35,8 +35,8 @@ class Leaf:
     path: str
     values: Sequence[Any]
     filled: Sequence[Any]
-    words: tuple[str, ...]  # of the path's last step
-    kinds: frozenset[str]  # what the values look like
+    words: tuple[str, ...]  # words of the path's last step
+    kinds: frozenset[str]  # the form of the values
     chars: float  # average of the filled values
     central: int  # number of paths that begin with the same word
     required: bool

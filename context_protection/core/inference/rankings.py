@@ -243,8 +243,8 @@ def _is_constant(leaf: Leaf) -> bool:
 
 
 def _upkeep(leaf: Leaf) -> int:
-    """For a date: 0 if it describes the object itself, 1 if the record's creation, 2 if something else of it, 3 if a
-    change of the record."""
+    """The rank of a date: 0 if it describes the object itself, 1 if the record's creation, 2 if something else of it, 3
+    if a change of the record."""
     if not UPKEPT.isdisjoint(leaf.words):
         return 3
     if not CREATED.isdisjoint(leaf.words):

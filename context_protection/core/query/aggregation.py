@@ -44,7 +44,7 @@ PERCENTILES = {
 
 
 class Reduction(StrEnum):
-    """How a metric reduces its values to one."""
+    """The function by which a metric reduces its values to one."""
 
     COUNT = "count"
     COUNT_DISTINCT = "countDistinct"

@@ -9,7 +9,7 @@ from context_protection.core.errors import InvalidArgument
 
 NOTHING: Any = object()
 STEPS = 6  # mistakes of one document that are corrected together
-SHOWN_CHARS = 600  # of a corrected document in a suggestion
+SHOWN_CHARS = 600  # characters of a corrected document in a suggestion
 
 
 @dataclass(frozen=True)

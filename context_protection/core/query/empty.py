@@ -12,7 +12,7 @@ from context_protection.core.query.columns import QueryColumn, fold
 from context_protection.core.query.conditions import Condition, Conditions, Op
 from context_protection.core.query.words import PARAMETER, SearchWords
 
-MAX_FILTERS = 3  # that are counted
+MAX_FILTERS = 3  # filters that are counted
 MAX_NEAREST = 3
 MAX_VALUES = 2000  # the most frequent values of a column, which are compared with the requested value
 SIMILAR = 0.6

@@ -13,7 +13,7 @@ class Finding:
     """A redacted value: its path and kind, never the value itself."""
 
     path: tuple[str | int, ...]
-    name: str  # of the field, or of the name/value pair
+    name: str  # the name of the field, or of the name/value pair
     kind: str
     how: Literal["field", "pair", "text"]
 

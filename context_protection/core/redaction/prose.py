@@ -49,7 +49,7 @@ _LIST_OF_CODES = re.compile(
 _BETWEEN_LISTED = re.compile(rf"[,;:/|(+&]|\b(?:{phrases.AND})\b")
 _YEAR = re.compile(r"(?:1[89]|20)\d\d\b")
 _ATTACHED = re.compile(r"[A-Za-z_-]{2,40}")
-_SEGMENT = re.compile(r"[^.,;:|>\n(*\"\[]*")  # of a reversed text
+_SEGMENT = re.compile(r"[^.,;:|>\n(*\"\[]*")  # a segment of a reversed text
 _PREVIOUS = re.compile(r"([a-z]+)[ _'-]{1,2}$")
 _NAME_AND_PASSWORD = re.compile(
     r"(?: ?\([^()\n]{1,40}\))?[ ]?[:=-][ ]?([^\n/|:=]{1,40}?)[ ]?[/|][ ]?"

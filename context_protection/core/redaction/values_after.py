@@ -103,7 +103,8 @@ def _first_value(
 
 
 def _step(low: str, begin: int, at: int, *, direct: bool, loose: bool, broken: bool) -> re.Match[str] | None:
-    """What may come between a name and its value: _GLUE, one line break, or words. None if the search ends here."""
+    """The text that may come between a name and its value: _GLUE, one line break, or words. None if the search ends
+    here."""
     if direct:
         if glue := _GLUE.match(low, at):
             return glue

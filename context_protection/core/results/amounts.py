@@ -174,7 +174,8 @@ class _Statement:
         return {amount for amount, wanted in left.items() if len(wanted) == 1}
 
     def _grouped(self) -> set[Amount]:
-        """Those whose currency groups the rows: in an aggregation, every column that is selected as it is does."""
+        """The amounts whose currency groups the rows: in an aggregation, every column that is selected as it is
+        does."""
         found: set[Amount] = set()
         for each in self.nodes:
             columns = each.get("select_list", ())
@@ -194,7 +195,7 @@ class _Statement:
         return found
 
     def _ranked(self) -> set[Amount]:
-        """Those that rows are ordered by, unless their currency comes before them, or divides the rows."""
+        """The amounts that rows are ordered by, unless their currency comes before them, or divides the rows."""
         found: set[Amount] = set()
         for each in self.nodes:
             orders = [order["expression"] for order in each.get("orders", ()) if isinstance(order, dict)]
@@ -212,7 +213,7 @@ class _Statement:
         return columns[position - 1] if 0 < position <= len(columns) else expression
 
     def _compared(self) -> set[Amount]:
-        """Those that are compared with a number other than 0."""
+        """The amounts that are compared with a number other than 0."""
         found: set[Amount] = set()
         for each in self.nodes:
             if each.get("class") == "BETWEEN":

@@ -32,7 +32,7 @@ HEADER_BYTES = 4
 BATCH_ROWS = 1024
 MAX_SQL_CHARS = 20_000
 BUSY_SECONDS = 10.0
-_KINDS: Mapping[str, Kind] = {"DATE": "date", "TIMESTAMP": "moment"}  # of a result's columns; others are inferred
+_KINDS: Mapping[str, Kind] = {"DATE": "date", "TIMESTAMP": "moment"}  # a result's columns; others are inferred
 
 
 @dataclass(frozen=True, slots=True)

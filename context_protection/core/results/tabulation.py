@@ -18,7 +18,7 @@ from context_protection.core.budget import dumps
 Kind = Literal["text", "number", "boolean", "date", "moment"]
 Row = Mapping[str, Any]
 
-MAX_COLUMNS = 500  # of a table and of a SELECT's result, so that `SELECT *` always works
+MAX_COLUMNS = 500  # columns of a table and of a SELECT's result, so that `SELECT *` always works
 NAME_CHARS = 120
 REST = "other_fields"  # the column for all further names, with one JSON object per row
 EXACT_DIGITS = 15  # decimal digits that a float always preserves

@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Inside(IntEnum):
-    """Where a block that exceeds a chunk's budget, but not the cap, may be divided."""
+    """The places where a block that exceeds a chunk's budget, but not the cap, may be divided."""
 
     NOWHERE = 0  # a log entry, a CSV record, a fenced block
     SENTENCES = 1

@@ -1,4 +1,5 @@
-"""Who may read telemetry over REST: staff who are logged in, with the permission, and keys that are marked for it."""
+"""Access to telemetry over REST: for staff who are logged in, with the permission, and for keys that are marked for
+it."""
 
 from typing import Any
 

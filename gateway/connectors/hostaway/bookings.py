@@ -285,6 +285,6 @@ BOOKINGS = FieldTable(
         "policies": "system",
         "priceBreakdown": "financial",
         "propertyDetails": "stay",
-        "amenities": "stay",  # of the property; the booking has its id and name only
+        "amenities": "stay",  # the property's; the booking has its id and name only
     },
 )

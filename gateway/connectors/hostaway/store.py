@@ -168,7 +168,7 @@ def order_plans() -> None:
 def clear() -> None:
     """Empties the account. Texts stay until the cursors into them have expired."""
     with transaction.atomic():
-        SyncState.objects.all().delete()  # what is loaded next does not continue the present copy
+        SyncState.objects.all().delete()  # the next load does not continue the present copy
         clear_objects()
         _remove_documents(Document.objects.all())
 

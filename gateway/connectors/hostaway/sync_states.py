@@ -20,7 +20,7 @@ from gateway.upstreams.json_depth import TOO_DEEP
 ATTEMPTS = 3  # per page
 PAUSE_AFTER_FAILURE = timedelta(hours=1)
 PAUSE_WHERE_NOT_AVAILABLE = timedelta(days=1)
-OVERLAP = timedelta(minutes=10)  # as clocks differ, and changes become visible late
+OVERLAP = timedelta(minutes=10)  # since clocks differ, and changes become visible late
 NOT_AVAILABLE = "not_available"  # error of a resource that this account does not have
 MAX_NAMED = 1000  # left-out records that the state of a resource lists
 MODE = SyncState.Mode

@@ -10,7 +10,7 @@ from gateway.connectors.hostaway import sync as syncing
 
 RETENTION = timedelta(hours=1)  # longer than the lifetime of any cursor into a text
 LONGEST = 6 * 3600  # seconds for the plan of a very long text
-SYNC_SECONDS = 200  # of one task; the next task continues
+SYNC_SECONDS = 200  # seconds of one task; the next task continues
 
 
 @shared_task(name="hostaway.purge_unused_contents")

@@ -59,7 +59,7 @@ class HttpServer:
     headers: Pairs = field(default=(), repr=False)
     trusted: bool = False
     connection: Connection | None = None
-    allow: tuple[str, ...] = ()  # as of a command
+    allow: tuple[str, ...] = ()  # like a command's
 
     @property
     def authentication(self) -> Authentication:
@@ -160,7 +160,8 @@ def _headers(values: Any, where: str) -> Pairs:
 
 
 def _connection(name: str, url: str, entry: Any, where: str) -> Connection:
-    """How Sluice authenticates itself to a server: as in the admin, but with the secret from our environment."""
+    """The connection that authenticates Sluice to a server: as in the admin, but with the secret from our
+    environment."""
     if not isinstance(entry, dict) or entry.get("kind") not in tuple(AuthKind):
         raise _misconfigured(f"{where}.kind must be one of: {', '.join(AuthKind)}")
     kind = AuthKind(entry["kind"])

@@ -23,7 +23,7 @@ from gateway.version import VERSION
 
 CONNECT_SECONDS = 30.0
 CLOSE_SECONDS = 10.0
-MAX_ROUNDS = 10  # of questions before a result
+MAX_ROUNDS = 10  # rounds of questions before a result
 EXPLAINED_CODES = frozenset(
     {ADDRESS_REFUSED, BUSY, CREDENTIALS_REJECTED, TOKEN_UNAVAILABLE}
 )  # codes whose error is returned to callers when connecting fails
@@ -84,7 +84,7 @@ class McpConnection:
         except MCPError as error:
             if error.code != types.HEADER_MISMATCH:
                 raise
-        await self.tools()  # as MCP specifies: our copy of the tool's schema, which names the headers, is outdated
+        await self.tools()  # our copy of the tool's schema, which names the headers, is outdated (MCP)
         return await client.session.send_request(request, RESULT, progress_callback=progress)
 
     async def tools(self) -> list[types.Tool]:

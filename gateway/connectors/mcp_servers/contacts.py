@@ -1,4 +1,4 @@
-"""When a server last answered a call, and when and why it last did not."""
+"""The last contact with each server: when it last answered a call, and when and why it last did not."""
 
 import time
 from collections.abc import Iterator

@@ -180,7 +180,7 @@ def too_slow(server: Server) -> UpstreamTooSlow:
 
 
 def check_asked(server: Server, asker: Asker) -> None:
-    """For a tool that has failed. Raises ClientLacks if the reason is that its question could not be passed on."""
+    """Checks a tool that has failed. Raises ClientLacks if the reason is that its question could not be passed on."""
     if asker.lacking:
         raise ClientLacks(
             f"MCP server {server.name} asks for {asker.lacking}, which this client or connection does not have.",

@@ -16,8 +16,8 @@ from gateway.dispatch.hints import file_address
 
 LARGEST_PICTURE = 5 * 2**20  # bytes, decoded
 LARGEST_SOUND = 2**20  # bytes, decoded
-SOUND_TOKENS = 100  # what a client says of a sound: the provider publishes no formula, and Claude does not hear it
-PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})  # those that Claude sees
+SOUND_TOKENS = 100  # a client's note on it: Claude hears no sound, and the provider publishes no formula
+PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})  # media types that Claude sees
 NAME_CHARS = 80
 NOT_BASE64 = "not valid base64"
 

@@ -136,7 +136,8 @@ class _Sending:
         return None
 
     def _most_pictures(self, blocks: Sequence[types.ContentBlock], text: Body) -> int:
-        """How many of the first pictures have room beside the text. The links to the others need some of it, too."""
+        """The number of the first pictures that have room beside the text. The links to the others need some of it,
+        too."""
         costs = [medium.tokens for medium in map(self._medium, blocks) if medium and medium.tokens is not None]
         room = self._room(text.claude_tokens)
         return sum(used <= room for used in accumulate(costs))

@@ -14,8 +14,8 @@ LOOKED_AT = 20  # times `most`: the processed characters of a text of any length
 
 
 def cleaned(words: str, most: int, secrets: Iterable[str] = ()) -> str:
-    """At most `most` characters in one line, without characters that a terminal or a model would read but a person
-    would not see. Occurrences of `secrets` are masked."""
+    """The text in one line of at most `most` characters, without characters that a terminal or a model would read but a
+    person would not see. Occurrences of `secrets` are masked."""
     words = masked(words, secrets)
     looked_at = words[: most * LOOKED_AT]
     seen = "".join(map(_visible, _ESCAPES.sub("", looked_at)))
@@ -35,8 +35,8 @@ def hides(text: str) -> bool:
 
 
 def quoted(words: str, most: int, secrets: Iterable[str]) -> str:
-    """As `cleaned`, for messages at run time. Secrets from the server's data, such as door codes and passwords, are
-    masked too."""
+    """The text as `cleaned` makes it, for messages at run time. Secrets from the server's data, such as door codes and
+    passwords, are masked too."""
     return cleaned(redact_text(words)[0], most, secrets)
 
 

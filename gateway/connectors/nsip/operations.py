@@ -39,7 +39,7 @@ CACHE_SECONDS = 3600  # default cache time of an answer (N-FR-009)
 
 
 def cache_seconds(method: str) -> float:
-    """How long answers of a client method may be cached, as set by ops."""
+    """The seconds for which answers of a client method may be cached, as set by ops."""
     return last_policy_for(OPERATIONS[method]).cache_seconds
 
 

@@ -47,7 +47,7 @@ def _animal(below: str = "") -> tuple[Field, ...]:
     )
 
 
-TARGET_REDUCTION = 0.7  # of a summary (SC-002)
+TARGET_REDUCTION = 0.7  # by a summary (SC-002)
 
 ANIMAL = Shape(
     name="animal",

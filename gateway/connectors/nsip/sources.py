@@ -16,7 +16,7 @@ UPSTREAM_PAGE = 100  # maximum rows per page
 @dataclass(frozen=True, slots=True)
 class AnimalPage:
     rows: Sequence[dict[str, Any]]
-    total: int  # of all pages; 0 if upstream does not return it
+    total: int  # rows of all pages; 0 if upstream does not return it
 
 
 Read = Callable[[int], Awaitable[NsipAnswer[AnimalPage]]]  # reads a page by its number, from 0
@@ -69,7 +69,7 @@ class NsipPages:
 
     @property
     def _echo(self) -> dict[str, int]:
-        """For callers that request pages by number: the first page's number."""
+        """The first page's number, for callers that request pages by number."""
         return {} if self.first_page is None else {"page": self.first_page}
 
 

@@ -91,7 +91,7 @@ class UpstreamApiAdmin(UpstreamAdmin):
         return [*fieldsets[:-1], ("State", {"fields": ("state", "last_error")})]
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        """Without authentication, the form begins with what the address of the page proposes."""
+        """The connection. Without authentication, the form begins with what the address of the page proposes."""
         row = super().get_object(request, object_id, from_field)
         if request.method == "GET" and row is not None and row.authentication == AuthKind.NONE.value:
             for name in PROPOSED.intersection(request.GET):

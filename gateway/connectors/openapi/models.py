@@ -50,7 +50,7 @@ class ImportedOperation(models.Model):
     spec = models.JSONField(editable=False)
     proposed = models.JSONField(default=dict, editable=False)  # the shape of its rows or record, from its schema
     learned = models.JSONField(default=dict, editable=False)  # the same, from its first responses
-    listed = models.JSONField(default=dict, editable=False)  # what only its responses show of a list: see DetectedList
+    listed = models.JSONField(default=dict, editable=False)  # a list that only its responses show: see DetectedList
     is_gone = models.BooleanField(default=False, editable=False)
     tokens = models.PositiveIntegerField(default=0, editable=False)
 

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 ENOUGH = 20  # records
-MAX_BYTES = 200_000  # of records that are examined
+MAX_BYTES = 200_000  # bytes of the records that are examined
 
 _seen: dict[int, list[Mapping[str, Any]]] = {}
 _lock = threading.Lock()

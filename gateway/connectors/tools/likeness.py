@@ -30,7 +30,7 @@ class Names:
 
     each: tuple[frozenset[str], ...]
     arguments: frozenset[str]
-    last: frozenset[str]  # of the last segment of its path: what it answers or does
+    last: frozenset[str]  # words of the last segment of its path: what it answers or does
 
     @classmethod
     def of(cls, operation: Operation) -> "Names":
@@ -53,10 +53,10 @@ class Likeness:
         self._names = [Names.of(operation) for operation in operations]
         counts = Counter(word for names in self._names for word in frozenset().union(*names.each))
         self._weights = {word: math.log(1 + len(operations) / count) for word, count in counts.items()}
-        self._unknown = math.log(1 + len(operations)) / 2  # of a word that no tool has
+        self._unknown = math.log(1 + len(operations)) / 2  # weight of a word that no tool has
 
     def of(self, wish: Wish, number: int) -> float:
-        """From 0 to 1, the likeness of the tool's most similar name."""
+        """The likeness of the tool's most similar name, from 0 to 1."""
         names = self._names[number]
         most = max((self._to(wish, name, names.arguments) for name in names.each), default=0.0)
         return most if not wish.wanted or wish.wanted & names.last else ASIDE * most

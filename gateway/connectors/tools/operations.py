@@ -21,9 +21,9 @@ from gateway.connectors.tools.words import STOP_WORDS, nouns, words
 
 Arguments = Mapping[str, Any]
 
-SHORT_CHARS = 72  # of the column `does`
-ARGUMENT_CHARS = 44  # of the column `arguments`
-GROUP_CHARS = 900  # of all groups together
+SHORT_CHARS = 72  # characters of the column `does`
+ARGUMENT_CHARS = 44  # characters of the column `arguments`
+GROUP_CHARS = 900  # characters of all groups together
 LONGEST_NAME = 64  # characters of a name that a note repeats
 PAGE = 8  # rows of search_tools
 

@@ -136,7 +136,7 @@ class Index:
         )
 
     def _found(self, query: str, terms: Sequence[str]) -> list[Mapping[int, float]]:
-        """For each word that any tool has: the score of each tool that has it."""
+        """The scores of the matching tools, for each word that any tool has."""
         faint = faint_words(terms, query)
         each = ((FAINT if word in faint else 1.0, self._scores(word)) for word in terms)
         return [{number: weight * score for number, score in scores.items()} for weight, scores in each if scores]
@@ -176,7 +176,8 @@ class Index:
 
 
 def _kind(operation: Operation) -> Kind:
-    """How the tool is ranked: one that only reads by its name is no action, though its API wants a POST."""
+    """The kind by which the tool is ranked: one that only reads by its name is no action, though its API wants a
+    POST."""
     begins = name_words(operation)[:1]
     return Kind.LIST if operation.kind is Kind.ACTION and READING.intersection(begins) else operation.kind
 

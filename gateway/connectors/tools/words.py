@@ -287,7 +287,7 @@ _NO_RESOURCE = frozenset({"api", "tools"})
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """A noun's synonyms (`also`) and the words of its description (`described`), from the tool that lists it."""
+    """The synonyms of a noun (`also`) and the words of its description (`described`), from the tool that lists it."""
 
     also: frozenset[str]
     described: frozenset[str]

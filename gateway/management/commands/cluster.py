@@ -133,7 +133,7 @@ def _settle_environment(wanted: dict[str, str]) -> None:
 
 
 def _close_connections() -> None:
-    """From here on, only the child processes use the database."""
+    """Closes the connections of this process: from here on, only the child processes use the database."""
     postgres = connections["default"]
     assert isinstance(postgres, DatabaseWrapper)
     postgres.close()

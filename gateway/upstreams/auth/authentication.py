@@ -1,5 +1,5 @@
-"""How Sluice authenticates itself to an upstream: the kinds of authentication, and the choice for a connection. Only
-this module decrypts a credential for use."""
+"""The authentication of Sluice to an upstream: its kinds, and the choice for a connection. Only this module decrypts a
+credential for use."""
 
 import asyncio
 import base64
@@ -20,7 +20,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 class Authentication(Protocol):
-    """How Sluice authenticates itself. `secrets`: texts to mask in everything repeated from upstream."""
+    """The authentication of Sluice to an upstream. `secrets`: texts to mask in everything repeated from upstream."""
 
     @property
     def secrets(self) -> Sequence[str]: ...

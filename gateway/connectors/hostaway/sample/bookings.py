@@ -17,7 +17,7 @@ FIRST_RESERVATION_ID = 43_000_000
 
 
 class Detail(Enum):
-    """How much the upstream tells about a booking."""
+    """The amount of detail that the upstream tells about a booking."""
 
     LEAN = "typed in by hand: only the essential keys"
     USUAL = "all keys, most of them empty"

@@ -154,7 +154,7 @@ def _joined(*paragraphs: str) -> str:
 
 
 def _secrets(rng: Random, home: Home) -> Row:
-    """What only a guest may see, invented: it is here so that one can see the gateway withhold it."""
+    """Invented values that only a guest may see, so that one can see the gateway withhold them."""
     network = home.nickname.replace(" ", "")
     wood, colour = rng.choice(banks.WORDS["wood"]), rng.choice(banks.WORDS["colour"])
     return {

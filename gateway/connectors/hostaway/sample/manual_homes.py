@@ -1,4 +1,4 @@
-"""What the house manual says about the twelve houses: a way to each door, and banks for the rest."""
+"""The house manual's text about the twelve houses: a way to each door, and banks for the rest."""
 
 from gateway.connectors.hostaway.sample.prose import lines
 

@@ -1,4 +1,4 @@
-"""What a stay costs: a price, a cleaning fee and a tax, or all the lines of a detailed account."""
+"""The price of a stay: a price, a cleaning fee and a tax, or all the lines of a detailed account."""
 
 from dataclasses import dataclass
 from random import Random

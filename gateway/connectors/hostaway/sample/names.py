@@ -13,7 +13,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class GuestOrigin:
-    """Where guests come from: `share` is their weight among all guests."""
+    """A country that guests come from. `share` is its weight among all guests."""
 
     locale: str
     country: str

@@ -1,4 +1,4 @@
-"""What guests write to the host and the host writes down; {slots} are filled by the words at the end."""
+"""Messages of guests to the host, and the host's notes; {slots} are filled by the words at the end."""
 
 from gateway.connectors.hostaway.sample.prose import Writer, lines
 

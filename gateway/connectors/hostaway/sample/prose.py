@@ -8,7 +8,7 @@ Words = Mapping[str, Sequence[str]]
 
 
 def words(text: str) -> list[str]:
-    """What is divided by spaces or line breaks."""
+    """The words of a text: its parts between spaces or line breaks."""
     return text.split()
 
 
@@ -18,7 +18,7 @@ def lines(text: str) -> tuple[str, ...]:
 
 
 class _Slots(dict[str, str]):
-    """What is known about a text; any other slot is drawn anew each time it is met."""
+    """The known slots of a text; any other slot is drawn anew each time it is met."""
 
     def __init__(self, rng: Random, words: Words, known: Mapping[str, str]) -> None:
         super().__init__(known)

@@ -76,7 +76,7 @@ run {run} finished in {many} seconds, next one within the hour
 run {run} finished without changes, {many} rows compared
 """)
 
-# What went wrong, and the last line of its stack trace.
+# The error, and the last line of its stack trace.
 _ERRORS = (
     (
         "reservation {reservation} could not be stored, row left as it was",

@@ -1,4 +1,4 @@
-"""When things happened in the sample account: it is fixed in time and reads no clock. All times are UTC."""
+"""The times of the sample account: they are fixed and read no clock. All times are UTC."""
 
 from datetime import datetime, timedelta
 
@@ -13,7 +13,7 @@ _PACKED = timedelta(minutes=3)
 
 
 def inserted_on(index: int) -> datetime:
-    """When row `index` (0 is the newest) came into the account; two neighbours share one moment."""
+    """The time when row `index` (0 is the newest) came into the account; two neighbours share one moment."""
     pair = index // 2
     roomy = min(pair, _ROOMY_PAIRS)
     return NEWEST - roomy * _ROOMY - (pair - roomy) * _PACKED

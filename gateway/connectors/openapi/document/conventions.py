@@ -72,7 +72,7 @@ NEXT_URLS = _names(
     "nextpageuri nextpageurl nexturl nexturi nexthref paging.next pagination.next meta.next next.href next"
 )
 IDS_OF_LAST = _names("lastid")
-ID = "id"  # of a row
+ID = "id"  # the name of a row's id
 # The names in both sets that are set only if a page follows: the others may repeat the position of this page.
 SURELY_NEXT = _names(
     "nextpage.offset next.offset nextoffset nextcursor nextpagetoken nexttoken nextpagecursor nextcontinuationtoken "
@@ -81,7 +81,7 @@ SURELY_NEXT = _names(
     "nextpageuri nextpageurl nexturl nexturi nexthref paging.next pagination.next meta.next page.next next nextpage"
 )
 HAS_MORE = _names("hasmore hasnextpage hasnext more hasmoreitems hasmoreresults ismore morepages hasadditional")
-NEXT_FLAGS = _names("nextpage next")  # of boolean fields: whether there is a next page
+NEXT_FLAGS = _names("nextpage next")  # names of boolean fields: whether there is a next page
 TOTALS = _names(
     "total totalcount totalresults totalitems totalelements totalrecords totalsize recordcount totalentries "
     "total.value totalhits resultcount totalrows numfound totalnumber @odata.count count"

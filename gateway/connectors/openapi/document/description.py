@@ -10,7 +10,7 @@ from gateway.connectors.openapi.document.paging import Paging
 
 
 class BodyKind(StrEnum):
-    """How the arguments of a body are encoded."""
+    """The encoding of a body's arguments."""
 
     JSON = "json"
     FORM = "form"
@@ -78,8 +78,8 @@ class Security:
 
 @dataclass(frozen=True, slots=True)
 class RowLookup:
-    """How to fetch a single row of a list: call the operation `key` with the row's `field` as `argument`. `shared` maps
-    its other arguments to the arguments of the list's call that have the same values."""
+    """The way to fetch a single row of a list: call the operation `key` with the row's `field` as `argument`. `shared`
+    maps its other arguments to the arguments of the list's call that have the same values."""
 
     key: str
     argument: str
@@ -135,7 +135,7 @@ class DocumentedOperation:
         return self.is_safe and not self.deprecated and not self.is_stream
 
     def document(self) -> dict[str, Any]:
-        """As JSON types, for storage; `from_document` reads it back."""
+        """The operation as JSON types, for storage; `from_document` reads it back."""
         return {**asdict(self), "paging": self.paging.document() if self.paging else None}
 
     @classmethod

@@ -43,7 +43,7 @@ _CONVERT = (
 
 
 class DocumentError(InvalidArgument):
-    """Not an OpenAPI 3.x document. The message says what it is, and the suggestion says what to do."""
+    """The document is not an OpenAPI 3.x document. The message says what it is, and the suggestion says what to do."""
 
 
 async def fetched(url: str) -> bytes:

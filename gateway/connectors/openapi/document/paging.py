@@ -44,7 +44,7 @@ class Paging:
     backwards: str = ""
 
     def document(self) -> dict[str, Any]:
-        """As JSON types; `from_document` reads it back."""
+        """The paging as JSON types; `from_document` reads it back."""
         return {name: value for name, value in asdict(self).items() if value not in ("", None)}
 
     @classmethod
@@ -224,7 +224,7 @@ def _by_url_beside_cursor(clues: _Clues) -> _Found | None:
 
 
 def _by_last_id(clues: _Clues, answer: DocumentedResponse, rows: str) -> _Found | None:
-    """By the id of the last row, as the response or the row has it."""
+    """Paging by the id of the last row, as the response or the row has it."""
     token = clues.last_id or clues.id_of_a_row
     if token is None:
         return None
@@ -245,7 +245,7 @@ def _id_of_row(answer: DocumentedResponse, rows: str) -> str:
 
 
 def _by_number(clues: _Clues) -> _Found | None:
-    """By the number of rows or pages so far. A `page` or an `offset` that may be a token does not qualify."""
+    """Paging by the number of rows or pages so far. A `page` or an `offset` that may be a token does not qualify."""
     if clues.offset and not clues.offset_token:
         return _Found(PagingStyle.OFFSET, clues.offset, clues.next_url)
     is_counted = clues.page is not None and not _is_opaque(clues.page)
@@ -253,8 +253,8 @@ def _by_number(clues: _Clues) -> _Found | None:
 
 
 def _by_next_in_response(clues: _Clues) -> _Found | None:
-    """By the response's cursor or URL, for a `page` that may be a token or is missing. Without these, by the number of
-    pages."""
+    """Paging by the response's cursor or URL, for a `page` that may be a token or is missing. Without these, by the
+    number of pages."""
     if clues.page and clues.next_cursor:
         return _Found(PagingStyle.CURSOR, clues.page, clues.next_cursor)
     if clues.next_url:

@@ -203,7 +203,7 @@ def _described(lean: Lean, schema: Mapping[str, Any]) -> Lean:
 
 
 def _brief(lean: Lean) -> Lean:
-    """For a response, a few values are enough to show that the field is an enumeration."""
+    """A shorter schema, for a response: a few values are enough to show that a field is an enumeration."""
     return {**lean, "enum": lean["enum"][:MAX_BRANCHES]} if len(lean.get("enum", ())) > MAX_BRANCHES else lean
 
 

@@ -43,7 +43,7 @@ WRITTEN = ["name", "enabled", "is_gone", "tokens", "spec", "proposed", "learned"
 
 
 class Status(StrEnum):
-    """How an operation of a document compares with the stored one."""
+    """The result of comparing an operation of a document with the stored one."""
 
     NEW = "new"
     CHANGED = "changed"

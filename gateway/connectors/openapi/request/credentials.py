@@ -27,7 +27,7 @@ class Credentials:
 
     @property
     def how(self) -> dict[str, str]:
-        """How the secret is sent, by the names of the connection's fields; empty if none is."""
+        """The way in which the secret is sent, by the names of the connection's fields; empty if none is sent."""
         if self.kind is AuthKind.NONE:
             return {}
         found = {"authentication": self.kind.value, "parameter_name": self.parameter_name, "user_name": self.user_name}

@@ -203,7 +203,7 @@ def _garbled(what: str, reason: str) -> UpstreamGarbled:
 
 
 class _NotXml(ValueError):
-    """Not XML, or XML with an unsupported declaration."""
+    """The text is not XML, or has an unsupported declaration."""
 
 
 def _parsed_xml(data: bytes) -> dict[str, Any]:

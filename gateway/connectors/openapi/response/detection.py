@@ -30,7 +30,7 @@ class DetectedList:
     paging: Paging | None
 
     def document(self) -> dict[str, Any]:
-        """As JSON types; `from_document` reads it back."""
+        """The list as JSON types; `from_document` reads it back."""
         return {"rows": self.rows, "paging": self.paging.document() if self.paging else None}
 
     @classmethod

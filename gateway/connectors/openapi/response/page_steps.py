@@ -24,9 +24,9 @@ Query = Mapping[str, str | int]
 
 @dataclass(frozen=True, slots=True)
 class PageStep:
-    """How a page is requested: with `query` added to the request, or, if `url` is set, at that URL with nothing added.
-    `url` may be relative to the request's. `rows`: the number of rows before this page. `seen`: digests of the previous
-    steps and pages."""
+    """The request of a page: with `query` added to the call's request, or, if `url` is set, at that URL with nothing
+    added. `url` may be relative to the request's. `rows`: the number of rows before this page. `seen`: digests of the
+    previous steps and pages."""
 
     query: Query
     url: str = ""
