@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from io import StringIO
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
@@ -28,7 +29,7 @@ django.setup()
 import orjson
 from django.core.management import call_command
 
-from benchmarks import imported, overhead, protection, redaction, sockets
+from benchmarks import imported_api, overhead, protection, redaction, sockets
 from benchmarks.measurement import in_turn, milliseconds, yardstick
 from context_protection.core import tokens
 from context_protection.stores.snapshots import snapshots
@@ -103,10 +104,11 @@ def rulers(runs: int) -> None:
 def side_effects(runs: int) -> None:
     """The side effects of a call, on the thread that answers."""
     envelope = serve_blocking(Call("list_bookings", {}, ME, Transport.REST, hints.mcp))
-    for words, work in (
-        ("a call recorded", lambda: recorder.record(PLAIN)),
-        ("an answer considered for the audit", lambda: audit.consider("0" * 32, "list_bookings", envelope)),
-    ):
+    works: dict[str, Callable[[], object]] = {
+        "a call recorded": lambda: recorder.record(PLAIN),
+        "an answer considered for the audit": lambda: audit.consider("0" * 32, "list_bookings", envelope),
+    }
+    for words, work in works.items():
         taken = []
         for _ in range(runs):
             began = time.thread_time()
@@ -149,7 +151,7 @@ def main() -> None:
     print(f"MCP over WebSocket, the server in a process of its own (a million additions: {yardstick():.0f} ms):")
     sockets.measure(options.runs, options.sockets, options.cycles)
     print("An imported API over Streamable HTTP, 16 clients:")
-    imported.measure(20, options.fastmcp)
+    imported_api.measure(20, options.fastmcp)
 
 
 main()

@@ -155,15 +155,16 @@ def _process(arguments: Sequence[str], **environment: str) -> Iterator["subproce
 
 @contextmanager
 def _sluice(document: Path, keep_seconds: int) -> Iterator[tuple[str, int, dict[str, str]]]:
-    with tempfile.TemporaryDirectory(prefix="sluice-bench-") as directory:
-        variables = {"ALLOW_PRIVATE_UPSTREAMS": "true", "LOG_LEVEL": "WARNING"}
-        with serving(Path(directory), **variables) as server:
-            done = server.manage("import_openapi", str(document), "--name", "bench", "--all")
-            assert done.returncode == 0, done.stderr
-            keep = f"a = UpstreamApi.objects.get(); a.keep_seconds = {keep_seconds}; a.save()"
-            done = server.manage("shell", "-c", f"from gateway.upstreams.models import UpstreamApi; {keep}")
-            assert done.returncode == 0, done.stderr
-            yield f"{server.base}/mcp", server.pid, {"Authorization": f"Bearer {server.key}"}
+    with (
+        tempfile.TemporaryDirectory(prefix="sluice-bench-") as directory,
+        serving(Path(directory), ALLOW_PRIVATE_UPSTREAMS="true", LOG_LEVEL="WARNING") as server,
+    ):
+        done = server.manage("import_openapi", str(document), "--name", "bench", "--all")
+        assert done.returncode == 0, done.stderr
+        keep = f"a = UpstreamApi.objects.get(); a.keep_seconds = {keep_seconds}; a.save()"
+        done = server.manage("shell", "-c", f"from gateway.upstreams.models import UpstreamApi; {keep}")
+        assert done.returncode == 0, done.stderr
+        yield f"{server.base}/mcp", server.pid, {"Authorization": f"Bearer {server.key}"}
 
 
 @contextmanager

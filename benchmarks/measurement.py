@@ -2,7 +2,7 @@
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 
@@ -30,7 +30,7 @@ def yardstick() -> float:
     return best * 1000
 
 
-def in_turn(works: dict[str, Callable[[], object]], runs: int) -> dict[str, list[float]]:
+def in_turn(works: Mapping[str, Callable[[], object]], runs: int) -> dict[str, list[float]]:
     """Wall milliseconds of each work's runs. The works alternate, so that a busy machine slows all of them alike."""
     times: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(runs):

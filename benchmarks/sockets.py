@@ -17,6 +17,7 @@ from typing import Any
 import httpx2
 import websockets
 from websockets.asyncio.client import ClientConnection
+from websockets.typing import Subprotocol
 
 from benchmarks.measurement import cpu_seconds
 from tests.e2e.serving import ROOT, STOP_SECONDS, Serving, serving
@@ -62,8 +63,8 @@ async def _socket(server: Serving) -> ClientConnection:
     """An open connection on which the MCP handshake is done."""
     headers = {"Authorization": f"Bearer {server.key}"}
     socket = await websockets.connect(
-        server.websocket, subprotocols=["mcp"], additional_headers=headers, compression=None, max_size=None,
-        open_timeout=60, ping_interval=None,
+        server.websocket, subprotocols=[Subprotocol("mcp")], additional_headers=headers, compression=None,
+        max_size=None, open_timeout=60, ping_interval=None,
     )  # fmt: skip
     await socket.send(json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": INITIALIZE}))
     await socket.recv()
