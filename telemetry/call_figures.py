@@ -87,11 +87,6 @@ class CallFigures:
         return int(self.measures["later_pages"])
 
     @property
-    def counted_calls(self) -> int:
-        """Calls that also have Claude's own count."""
-        return int(self.measures["counted_calls"])
-
-    @property
     def totals(self) -> Mapping[str, float]:
         """The sum of each figure of Measurement with `is_totalled`, by its name."""
         return {name[6:]: value for name, value in self.measures.items() if name.startswith("total_")}
