@@ -30,9 +30,11 @@ def renamed(record: Mapping[str, Any], shape: Shape) -> dict[str, Any]:
     by_source, names = shape.by_source, shape.fields
     result: dict[str, Any] = {}
     for name, value in record.items():
-        for field in by_source.get(name, ()):
-            result[field.name] = _value(field, value)
-        if name not in by_source and name not in names:
+        fields = by_source.get(name)
+        if fields is not None:
+            for field in fields:
+                result[field.name] = _value(field, value)
+        elif name not in names:
             result[name] = value
     for field in shape.fields.values():  # a field that upstream lacks may have a value all the same
         if field.convert and field.source not in record and (value := field.convert(None)) is not None:

@@ -183,13 +183,12 @@ def _strip(value: Any, patterns: tuple[str, ...], path: str, removed: list[str])
     if isinstance(value, dict):
         remaining = {}
         for name, below in value.items():
-            where = f"{path}{name}"
             if _matches(name, patterns) and below not in NOTHING:
-                removed.append(where)
+                removed.append(f"{path}{name}")
+            elif isinstance(below, (dict, list)):
+                remaining[name] = _strip(below, patterns, f"{path}{name}.", removed)
             else:
-                remaining[name] = (
-                    _strip(below, patterns, f"{where}.", removed) if isinstance(below, (dict, list)) else below
-                )
+                remaining[name] = below
         return remaining
     if isinstance(value, list):
         return [
