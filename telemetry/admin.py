@@ -19,7 +19,7 @@ from telemetry.figure import Figure, Group
 from telemetry.filters import MinuteFilter, TimeFilter, TransportFilter, chosen_range
 from telemetry.measurement import FIGURES, CallOutcome
 from telemetry.models import KeptTool, RejectedKey, TelemetryRecord, TokenAudit, WithheldField
-from telemetry.read_only_admin import ReadOnlyAdmin, badge
+from telemetry.read_only_admin import TelemetryAdmin, badge
 
 
 def _column(figure: Figure) -> Any:
@@ -48,7 +48,7 @@ def _fields(group: Group) -> tuple[Any, ...]:
 
 
 @admin.register(TelemetryRecord)
-class TelemetryRecordAdmin(ReadOnlyAdmin):
+class TelemetryRecordAdmin(TelemetryAdmin):
     list_display = (
         "time",
         "operation",
@@ -123,7 +123,7 @@ class TelemetryRecordAdmin(ReadOnlyAdmin):
 
 
 @admin.register(TokenAudit)
-class TokenAuditAdmin(ReadOnlyAdmin):
+class TokenAuditAdmin(TelemetryAdmin):
     list_display = ("time", "operation", "text_class", "formula", "ours", "actual")
     list_display_links = ("time", "operation")
     list_filter = (
@@ -159,7 +159,7 @@ class TokenAuditAdmin(ReadOnlyAdmin):
 
 
 @admin.register(RejectedKey)
-class RejectedKeyAdmin(ReadOnlyAdmin):
+class RejectedKeyAdmin(TelemetryAdmin):
     list_display = ("time", "address", "tried", "transport", "begins_with")
     list_display_links = ("time", "address")
     list_filter = (MinuteFilter, TransportFilter)
@@ -181,7 +181,7 @@ class RejectedKeyAdmin(ReadOnlyAdmin):
 
 
 @admin.register(WithheldField)
-class WithheldFieldAdmin(ReadOnlyAdmin):
+class WithheldFieldAdmin(TelemetryAdmin):
     """The redacted fields and their counts. API keys can have exceptions."""
 
     list_display = ("day", "operation", "shown_field", "kind", "how", "times")

@@ -19,11 +19,6 @@ TOO_FEW_CALLS = (
     f"Fewer than {MIN_CALLS_FOR_PERCENTILES} calls in each interval — too few for percentiles. "
     "A longer time range has longer intervals."
 )
-UNITS: dict[str, Callable[[float | None], str]] = {
-    "count": wording.whole,
-    "share": wording.share,
-    "ms": wording.milliseconds,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +61,7 @@ class DashboardChart:
     @property
     def rows(self) -> tuple[DashboardTableRow, ...]:
         """The same data as a table, for people who cannot use the chart."""
-        words = UNITS[self.unit]
+        words = wording.IN_CHART_UNIT[self.unit]
         return tuple(
             DashboardTableRow(time, tuple(words(line.values[n]) for line in self.lines))
             for n, time in enumerate(self.times)

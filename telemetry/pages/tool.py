@@ -14,7 +14,7 @@ from telemetry.pages.address import Address
 from telemetry.pages.conditions import condition
 from telemetry.pages.group_table import group_table
 from telemetry.pages.marks import marks
-from telemetry.pages.overview import before_of, charts_of, figures_of, groups_of
+from telemetry.pages.overview import charts_of, figures_of
 from telemetry.pages.panels import guarded
 from telemetry.pages.reason_table import reason_table
 from telemetry.pages.shell import page, show
@@ -95,9 +95,8 @@ def _facts(
 def _callers(address: Address, selection: Selection, name: str) -> Table:
     return group_table(
         address,
+        selection,
         BY,
-        groups_of(address, selection, BY),
-        before_of(address, selection, BY),
         title="Who calls it",
         empty=f"Nobody called {name} in {address.range_in_words}.",
     )

@@ -17,7 +17,7 @@ from telemetry.pages.charts import Chart, Line, chart
 from telemetry.pages.conditions import condition
 from telemetry.pages.group_table import group_table
 from telemetry.pages.marks import marks
-from telemetry.pages.overview import before_of, charts_of, groups_of
+from telemetry.pages.overview import charts_of
 from telemetry.pages.panels import guarded
 from telemetry.pages.reason_table import reason_table
 from telemetry.pages.reports import ProbeReport, UpstreamReport, probe_of, upstream_reports
@@ -214,9 +214,8 @@ def _requested(figures: CallFigures) -> int:
 def _tools(address: Address, selection: Selection, name: str) -> Table:
     return group_table(
         address,
+        selection,
         BY,
-        groups_of(address, selection, BY),
-        before_of(address, selection, BY),
         title="Tools on it",
         empty=f"No call needed {name} in {address.range_in_words}.",
     )

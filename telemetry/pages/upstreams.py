@@ -9,7 +9,7 @@ from telemetry import queries, wording
 from telemetry.call_figures import CallFigures
 from telemetry.pages import export, facts
 from telemetry.pages.address import Address
-from telemetry.pages.overview import groups_of
+from telemetry.pages.group_table import groups_of
 from telemetry.pages.panels import guarded
 from telemetry.pages.reports import UpstreamReport, upstream_reports
 from telemetry.pages.shell import page, show
