@@ -11,9 +11,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from telemetry import wording
+from telemetry.access import SEE_CALLS
 from telemetry.alerts import channels, links, words
 from telemetry.models.alerts import Alert, Channel
-from telemetry.pages.access import SEE_CALLS
 from telemetry.read_only_admin import TelemetryAdmin, badge
 
 

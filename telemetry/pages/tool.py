@@ -6,10 +6,10 @@ from datetime import timedelta
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from telemetry import queries, wording
+from telemetry import facts, queries, wording
 from telemetry.call_figures import CallFigures, share
 from telemetry.models import TelemetryRecord
-from telemetry.pages import export, facts
+from telemetry.pages import export
 from telemetry.pages.address import Address
 from telemetry.pages.conditions import condition
 from telemetry.pages.group_table import group_table
@@ -18,11 +18,11 @@ from telemetry.pages.overview import charts_of, figures_of
 from telemetry.pages.panels import guarded
 from telemetry.pages.reason_table import reason_table
 from telemetry.pages.shell import page, show
-from telemetry.pages.states import State
 from telemetry.pages.tables import Cell, Table, TableColumn, table
 from telemetry.pages.tiles import Fact
 from telemetry.queries import Selection, Span
 from telemetry.queries.usage import argument_usage
+from telemetry.states import State
 
 CHARTS = ("outcomes", "origins", "means", "tokens")
 BY = ("key", "client")

@@ -6,9 +6,9 @@ from datetime import timedelta
 from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from telemetry import queries, wording
+from telemetry import facts, queries, wording
 from telemetry.call_figures import GroupFigures
-from telemetry.pages import export, facts
+from telemetry.pages import export
 from telemetry.pages.address import Address
 from telemetry.pages.group_table import group_table, groups_of
 from telemetry.pages.overview import nothing
