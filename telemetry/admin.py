@@ -1,7 +1,6 @@
 """Read-only admin pages for telemetry."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from django.contrib import admin
@@ -76,12 +75,10 @@ class TelemetryRecordAdmin(TelemetryAdmin):
         if isinstance(response, TemplateResponse) and response.context_data and "cl" in response.context_data:
             now, time_range = timezone.now(), chosen_range(request.GET)
             calls = response.context_data["cl"].queryset
-            shown = dashboard(calls=calls, since=time_range.since(now), until=now)
             response.context_data |= {
-                "dashboard": shown,
+                "dashboard": dashboard(calls=calls, since=time_range.since(now), until=now),
                 "lacking": queries.lacking(calls.order_by()),
                 "time_range": time_range,
-                "charts": [asdict(chart) for chart in shown.charts if not chart.empty],
             }
         return response
 
