@@ -12,7 +12,7 @@ from gateway.dispatch.configuration import Configuration, current
 from gateway.mcp.tools import definition
 from gateway.upstreams.models import UpstreamApi
 from gateway.upstreams.registry import upstreams
-from telemetry.pages import facts
+from telemetry import facts
 
 
 def provide() -> None:

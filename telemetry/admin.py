@@ -1,7 +1,6 @@
 """Read-only admin pages for telemetry."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from django.contrib import admin
@@ -19,7 +18,7 @@ from telemetry.figure import Figure, Group
 from telemetry.filters import MinuteFilter, TimeFilter, TransportFilter, chosen_range
 from telemetry.measurement import FIGURES, CallOutcome
 from telemetry.models import KeptTool, RejectedKey, TelemetryRecord, TokenAudit, WithheldField
-from telemetry.read_only_admin import ReadOnlyAdmin, badge
+from telemetry.read_only_admin import TelemetryAdmin, badge
 
 
 def _column(figure: Figure) -> Any:
@@ -48,7 +47,7 @@ def _fields(group: Group) -> tuple[Any, ...]:
 
 
 @admin.register(TelemetryRecord)
-class TelemetryRecordAdmin(ReadOnlyAdmin):
+class TelemetryRecordAdmin(TelemetryAdmin):
     list_display = (
         "time",
         "operation",
@@ -76,12 +75,10 @@ class TelemetryRecordAdmin(ReadOnlyAdmin):
         if isinstance(response, TemplateResponse) and response.context_data and "cl" in response.context_data:
             now, time_range = timezone.now(), chosen_range(request.GET)
             calls = response.context_data["cl"].queryset
-            shown = dashboard(calls=calls, since=time_range.since(now), until=now)
             response.context_data |= {
-                "dashboard": shown,
+                "dashboard": dashboard(calls=calls, since=time_range.since(now), until=now),
                 "lacking": queries.lacking(calls.order_by()),
                 "time_range": time_range,
-                "charts": [asdict(chart) for chart in shown.charts if not chart.empty],
             }
         return response
 
@@ -123,7 +120,7 @@ class TelemetryRecordAdmin(ReadOnlyAdmin):
 
 
 @admin.register(TokenAudit)
-class TokenAuditAdmin(ReadOnlyAdmin):
+class TokenAuditAdmin(TelemetryAdmin):
     list_display = ("time", "operation", "text_class", "formula", "ours", "actual")
     list_display_links = ("time", "operation")
     list_filter = (
@@ -159,7 +156,7 @@ class TokenAuditAdmin(ReadOnlyAdmin):
 
 
 @admin.register(RejectedKey)
-class RejectedKeyAdmin(ReadOnlyAdmin):
+class RejectedKeyAdmin(TelemetryAdmin):
     list_display = ("time", "address", "tried", "transport", "begins_with")
     list_display_links = ("time", "address")
     list_filter = (MinuteFilter, TransportFilter)
@@ -181,7 +178,7 @@ class RejectedKeyAdmin(ReadOnlyAdmin):
 
 
 @admin.register(WithheldField)
-class WithheldFieldAdmin(ReadOnlyAdmin):
+class WithheldFieldAdmin(TelemetryAdmin):
     """The redacted fields and their counts. API keys can have exceptions."""
 
     list_display = ("day", "operation", "shown_field", "kind", "how", "times")

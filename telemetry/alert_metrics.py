@@ -9,7 +9,7 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from telemetry.alerts.states import AlertState
+from telemetry.alert_states import AlertState
 from telemetry.models.alerts import Alert, AlertRule
 from telemetry.storage import release_connection
 

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from telemetry.measurement import CallOutcome
+from telemetry.measures import MEASURES
 from telemetry.rollups import histogram
 from telemetry.rollups.histogram import Histogram
-from telemetry.rollups.measures import MEASURES
 
 MIN_CALLS_FOR_PERCENTILES = 20
 NO_CALLS: Mapping[str, float] = dict.fromkeys(MEASURES, 0)
@@ -34,7 +34,7 @@ class CallFigures:
     """The figures of a group of calls. Shares are 0 to 1, or None where the denominator is 0. Properties with tokens
     are in Claude's count; what only the formula has counted is converted by `claude_factor`."""
 
-    measures: Mapping[str, float] = field(default_factory=lambda: NO_CALLS)  # by the names of rollups.measures
+    measures: Mapping[str, float] = field(default_factory=lambda: NO_CALLS)  # by the names of telemetry.measures
     outcomes: Mapping[str, int] = field(default_factory=dict)  # calls by CallOutcome
     origins: Mapping[str, int] = field(default_factory=dict)  # failed calls by Origin
     latency: Latency = Latency()

@@ -1,82 +1,30 @@
-"""The tiles and charts above the list of calls, formatted for display, so that templates contain no logic."""
+"""The tiles and charts above the admin's list of calls: those of the pages, over the calls of the list."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from django.conf import settings
 from django.utils import timezone
 
 from telemetry import audits, queries, wording
-from telemetry.call_figures import MIN_CALLS_FOR_PERCENTILES, CallFigures, Series
+from telemetry.call_figures import CallFigures
 from telemetry.figure import Figure
-from telemetry.measurement import FIGURES, CallOutcome
+from telemetry.measurement import FIGURES
+from telemetry.pages.address import Address
+from telemetry.pages.call_charts import call_charts
+from telemetry.pages.charts import Chart
+from telemetry.pages.tiles import Tile
 from telemetry.queries.sources import Calls
 from telemetry.queries.span import DAY, HOUR, MINUTE
 
-NO_CALLS = "No calls in this range yet — widen the filters, or make a call: it shows here within a second."
-TOO_FEW_CALLS = (
-    f"Fewer than {MIN_CALLS_FOR_PERCENTILES} calls in each interval — too few for percentiles. "
-    "A longer time range has longer intervals."
-)
-UNITS: dict[str, Callable[[float | None], str]] = {
-    "count": wording.whole,
-    "share": wording.share,
-    "ms": wording.milliseconds,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class DashboardTile:
-    label: str
-    value: str
-    note: str
-
-
-@dataclass(frozen=True, slots=True)
-class DashboardSeries:
-    """One series of a chart; `colour` is a CSS custom property in static/telemetry/telemetry.css."""
-
-    label: str
-    colour: str
-    values: tuple[float | None, ...]
-    dashed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class DashboardTableRow:
-    time: str
-    cells: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class DashboardChart:
-    """A chart that static/telemetry/charts.js draws. `empty`: why there is nothing to draw, else ""."""
-
-    key: str
-    title: str
-    caption: str
-    unit: str  # count | share | ms
-    stacked: bool
-    lines: tuple[DashboardSeries, ...]
-    times: tuple[str, ...]
-    ticks: tuple[str, ...]
-    empty: str = ""
-
-    @property
-    def rows(self) -> tuple[DashboardTableRow, ...]:
-        """The same data as a table, for people who cannot use the chart."""
-        words = UNITS[self.unit]
-        return tuple(
-            DashboardTableRow(time, tuple(words(line.values[n]) for line in self.lines))
-            for n, time in enumerate(self.times)
-        )
+CHARTS = ("outcomes", "tokens", "oversized", "percentiles")
 
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
-    tiles: tuple[DashboardTile, ...]
-    charts: tuple[DashboardChart, ...]
+    """`charts`: none without calls."""
+
+    tiles: tuple[Tile, ...]
+    charts: tuple[Chart, ...]
     interval: str
     zone: str
 
@@ -87,9 +35,11 @@ def dashboard(*, calls: Calls, since: datetime | None, until: datetime) -> Dashb
     span = queries.Span.of(since, max(until, since + MINUTE))
     figures = queries.totals(span, calls=calls)
     series = queries.series(span, calls=calls)
+    address = Address(path="", now=span.until, range="", since=span.since, until=span.until)
+    charts = call_charts(address, figures, series, marks=())
     return Dashboard(
         tiles=_tiles(figures),
-        charts=_charts(figures, series),
+        charts=tuple(_without_links(charts[key]) for key in CHARTS) if figures.calls else (),
         interval=_length(series.step),
         zone=timezone.get_current_timezone_name(),
     )
@@ -99,34 +49,37 @@ def _first(calls: Calls) -> datetime | None:
     return calls.order_by("created_at").values_list("created_at", flat=True).first()
 
 
-def _tiles(seen: CallFigures) -> tuple[DashboardTile, ...]:
+def _without_links(chart: Chart) -> Chart:
+    """The pages at /telemetry/ know other filters than the admin's list, so no link leads there."""
+    return replace(chart, lines=tuple(replace(line, link="") for line in chart.lines), calls="", zoom="")
+
+
+def _tiles(seen: CallFigures) -> tuple[Tile, ...]:
     return (
-        DashboardTile(
-            "Calls", wording.whole(seen.calls), f"{seen.errors:,} failed ({wording.share(seen.error_share)})"
-        ),
+        _tile("Calls", wording.whole(seen.calls), f"{seen.errors:,} failed ({wording.share(seen.error_share)})"),
         *(_total(figure, seen) for figure in FIGURES.values() if figure.tile),
-        DashboardTile(
+        _tile(
             "Tokens saved, Claude's count",
             wording.short(seen.tokens_saved),
             f"net: {wording.share(seen.reduction)} of {wording.short(seen.tokens_baseline)}",
         ),
-        DashboardTile("Oversized", wording.share(seen.oversized_share), f"{seen.oversized_calls:,} calls over budget"),
-        DashboardTile(
+        _tile("Oversized", wording.share(seen.oversized_share), f"{seen.oversized_calls:,} calls over budget"),
+        _tile(
             "Pagination adoption",
             wording.share(seen.pagination_adoption),
             f"{seen.paginated_list_calls:,} of {seen.list_calls:,} list calls",
         ),
-        DashboardTile(
+        _tile(
             "Average response",
             wording.size(seen.average_response_bytes),
             f"{wording.size(seen.bytes_sent)} in all",
         ),
-        DashboardTile(
+        _tile(
             "Latency p95",
             wording.milliseconds(seen.latency.p95),
             f"p50 {wording.milliseconds(seen.latency.p50)}, p99 {wording.milliseconds(seen.latency.p99)}",
         ),
-        DashboardTile(
+        _tile(
             "Formula estimate",
             wording.short(seen.totals["estimated_tokens"]),
             f"of tokens sent; Claude's count is {wording.factor(seen.claude_factor)}",
@@ -135,114 +88,21 @@ def _tiles(seen: CallFigures) -> tuple[DashboardTile, ...]:
     )
 
 
-def _ruler_accuracy() -> DashboardTile:
+def _ruler_accuracy() -> Tile:
     audited = audits.summary()
     if not audited.count:
-        return DashboardTile("Ruler accuracy", wording.NOTHING, "no audits yet")
+        return _tile("Ruler accuracy", wording.NOTHING, "no audits yet")
     note = f"Claude's count within 10% of the full count, of {audited.count:,} audits"
-    return DashboardTile("Ruler accuracy", wording.share(audited.claude_within), note)
+    return _tile("Ruler accuracy", wording.share(audited.claude_within), note)
 
 
-def _total(figure: Figure, seen: CallFigures) -> DashboardTile:
+def _total(figure: Figure, seen: CallFigures) -> Tile:
     average = wording.in_unit(seen.average(figure.name), figure.unit)
-    return DashboardTile(figure.tile, wording.short(seen.totals[figure.name]), f"{average} per call")
+    return _tile(figure.tile, wording.short(seen.totals[figure.name]), f"{average} per call")
 
 
-def _charts(seen: CallFigures, series: Series) -> tuple[DashboardChart, ...]:
-    alert_line = settings.OVERSIZED_ALERT_SHARE
-    return (
-        _chart(
-            series,
-            key="outcomes",
-            title="Calls by outcome",
-            caption=f"{seen.calls:,} calls, of which {seen.errors:,} failed.",
-            unit="count",
-            stacked=True,
-            lines=(
-                DashboardSeries(CallOutcome.PLAIN.label, "--tm-plain", _values(series, lambda f: f.plain)),
-                DashboardSeries(CallOutcome.PAGINATED.label, "--tm-paginated", _values(series, lambda f: f.paginated)),
-                DashboardSeries(
-                    CallOutcome.SUMMARIZED.label, "--tm-summarized", _values(series, lambda f: f.summarized)
-                ),
-                DashboardSeries(CallOutcome.CHUNKED.label, "--tm-chunked", _values(series, lambda f: f.chunked)),
-                DashboardSeries(CallOutcome.ERROR.label, "--tm-error", _values(series, lambda f: f.errors)),
-            ),
-        ),
-        _chart(
-            series,
-            key="tokens",
-            title="Tokens sent and saved, Claude's count",
-            caption=f"{wording.share(seen.reduction)} of {wording.short(seen.tokens_baseline)} tokens saved, net.",
-            unit="count",
-            stacked=True,
-            lines=(
-                DashboardSeries("Sent", "--tm-sent", _values(series, lambda f: f.tokens_sent)),
-                DashboardSeries("Saved", "--tm-saved", _values(series, lambda f: f.tokens_saved)),
-            ),
-        ),
-        _chart(
-            series,
-            key="oversized",
-            title="Oversized answers",
-            caption=f"{wording.share(seen.oversized_share)} of the calls would have gone over budget.",
-            unit="share",
-            stacked=False,
-            lines=(
-                DashboardSeries("Oversized share", "--tm-oversized", _values(series, lambda f: f.oversized_share)),
-                DashboardSeries(
-                    f"Alert line ({100 * alert_line:g}%)",
-                    "--tm-limit",
-                    _values(series, lambda f: alert_line),
-                    dashed=True,
-                ),
-            ),
-        ),
-        _chart(
-            series,
-            key="latency",
-            title="Latency",
-            caption=f"Intervals with fewer than {MIN_CALLS_FOR_PERCENTILES} calls are left out.",
-            unit="ms",
-            stacked=False,
-            lines=(
-                DashboardSeries("p50", "--tm-median", _values(series, lambda f: f.latency.p50)),
-                DashboardSeries("p95", "--tm-tail", _values(series, lambda f: f.latency.p95), dashed=True),
-            ),
-        ),
-    )
-
-
-def _values(series: Series, figure: Callable[[CallFigures], float | None]) -> tuple[float | None, ...]:
-    return tuple(figure(bucket.figures) for bucket in series.buckets)
-
-
-def _chart(
-    series: Series, *, key: str, title: str, caption: str, unit: str, stacked: bool, lines: tuple[DashboardSeries, ...]
-) -> DashboardChart:
-    times = tuple(timezone.localtime(bucket.start) for bucket in series.buckets)
-    return DashboardChart(
-        key=key,
-        title=title,
-        caption=caption,
-        unit=unit,
-        stacked=stacked,
-        lines=lines,
-        times=tuple(wording.minute(time) for time in times),
-        ticks=tuple(f"{time:{_tick_format(series)}}" for time in times),
-        empty=_why_empty(series, lines),
-    )
-
-
-def _why_empty(series: Series, lines: tuple[DashboardSeries, ...]) -> str:
-    if not any(bucket.figures.calls for bucket in series.buckets):
-        return NO_CALLS
-    return TOO_FEW_CALLS if all(value is None for line in lines for value in line.values) else ""
-
-
-def _tick_format(series: Series) -> str:
-    if series.step >= DAY:
-        return "%m-%d"
-    return "%H:%M" if series.step * len(series.buckets) <= 1.1 * DAY else "%m-%d %H:%M"
+def _tile(label: str, value: str, note: str) -> Tile:
+    return Tile(label, value, notes=(note,))
 
 
 def _length(step: timedelta) -> str:

@@ -18,8 +18,7 @@ from django.http import HttpRequest, QueryDict, parse_cookie
 from django.urls import reverse
 from django.utils import timezone
 
-from telemetry import feed
-from telemetry.pages import access
+from telemetry import access, feed
 from telemetry.pages.address import Address
 from telemetry.pages.live_tail import Tail
 from telemetry.storage import release_connection

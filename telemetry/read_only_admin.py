@@ -1,4 +1,4 @@
-"""An admin page to look at, without forms; and the badge of a state."""
+"""Admin pages to look at, without forms; and the badge of a state."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,13 +11,6 @@ from django.utils.text import capfirst
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at run time
-    actions = None
-    list_per_page = 50
-    show_full_result_count = False
-
-    class Media:
-        css = {"all": ("telemetry/telemetry.css",)}
-
     def changelist_view(self, request: HttpRequest, extra_context: Mapping[str, Any] | None = None) -> HttpResponse:
         title = capfirst(str(self.opts.verbose_name_plural))  # not "Select call to view"
         return super().changelist_view(request, {"title": title, **(extra_context or {})})
@@ -30,6 +23,15 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscrip
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+
+class TelemetryAdmin(ReadOnlyAdmin):
+    actions = None
+    list_per_page = 50
+    show_full_result_count = False
+
+    class Media:
+        css = {"all": ("telemetry/telemetry.css",)}
 
 
 def badge(kind: str, label: str, detail: str = "") -> SafeString:

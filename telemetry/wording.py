@@ -1,5 +1,6 @@
 """The wording of figures and times: one way for each, on every page."""
 
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
 from django.utils import timezone
@@ -172,3 +173,6 @@ def _signed(text: str) -> str:
 def _with_plus(text: str) -> str:
     text = _signed(text)
     return text if text.startswith(MINUS) or not any(digit in "123456789" for digit in text) else f"+{text}"
+
+
+IN_CHART_UNIT: Mapping[str, Callable[[float | None], str]] = {"count": whole, "share": share, "ms": milliseconds}

@@ -8,10 +8,11 @@ from django.http import HttpRequest
 
 from gateway.logins import events
 from gateway.logins.models import SecondFactor, SecurityEvent
+from telemetry.read_only_admin import ReadOnlyAdmin
 
 
 @admin.register(SecurityEvent)
-class SecurityEventAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class SecurityEventAdmin(ReadOnlyAdmin):
     list_display = ("at", "kind", "who", "address", "by")
     list_filter = ("kind", "at")
     search_fields = ("name", "address")
@@ -21,18 +22,9 @@ class SecurityEventAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def who(self, event: SecurityEvent) -> str:
         return event.name or "(unknown name)"
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
 
 @admin.register(SecondFactor)
-class SecondFactorAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class SecondFactorAdmin(ReadOnlyAdmin):
     list_display = ("whose", "created_at", "codes_left")
     fields = ("whose", "created_at", "codes_left")
     readonly_fields = fields
@@ -46,12 +38,6 @@ class SecondFactorAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     @admin.display(description="Recovery codes left")
     def codes_left(self, factor: SecondFactor) -> int:
         return factor.recovery_codes.count()
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Only superusers: resetting a second factor lets anyone with the password log in as its user."""

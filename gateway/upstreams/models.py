@@ -144,6 +144,18 @@ class UpstreamApiManager(models.Manager["UpstreamApi"]):
         return tuple(api.connection() for api in self.filter(enabled=True))
 
 
+LIMIT_FIELDS = (
+    "connect_seconds",
+    "read_seconds",
+    "total_seconds",
+    "most_megabytes",
+    "attempts",
+    "rate_calls",
+    "rate_seconds",
+    "keep_seconds",
+)
+
+
 class UpstreamApi(WithCredential):
     """An API that Sluice calls."""
 
@@ -222,7 +234,7 @@ class UpstreamApi(WithCredential):
         return self.name
 
     def connection(self) -> Connection:
-        own: dict[str, Any] = {name: getattr(self, name) for name in _SHARED_FIELDS}
+        own: dict[str, Any] = {name: getattr(self, name) for name in ("name", "base_url", *LIMIT_FIELDS)}
         return Connection(**self.credential(), **own)
 
     def clean(self) -> None:
@@ -239,17 +251,3 @@ class UpstreamApi(WithCredential):
             found.setdefault(field, []).append(sentence)
         if found:
             raise ValidationError(found)
-
-
-_SHARED_FIELDS = (
-    "name",
-    "base_url",
-    "connect_seconds",
-    "read_seconds",
-    "total_seconds",
-    "most_megabytes",
-    "attempts",
-    "rate_calls",
-    "rate_seconds",
-    "keep_seconds",
-)

@@ -11,14 +11,14 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from telemetry import wording
+from telemetry.access import SEE_CALLS
 from telemetry.alerts import channels, links, words
 from telemetry.models.alerts import Alert, Channel
-from telemetry.pages.access import SEE_CALLS
-from telemetry.read_only_admin import ReadOnlyAdmin, badge
+from telemetry.read_only_admin import TelemetryAdmin, badge
 
 
 @admin.register(Alert)
-class AlertAdmin(ReadOnlyAdmin):
+class AlertAdmin(TelemetryAdmin):
     list_display = ("shown_state", "message", "what", "since", "ended_at", "last_value", "highest")
     list_display_links = ("shown_state", "what", "message")
     list_filter = ("state", ("rule__kind", admin.AllValuesFieldListFilter))

@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 
 from django.conf import settings
 
-from telemetry.alerts.kinds import KindDeclaration, NoData, Per, RuleKind, kind_of
-from telemetry.alerts.states import RuleTiming, Signal
+from telemetry.alert_kinds import KindDeclaration, NoData, Per, RuleKind, kind_of
+from telemetry.alert_states import RuleTiming, Signal
 from telemetry.models.alerts import AlertRule
 
 DEFAULT_RECOVERY = 0.8  # of the limit, unless OVERSIZED_ALERT_RECOVERY is set

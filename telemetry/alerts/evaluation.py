@@ -13,10 +13,10 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
+from telemetry.alert_kinds import NoData
+from telemetry.alert_states import AlertState, Signal
 from telemetry.alerts import lifecycle, notifications, readings
 from telemetry.alerts.conditions import Reading, RuleCondition, condition_of, signal
-from telemetry.alerts.kinds import NoData
-from telemetry.alerts.states import AlertState, Signal
 from telemetry.locks import only_one
 from telemetry.models.alerts import Alert, AlertRule
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from django import forms
 
+from telemetry.alert_kinds import KindDeclaration, LimitUnit, RuleKind, kind_of
 from telemetry.alerts import words
 from telemetry.alerts.conditions import RuleCondition, condition_of, patterns
-from telemetry.alerts.kinds import KindDeclaration, LimitUnit, RuleKind, kind_of
 from telemetry.alerts.shipped_rules import condition_fields
 from telemetry.call_figures import MIN_CALLS_FOR_PERCENTILES
 from telemetry.models.alerts import AlertRule, Channel

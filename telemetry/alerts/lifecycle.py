@@ -10,10 +10,10 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
-from telemetry import events
-from telemetry.alerts import links, notifications, states
+from telemetry import alert_states, events
+from telemetry.alert_states import AlertState, Signal
+from telemetry.alerts import links, notifications
 from telemetry.alerts.conditions import Reading, RuleCondition
-from telemetry.alerts.states import AlertState, Signal
 from telemetry.models.alerts import LONGEST_SUBJECT, Alert, AlertRule, AlertTransition
 
 FORGOTTEN_AFTER = timedelta(days=1)  # without calls for this long, the episode of a tool is over
@@ -33,8 +33,8 @@ def advance(
 ) -> Alert | None:
     """The alert after this evaluation; None if there was no episode and none has begun. `signal` None keeps the
     state."""
-    track = alert.track if alert else states.normal(now)
-    next_track = states.step(track, signal, now, condition.timing) if signal else track
+    track = alert.track if alert else alert_states.normal(now)
+    next_track = alert_states.step(track, signal, now, condition.timing) if signal else track
     if alert is None and next_track.state is AlertState.NORMAL:
         return None
     alert = alert or _begun(rule, reading, now)

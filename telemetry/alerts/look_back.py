@@ -11,12 +11,11 @@ from datetime import datetime, timedelta
 
 from django.db.models import Sum
 
-from telemetry import queries
-from telemetry.alerts import states
+from telemetry import alert_states, queries
+from telemetry.alert_kinds import LimitUnit, NoData, Per, RuleKind
+from telemetry.alert_states import AlertState
 from telemetry.alerts.conditions import Reading, RuleCondition, signal
-from telemetry.alerts.kinds import LimitUnit, NoData, Per, RuleKind
 from telemetry.alerts.readings.measures import MEASURES, MeasuredValue, filters, measured, needs_latency
-from telemetry.alerts.states import AlertState
 from telemetry.models import RejectedKey
 from telemetry.queries import Selection, Span
 
@@ -151,13 +150,13 @@ def _rolled(intervals: Sequence[Interval], condition: RuleCondition) -> Iterator
 
 def _replayed(subject: str, intervals: Sequence[Interval], condition: RuleCondition) -> Iterator[Firing]:
     """Runs the states over the intervals. The value of an interval holds from its start to its end."""
-    track, fired_at, peak = states.normal(intervals[0].start), None, 0.0
+    track, fired_at, peak = alert_states.normal(intervals[0].start), None, 0.0
     for interval in intervals:
         end = interval.start + interval.step
         reading = Reading(subject, interval.seen.value, condition.limit, condition.recovery, "", interval.seen.sample)
         seen = signal(reading, minimum=condition.minimum, no_data=NoData(condition.no_data))
         for moment in (interval.start, end):
-            track = states.step(track, seen, moment, condition.timing) if seen else track
+            track = alert_states.step(track, seen, moment, condition.timing) if seen else track
         if track.state is AlertState.ALERTING and fired_at is None:
             fired_at, peak = end, 0.0
         if fired_at is not None:

@@ -7,10 +7,10 @@ from typing import Any
 
 from django.utils import timezone
 
+from telemetry.alert_kinds import Severity
+from telemetry.alert_states import AlertState
 from telemetry.alerts import links
 from telemetry.alerts.conditions import condition_of
-from telemetry.alerts.kinds import Severity
-from telemetry.alerts.states import AlertState
 from telemetry.models.alerts import Alert, AlertRule, Notification
 
 SHAPES = {Severity.DOWN: "■", Severity.DEGRADED: "▲"}

@@ -13,8 +13,8 @@ from django.db.models import F
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from telemetry.alert_states import AlertState
 from telemetry.alerts import channels, messages
-from telemetry.alerts.states import AlertState
 from telemetry.models.alerts import Alert, AlertTransition, Notification
 
 DELIVER = "telemetry.tasks.deliver_notification"  # the task that calls `deliver`

@@ -5,7 +5,7 @@ from typing import Any
 from django.apps import apps as installed
 from django.apps.registry import Apps
 
-from telemetry.alerts.kinds import KINDS, KindDeclaration, RuleKind
+from telemetry.alert_kinds import KINDS, KindDeclaration, RuleKind
 
 EMAIL_CHANNEL = "Operators"  # its addresses are ALERT_EMAILS
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
+from telemetry.alert_kinds import LimitUnit, NoData, Per
 from telemetry.alerts.conditions import RuleCondition, ToolShare
-from telemetry.alerts.kinds import LimitUnit, NoData, Per
 
 NAMED_TOOLS = 5
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from telemetry.pages.states import State
+from telemetry.states import State
 
 # From bad to good. A state that is not here is as good as OK.
 WORST_FIRST = (State.DOWN, State.DEGRADED, State.RECOVERING)

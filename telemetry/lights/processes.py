@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from telemetry.pages.reports import UpstreamReport, reports_by_upstream
 from telemetry.processes import alive
+from telemetry.upstream_reports import UpstreamReport, reports_by_upstream
 
 LOST_FOR = timedelta(minutes=15)  # lost calls are reported for this long
 

@@ -5,9 +5,9 @@ from datetime import datetime
 
 from django.utils import timezone
 
+from telemetry import facts
 from telemetry.lights.checker import Checker, checker
 from telemetry.lights.processes import Processes, processes
-from telemetry.pages import facts
 from telemetry.queries.recent import Recent, Usual, recent, usual
 
 

@@ -6,9 +6,9 @@ from telemetry import wording
 from telemetry.lights.light import Component, Light, Lights, in_order
 from telemetry.lights.processes import Recorder, Store
 from telemetry.lights.readings import Readings
-from telemetry.pages.reports import UpstreamReport
-from telemetry.pages.states import State
 from telemetry.queries.recent import MINUTES
+from telemetry.states import State
+from telemetry.upstream_reports import UpstreamReport
 
 SOME_MINUTES = 5
 ENOUGH_CALLS = 20  # in SOME_MINUTES; a share of fewer says little

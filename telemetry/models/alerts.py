@@ -7,8 +7,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils import timezone
 
-from telemetry.alerts.kinds import KindDeclaration, NoData, Per, RuleKind, Severity, kind_of
-from telemetry.alerts.states import FIRING, AlertState, Track
+from telemetry.alert_kinds import KindDeclaration, NoData, Per, RuleKind, Severity, kind_of
+from telemetry.alert_states import FIRING, AlertState, Track
 
 LONGEST_SUBJECT = 200
 

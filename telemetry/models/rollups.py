@@ -5,7 +5,7 @@ from typing import Any
 from django.db import models
 
 from telemetry.measurement import FIGURES
-from telemetry.rollups.measures import FRACTIONAL, MEASURES
+from telemetry.measures import FRACTIONAL, MEASURES
 
 
 def _dimension(name: str) -> "models.Field[Any, Any]":

@@ -8,15 +8,14 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from telemetry import wording
+from telemetry import access, wording
+from telemetry.alert_states import AlertState
 from telemetry.alerts import evaluation, links
-from telemetry.alerts.states import AlertState
 from telemetry.models.alerts import Alert, AlertRule
-from telemetry.pages import access
 from telemetry.pages.address import Address
 from telemetry.pages.alert_states import in_order, shape_of
 from telemetry.pages.shell import page, show
-from telemetry.pages.states import State
+from telemetry.states import State
 
 MAY_CHANGE = "telemetry.change_alertrule"
 RECOVERED = 50  # rows

@@ -12,22 +12,22 @@ from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
-from telemetry import queries, wording
+from telemetry import access, queries, wording
+from telemetry.alert_kinds import LimitUnit, Per, RuleKind
+from telemetry.alert_states import AlertState
 from telemetry.alerts import actions, links, words
 from telemetry.alerts.conditions import RuleCondition, condition_of
-from telemetry.alerts.kinds import LimitUnit, Per, RuleKind
 from telemetry.alerts.readings.measures import MEASURES, filters, measured
-from telemetry.alerts.states import AlertState
 from telemetry.models.alerts import Alert, AlertTransition
-from telemetry.pages import access, charts
+from telemetry.pages import charts
 from telemetry.pages.address import Address
 from telemetry.pages.alert_list import MAY_CHANGE, line_of
 from telemetry.pages.alert_states import shape_of
 from telemetry.pages.marks import marks
 from telemetry.pages.panels import guarded
 from telemetry.pages.shell import page, show
-from telemetry.pages.states import State
 from telemetry.queries import Selection, Span
+from telemetry.states import State
 
 BEFORE = timedelta(hours=1)
 CHANGES = "CDF"  # kinds of marks that may be the cause: changes, deployments, the tool list

@@ -12,21 +12,20 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from telemetry import events, wording
+from telemetry import access, events, wording
+from telemetry.alert_kinds import RuleKind
 from telemetry.alerts import lifecycle, links, trial, words
 from telemetry.alerts.conditions import RuleCondition, condition_of
 from telemetry.alerts.forms import RuleForm, kinds
-from telemetry.alerts.kinds import RuleKind
 from telemetry.alerts.look_back import LookBack, look_back
 from telemetry.models.alerts import AlertRule
-from telemetry.pages import access
 from telemetry.pages.address import Address
 from telemetry.pages.alert_list import MAY_CHANGE
 from telemetry.pages.alert_states import in_order, shape_of
 from telemetry.pages.drawings import Drawing, bars
 from telemetry.pages.panels import Panel, guarded
 from telemetry.pages.shell import page, show
-from telemetry.pages.states import State
+from telemetry.states import State
 
 LISTED_FIRINGS = 5
 

@@ -1,9 +1,9 @@
 """The shapes of alerts by their state, and their order."""
 
-from telemetry.alerts.kinds import Severity
-from telemetry.alerts.states import AlertState
+from telemetry.alert_kinds import Severity
+from telemetry.alert_states import AlertState
 from telemetry.models.alerts import Alert
-from telemetry.pages.states import State
+from telemetry.states import State
 
 SHOWN = {
     AlertState.NORMAL: State.OK,

@@ -19,9 +19,9 @@ from telemetry.pages.marks import mark_of
 from telemetry.pages.panels import guarded
 from telemetry.pages.replay_offers import Offer, offer
 from telemetry.pages.shell import page, show
-from telemetry.pages.states import State
 from telemetry.pages.tiles import Fact
 from telemetry.pages.words import NAMELESS, ORIGINS
+from telemetry.states import State
 
 PAGES_SHOWN = 50  # pages listed of a chain
 ENDINGS = {

@@ -3,7 +3,7 @@
 from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_POST
 
-from telemetry.pages import access
+from telemetry import access
 from telemetry.pages.address import Address
 from telemetry.pages.call import find, shown
 from telemetry.pages.call_arguments import SEE_VALUES, arguments_of

@@ -8,8 +8,8 @@ from django.utils import timezone
 from telemetry import wording
 from telemetry.measurement import CallOutcome, Measurement
 from telemetry.pages.address import Address
-from telemetry.pages.states import State
 from telemetry.pages.words import NAMELESS, ORIGINS
+from telemetry.states import State
 
 RESULTS = {
     CallOutcome.PLAIN: "whole",

@@ -7,23 +7,23 @@ from django.db.models import Max
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from telemetry import queries, wording
+from telemetry import facts, queries, wording
 from telemetry.call_figures import CallFigures
 from telemetry.models import TelemetryRecord
-from telemetry.pages import export, facts
+from telemetry.pages import export
 from telemetry.pages.address import Address
 from telemetry.pages.conditions import condition
 from telemetry.pages.group_table import group_table
 from telemetry.pages.marks import marks
-from telemetry.pages.overview import before_of, charts_of, figures_of, groups_of
+from telemetry.pages.overview import charts_of, figures_of
 from telemetry.pages.panels import guarded
 from telemetry.pages.reason_table import reason_table
 from telemetry.pages.shell import page, show
-from telemetry.pages.states import State
 from telemetry.pages.tables import Cell, Table, TableColumn, table
 from telemetry.pages.tiles import Fact
 from telemetry.queries import Selection, Span
 from telemetry.queries.clients import NEWEST, Run, clients, sequences
+from telemetry.states import State
 
 CHARTS = ("outcomes", "tokens")
 BY = ("tool",)
@@ -138,9 +138,8 @@ def _shown(address: Address, run: Run) -> dict[str, object]:
 def _tools(address: Address, selection: Selection, name: str) -> Table:
     return group_table(
         address,
+        selection,
         BY,
-        groups_of(address, selection, BY),
-        before_of(address, selection, BY),
         title="Tools used",
         empty=f"{name} used no tool in {address.range_in_words}.",
     )

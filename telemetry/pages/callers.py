@@ -7,7 +7,7 @@ from telemetry import queries, wording
 from telemetry.pages import export
 from telemetry.pages.address import Address
 from telemetry.pages.group_table import group_table
-from telemetry.pages.overview import before_of, groups_of, nothing
+from telemetry.pages.overview import nothing
 from telemetry.pages.panels import guarded
 from telemetry.pages.shell import page, show
 from telemetry.pages.tables import Table
@@ -34,6 +34,4 @@ def callers(request: HttpRequest, address: Address) -> HttpResponseBase:
 
 
 def _table(address: Address) -> Table:
-    selection = address.selection
-    groups, before = groups_of(address, selection, BY), before_of(address, selection, BY)
-    return group_table(address, BY, groups, before, title="Keys", empty=nothing(address))
+    return group_table(address, address.selection, BY, title="Keys", empty=nothing(address))

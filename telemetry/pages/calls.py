@@ -20,9 +20,9 @@ from telemetry.pages.facets import facet_lists
 from telemetry.pages.marks import marks
 from telemetry.pages.panels import guarded
 from telemetry.pages.shell import page, show
-from telemetry.pages.states import State
 from telemetry.pages.words import ORIGIN_COLOURS, ORIGINS
 from telemetry.queries import Position, RecordPage, Selection, Span
+from telemetry.states import State
 
 ANSWERED, UNKNOWN = ("answered", "s3"), ("origin not known", "s5")
 OLDER, NEWER = "before", "after"  # how a cursor begins

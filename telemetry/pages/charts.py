@@ -13,12 +13,7 @@ from telemetry.pages.address import Address, written
 from telemetry.pages.drawings import Drawing, bars, polyline
 from telemetry.pages.ticks import ticks
 
-UNITS: dict[str, Callable[[float | None], str]] = {
-    "count": wording.whole,
-    "share": wording.share,
-    "ms": wording.milliseconds,
-}
-SHORT: dict[str, Callable[[float | None], str]] = {**UNITS, "count": wording.short}
+SHORT: dict[str, Callable[[float | None], str]] = {**wording.IN_CHART_UNIT, "count": wording.short}
 TOO_FEW = (
     f"Too few calls for percentiles in each interval ({MIN_CALLS_FOR_PERCENTILES} needed). "
     "A longer range has longer intervals."
@@ -92,7 +87,7 @@ class Chart:
 
     @property
     def rows(self) -> list[Row]:
-        words = UNITS[self.unit]
+        words = wording.IN_CHART_UNIT[self.unit]
         return [
             Row(time, self._calls_of(n), tuple(words(line.values[n]) for line in self.lines))
             for n, time in enumerate(self.times)

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from telemetry import queries, wording
 from telemetry.call_figures import CallFigures
 from telemetry.pages.address import Address
-from telemetry.pages.states import State
 from telemetry.pages.words import ORIGINS
 from telemetry.queries import Selection, Span
+from telemetry.states import State
 
 RECENT = timedelta(minutes=5)  # at the end of the span
 LOOKED_BACK = timedelta(hours=6)

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from telemetry import wording
+from telemetry import queries, wording
 from telemetry.call_figures import CallFigures, GroupFigures
 from telemetry.pages import words
 from telemetry.pages.address import DIMENSIONS, Address
 from telemetry.pages.tables import Cell, Table, TableColumn, table
+from telemetry.queries import Selection, Span
 
 AT_MOST = 10_000  # groups; an export has as many rows
 # The page about one value of a dimension.
@@ -24,17 +25,13 @@ CHANGE = TableColumn("change", "Change")
 Before = Mapping[tuple[object, ...], CallFigures]
 
 
-def group_table(
-    address: Address,
-    by: tuple[str, ...],
-    groups: Sequence[GroupFigures],
-    before: Before | None,
-    *,
-    title: str,
-    empty: str,
-    key: str = "groups",
-) -> Table:
-    """`before`: the figures of the span before by the same values; None: no comparison."""
+def groups_of(address: Address, selection: Selection, by: tuple[str, ...]) -> Sequence[GroupFigures]:
+    return queries.groups(Span.of(*address.span), selection, by=by, at_most=AT_MOST)
+
+
+def group_table(address: Address, selection: Selection, by: tuple[str, ...], *, title: str, empty: str) -> Table:
+    """The selected calls of the page's span, compared with the span before if the page compares."""
+    groups, before = groups_of(address, selection, by), _before(address, selection, by)
     columns = [TableColumn(name, DIMENSIONS[name], is_number=False) for name in by]
     columns += [*FIGURES, *([CHANGE] if before is not None else [])]
     most = max((group.figures.calls for group in groups), default=0)
@@ -42,7 +39,15 @@ def group_table(
         [*_names(address, by, group), *_figures(address, by, group, most), *_change(group, before)] for group in groups
     ]
     note = f"Change: calls, vs {address.before_in_words}." if before is not None else ""
-    return table(address, key=key, title=title, columns=columns, rows=rows, sort="-calls", empty=empty, note=note)
+    return table(address, key="groups", title=title, columns=columns, rows=rows, sort="-calls", empty=empty, note=note)
+
+
+def _before(address: Address, selection: Selection, by: tuple[str, ...]) -> Before | None:
+    """The figures of the span before, by the same values; None: no comparison."""
+    if not address.before:
+        return None
+    groups = queries.groups(Span.of(*address.before), selection, by=by, at_most=AT_MOST)
+    return {tuple(group.values): group.figures for group in groups}
 
 
 def _names(address: Address, by: Sequence[str], group: GroupFigures) -> list[Cell]:

@@ -22,10 +22,10 @@ from telemetry.pages.panels import guarded
 from telemetry.pages.ranges import LABELS
 from telemetry.pages.shared_values import SharedValues, shared_values
 from telemetry.pages.shell import page, show
-from telemetry.pages.states import State
 from telemetry.queries import Span
 from telemetry.queries.recent import MINUTES
 from telemetry.queries.shares import shares
+from telemetry.states import State
 
 HOUR = timedelta(hours=1)
 CHANGES = (Event.EventKind.CHANGE, Event.EventKind.DEPLOYMENT, Event.EventKind.TOOL_LIST)

@@ -7,14 +7,14 @@ from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from telemetry import processes, queries, wording
-from telemetry.call_figures import CallFigures, GroupFigures, share
+from telemetry.call_figures import CallFigures, share
 from telemetry.pages import export
 from telemetry.pages.address import DIMENSIONS, Address
 from telemetry.pages.call_charts import call_charts
 from telemetry.pages.call_tiles import answered, call_tiles
 from telemetry.pages.charts import Chart
 from telemetry.pages.emptiness import Emptiness, emptiness
-from telemetry.pages.group_table import AT_MOST, Before, group_table
+from telemetry.pages.group_table import AT_MOST, group_table
 from telemetry.pages.marks import marks
 from telemetry.pages.panels import guarded
 from telemetry.pages.shell import page, show
@@ -76,23 +76,11 @@ def charts_of(
     return call_charts(address, seen, series, marks(*address.span, subjects))
 
 
-def groups_of(address: Address, selection: Selection, by: tuple[str, ...]) -> Sequence[GroupFigures]:
-    return queries.groups(Span.of(*address.span), selection, by=by, at_most=AT_MOST)
-
-
-def before_of(address: Address, selection: Selection, by: tuple[str, ...]) -> Before | None:
-    if not address.before:
-        return None
-    groups = queries.groups(Span.of(*address.before), selection, by=by, at_most=AT_MOST)
-    return {tuple(group.values): group.figures for group in groups}
-
-
 def _groups(address: Address, selection: Selection, by: tuple[str, ...]) -> Table:
     return group_table(
         address,
+        selection,
         by,
-        groups_of(address, selection, by),
-        before_of(address, selection, by),
         title=f"By {' and '.join(DIMENSIONS[name].lower() for name in by)}",
         empty=nothing(address),
     )

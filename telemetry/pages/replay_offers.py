@@ -7,9 +7,9 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from telemetry import wording
+from telemetry import facts, wording
 from telemetry.measurement import CallOutcome, Measurement
-from telemetry.pages import facts, replays
+from telemetry.pages import replays
 from telemetry.pages.call_arguments import SEE_VALUES, Arguments
 
 REPLAY = "telemetry.replay_call"

@@ -8,8 +8,8 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, Ht
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
+from telemetry import access
 from telemetry.models import SavedView
-from telemetry.pages import access
 
 
 def seen_by(user: object) -> list[SavedView]:

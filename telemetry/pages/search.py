@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.views.decorators.http import require_safe
 
+from telemetry import facts
 from telemetry.models import TelemetryRecord
-from telemetry.pages import facts
 from telemetry.pages.address import Address, is_text
 from telemetry.pages.shell import page, show
 

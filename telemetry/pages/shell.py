@@ -35,11 +35,11 @@ from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
-from telemetry import wording
+from telemetry import access, wording
 from telemetry.models import SavedView
-from telemetry.pages import access, ranges, recorder_notes, saved_views
+from telemetry.pages import ranges, recorder_notes, saved_views
 from telemetry.pages.address import COMPARISONS, DIMENSIONS, REFRESHES, Address, CallFilter, is_text
-from telemetry.pages.states import State
+from telemetry.states import State
 
 View = Callable[..., HttpResponseBase]
 PageView = Callable[..., HttpResponseBase]  # takes the request and its Address

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from telemetry.pages.address import Address
-from telemetry.pages.states import State
+from telemetry.states import State
 from telemetry.wording import NOTHING
 
 SHOWN = 50  # rows; an export has all

@@ -6,12 +6,12 @@ from datetime import timedelta
 from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from telemetry import queries, wording
+from telemetry import facts, queries, wording
 from telemetry.call_figures import GroupFigures
-from telemetry.pages import export, facts
+from telemetry.pages import export
 from telemetry.pages.address import Address
-from telemetry.pages.group_table import group_table
-from telemetry.pages.overview import before_of, groups_of, nothing
+from telemetry.pages.group_table import group_table, groups_of
+from telemetry.pages.overview import nothing
 from telemetry.pages.panels import guarded
 from telemetry.pages.shell import page, show
 from telemetry.pages.tables import Cell, Table, TableColumn, table
@@ -50,9 +50,7 @@ def _sentence(called: Table | None, unused: Table | None) -> str:
 
 
 def _table(address: Address) -> Table:
-    selection = address.selection
-    groups, before = groups_of(address, selection, BY), before_of(address, selection, BY)
-    return group_table(address, BY, groups, before, title="Tools", empty=nothing(address))
+    return group_table(address, address.selection, BY, title="Tools", empty=nothing(address))
 
 
 def _paging(address: Address) -> Table:

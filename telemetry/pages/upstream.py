@@ -8,25 +8,25 @@ from django.http import Http404, HttpRequest, HttpResponseBase, HttpResponseRedi
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from telemetry import processes, queries, wording
+from telemetry import facts, processes, queries, wording
 from telemetry.call_figures import CallFigures, Series
 from telemetry.models import TelemetryRecord
-from telemetry.pages import export, facts
+from telemetry.pages import export
 from telemetry.pages.address import Address
 from telemetry.pages.charts import Chart, Line, chart
 from telemetry.pages.conditions import condition
 from telemetry.pages.group_table import group_table
 from telemetry.pages.marks import marks
-from telemetry.pages.overview import before_of, charts_of, groups_of
+from telemetry.pages.overview import charts_of
 from telemetry.pages.panels import guarded
 from telemetry.pages.reason_table import reason_table
-from telemetry.pages.reports import ProbeReport, UpstreamReport, probe_of, upstream_reports
 from telemetry.pages.shell import page, show
-from telemetry.pages.states import State
 from telemetry.pages.tables import Table
 from telemetry.pages.tiles import Better, Fact, Tile, changed, changed_share
 from telemetry.pages.upstreams import breaker
 from telemetry.queries import Selection, Span
+from telemetry.states import State
+from telemetry.upstream_reports import ProbeReport, UpstreamReport, probe_of, upstream_reports
 
 BY = ("tool",)
 # The classes of an upstream's answers, in the order of the stack.
@@ -214,9 +214,8 @@ def _requested(figures: CallFigures) -> int:
 def _tools(address: Address, selection: Selection, name: str) -> Table:
     return group_table(
         address,
+        selection,
         BY,
-        groups_of(address, selection, BY),
-        before_of(address, selection, BY),
         title="Tools on it",
         empty=f"No call needed {name} in {address.range_in_words}.",
     )

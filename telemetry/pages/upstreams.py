@@ -5,16 +5,16 @@ from collections.abc import Mapping, Sequence
 from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from telemetry import queries, wording
+from telemetry import facts, queries, wording
 from telemetry.call_figures import CallFigures
-from telemetry.pages import export, facts
+from telemetry.pages import export
 from telemetry.pages.address import Address
-from telemetry.pages.overview import groups_of
+from telemetry.pages.group_table import groups_of
 from telemetry.pages.panels import guarded
-from telemetry.pages.reports import UpstreamReport, upstream_reports
 from telemetry.pages.shell import page, show
-from telemetry.pages.states import State
 from telemetry.pages.tables import Cell, Table, TableColumn, table
+from telemetry.states import State
+from telemetry.upstream_reports import UpstreamReport, upstream_reports
 
 COLUMNS = (
     TableColumn("upstream", "Upstream", is_number=False),

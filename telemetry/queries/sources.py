@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from telemetry.call_figures import CallFigures, Latency
 from telemetry.measurement import CallOutcome
+from telemetry.measures import MEASURES
 from telemetry.models.calls import TelemetryRecord
 from telemetry.models.rollups import Rollup
 from telemetry.queries.selection import Selection
@@ -20,7 +21,6 @@ from telemetry.queries.span import Span
 from telemetry.rollups import histogram
 from telemetry.rollups.bucket_number import BucketNumber
 from telemetry.rollups.coverage import RAW, SpanPart, cover
-from telemetry.rollups.measures import MEASURES
 
 Calls = QuerySet[TelemetryRecord]
 Key = tuple[Any, ...]  # the start of the bucket, where there are buckets, and a value for each column of `by`

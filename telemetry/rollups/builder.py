@@ -16,12 +16,12 @@ from django.utils import timezone
 
 from telemetry.locks import only_one
 from telemetry.measurement import OUTSIDE_FIGURES
+from telemetry.measures import MEASURES
 from telemetry.models.calls import TelemetryRecord
 from telemetry.models.rollups import Level, Rollup, StaleBucket
 from telemetry.rollups import histogram
 from telemetry.rollups.bucket_number import BucketNumber
 from telemetry.rollups.marks import floor, mark
-from telemetry.rollups.measures import MEASURES
 
 COARSER = {Level.MINUTE: Level.HOUR, Level.HOUR: Level.DAY}
 BATCH = 500  # rows of one INSERT

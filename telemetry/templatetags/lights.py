@@ -5,8 +5,8 @@ from typing import Any
 from django import template
 from django.template.context import Context
 
+from telemetry import access
 from telemetry.lights import Lights, lights_now
-from telemetry.pages import access
 from telemetry.pages.panels import Panel, guarded
 
 register = template.Library()

@@ -7,11 +7,10 @@ import pytest
 from django.db import connection
 from prometheus_client import Counter
 
-from telemetry import admin, counters, storage
+from telemetry import admin, counters, measures, storage
 from telemetry.figure import EMPTY, Figure, Group, Metric, Unit, figures_of
 from telemetry.measurement import FIGURES, Measurement
 from telemetry.models import TelemetryRecord
-from telemetry.rollups import measures
 from tests.telemetry.examples import NOON, a_call, stored
 
 

@@ -8,7 +8,7 @@ from django.db import OperationalError
 from prometheus_client.parser import text_string_to_metric_families
 
 from telemetry import alert_metrics, audits, counters, recorder
-from telemetry.alerts.states import AlertState
+from telemetry.alert_states import AlertState
 from telemetry.audits import Audit
 from telemetry.metrics import metrics_text
 from telemetry.models.alerts import Alert, AlertRule

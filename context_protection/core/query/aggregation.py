@@ -25,8 +25,8 @@ from context_protection.core.query.columns import (
     Type,
     storable,
 )
-from context_protection.core.query.conditions import read_object
-from context_protection.core.query.corrections import NOTHING, Correctable, with_correction
+from context_protection.core.query.corrections import NOTHING, Correctable
+from context_protection.core.query.documents import parsed
 
 PARAMETER = "aggregate"
 MAX_KEYS, MAX_METRICS, NAME_CHARS, MAX_GROUPS = 4, 10, 60, 1000
@@ -157,11 +157,8 @@ Group = Sequence[Scalar | None]
 
 def parse(aggregate: Any, columns: QueryColumns) -> Aggregation:
     """Parses an `aggregate` object, or the JSON text of one. Raises InvalidArgument."""
-    document = read_object(aggregate, PARAMETER, 'an object such as {"groupBy":["status"],"metrics":[{"op":"count"}]}')
-    try:
-        return _parsed(document, columns)
-    except Correctable as error:
-        raise with_correction(error, document, lambda corrected: _parsed(corrected, columns)) from None
+    example = 'an object such as {"groupBy":["status"],"metrics":[{"op":"count"}]}'
+    return parsed(aggregate, PARAMETER, example, lambda document: _parsed(document, columns))
 
 
 def _parsed(given: Mapping[str, Any], columns: QueryColumns) -> Aggregation:

@@ -4,7 +4,6 @@
 and at least one alternative of "or". A null matches only `ne` and `isnull`.
 """
 
-import json
 import math
 import operator
 import re
@@ -20,10 +19,11 @@ import orjson
 from context_protection.core.errors import InvalidArgument, nearest, shown
 from context_protection.core.names import meant
 from context_protection.core.query.columns import QueryColumn, QueryColumns, Scalar, Type, fold, read_as, storable
-from context_protection.core.query.corrections import NOTHING, Correctable, with_correction
+from context_protection.core.query.corrections import NOTHING, Correctable
+from context_protection.core.query.documents import parsed
 
 PARAMETER = "where"
-MAX_CONDITIONS, MAX_VALUES, TEXT_CHARS, JSON_CHARS = 20, 200, 200, 4_000
+MAX_CONDITIONS, MAX_VALUES, TEXT_CHARS = 20, 200, 200
 OR = "or"
 
 
@@ -126,11 +126,8 @@ class Conditions:
 
 def parse(where: Any, columns: QueryColumns) -> Conditions:
     """Parses a `where` object, or the JSON text of one. Raises InvalidArgument."""
-    document = read_object(where, PARAMETER, 'an object such as {"status":"confirmed","totalPrice":{"gte":500}}')
-    try:
-        return _parsed(document, columns)
-    except Correctable as error:
-        raise with_correction(error, document, lambda corrected: _parsed(corrected, columns)) from None
+    example = 'an object such as {"status":"confirmed","totalPrice":{"gte":500}}'
+    return parsed(where, PARAMETER, example, lambda document: _parsed(document, columns))
 
 
 def _parsed(document: Mapping[str, Any], columns: QueryColumns) -> Conditions:
@@ -142,35 +139,6 @@ def _parsed(document: Mapping[str, Any], columns: QueryColumns) -> Conditions:
     alternatives = _alternatives(document[OR]) if OR in document else []
     either = tuple(Conditions(tuple(_conditions(each, columns))) for each in alternatives)
     return Conditions(every, (either,) if either else ())
-
-
-def read_object(value: Any, parameter: str, expected: str) -> dict[str, Any]:
-    """A JSON object, or the JSON text of one, which some clients send. Raises InvalidArgument."""
-    document = value
-    if isinstance(value, str) and len(value) <= JSON_CHARS:
-        try:
-            document = orjson.loads(value)
-        except ValueError:  # the check below rejects it
-            document = None
-    if not isinstance(document, dict) or not all(isinstance(name, str) for name in document):
-        raise InvalidArgument(
-            f"{parameter} is not an object.",
-            reason=f"invalid_{parameter}",
-            parameter=parameter,
-            value=value,
-            expected=expected,
-            suggestion=f"Send {parameter} as a JSON object.",
-        )
-    if len(json.dumps(document, ensure_ascii=False)) > JSON_CHARS:  # the hints of each page repeat the object
-        raise InvalidArgument(
-            f"{parameter} is longer than {JSON_CHARS:,} characters.",
-            reason=f"invalid_{parameter}",
-            parameter=parameter,
-            value=value,
-            expected=f"at most {JSON_CHARS:,} characters of JSON",
-            suggestion="Use a range instead of many values, or split them over several calls.",
-        )
-    return document
 
 
 def _sizes(document: Mapping[str, Any]) -> Iterator[int]:

@@ -9,7 +9,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from context_protection.core.errors import NotAllowed
-from telemetry.pages.access import SEE_CALLS
+from telemetry.access import SEE_CALLS
 
 
 class StaffSession(BaseAuthentication):

@@ -4,6 +4,7 @@ one."""
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -11,29 +12,19 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.text import capfirst
 
 from gateway.connectors.hostaway import live
 from gateway.connectors.hostaway.models import SyncState, WebhookEvent
+from telemetry.read_only_admin import ReadOnlyAdmin
 
 
-class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at run time
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
+class LiveAccountAdmin(ReadOnlyAdmin):
     def has_retry_permission(self, request: HttpRequest) -> bool:
         """Allows retries to users with the model's change permission."""
-        return super().has_change_permission(request)
+        return admin.ModelAdmin.has_change_permission(self, request)
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def changelist_view(self, request: HttpRequest, extra_context: Mapping[str, Any] | None = None) -> HttpResponse:
         context = {
-            "title": capfirst(self.opts.verbose_name_plural),
             "account": live.account(),
             "minutes": max(1, round(live.interval().total_seconds() / 60)),
             "folder": settings.BASE_DIR,
@@ -45,7 +36,7 @@ class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable
 
 
 @admin.register(SyncState)
-class SyncStateAdmin(ReadOnly):
+class SyncStateAdmin(LiveAccountAdmin):
     list_display = ("resource", "account", "mode", "rows", "records_left_out", "as_of", "error", "error_at", "retry_at")
     actions = ("try_again",)
 
@@ -61,7 +52,7 @@ class SyncStateAdmin(ReadOnly):
 
 
 @admin.register(WebhookEvent)
-class WebhookEventAdmin(ReadOnly):
+class WebhookEventAdmin(LiveAccountAdmin):
     """Hides the body, as it holds values that are redacted elsewhere."""
 
     list_display = ("received_at", "event", "object_id", "outcome", "attempts", "error")

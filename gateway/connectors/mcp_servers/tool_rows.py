@@ -4,9 +4,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from context_protection.configuration.policies import policy_for
-from context_protection.core.budget import dumps
-from context_protection.core.tokens import claude
+from gateway.catalog.definition_size import definition_tokens
 from gateway.catalog.operation import Operation
 from gateway.connectors.mcp_servers.configuration import Server
 from gateway.connectors.mcp_servers.models import LONGEST_TOOL_NAME, McpTool
@@ -50,20 +48,7 @@ def update(server: Server, tools: Tools, operations: Mapping[str, Operation], *,
 def _is_written(row: McpTool, tool: Mapping[str, Any], operation: Operation | None, *, is_on: bool) -> bool:
     """Sets the row's fields. False if nothing changes."""
     before = [getattr(row, field) for field in WRITTEN]
-    row.description, row.tokens = operation.description if operation else "", _tokens(operation)
+    row.description = operation.description if operation else ""
+    row.tokens = definition_tokens(operation) if operation else 0
     row.reads_only, row.enabled, row.is_gone = reads_only(tool), is_on, False
     return row.pk is None or before != [getattr(row, field) for field in WRITTEN]
-
-
-def _tokens(operation: Operation | None) -> int:
-    """The size of the tool's definition in Claude's tokens."""
-    if operation is None:
-        return 0
-    policy = policy_for("")
-    definition = {
-        "name": operation.name,
-        "title": operation.title,
-        "description": operation.published_description(policy),
-        "inputSchema": operation.listed_schema(policy),
-    }
-    return claude.count(dumps(definition).decode())

@@ -246,23 +246,7 @@ def _record(
     parameters: Mapping[str, inputs.Schema] | None = None,
     **more: Any,
 ) -> Operation:
-    return Operation(
-        name=name,
-        title=title,
-        description=description,
-        kind=Kind.RECORD,
-        parameters={**(parameters or {}), "summarize": inputs.SUMMARIZE},
-        plain=inputs.PLAIN,
-        aliases=inputs.ALIASES,
-        sources=inputs.SOURCES,
-        fetch=fetch,
-        form_of=inputs.form,
-        shape=shape,
-        version=as_fresh_as_its_answer,
-        endpoint=f"/api/v1/tools/{name}",
-        settings={"token_budget_threshold": THRESHOLD, "cache_seconds": CACHE_SECONDS},
-        **more,
-    )
+    return _operation(Kind.RECORD, name, title, description, fetch, shape, parameters or {}, **more)
 
 
 def _list(
@@ -276,11 +260,27 @@ def _list(
     page_size: int,
     **more: Any,
 ) -> Operation:
+    return _operation(
+        Kind.LIST, name, title, description, fetch, shape, parameters, {"default_page_size": page_size}, **more
+    )
+
+
+def _operation(
+    kind: Kind,
+    name: str,
+    title: str,
+    description: str,
+    fetch: FetchAsync,
+    shape: Shape,
+    parameters: Mapping[str, inputs.Schema],
+    settings: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Operation:
     return Operation(
         name=name,
         title=title,
         description=description,
-        kind=Kind.LIST,
+        kind=kind,
         parameters={**parameters, "summarize": inputs.SUMMARIZE},
         plain=inputs.PLAIN,
         aliases=inputs.ALIASES,
@@ -290,10 +290,6 @@ def _list(
         shape=shape,
         version=as_fresh_as_its_answer,
         endpoint=f"/api/v1/tools/{name}",
-        settings={
-            "token_budget_threshold": THRESHOLD,
-            "cache_seconds": CACHE_SECONDS,
-            "default_page_size": page_size,
-        },
+        settings={"token_budget_threshold": THRESHOLD, "cache_seconds": CACHE_SECONDS, **(settings or {})},
         **more,
     )

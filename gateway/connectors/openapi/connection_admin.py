@@ -19,22 +19,9 @@ from gateway.connectors.reachability import Reachability
 from gateway.connectors.upstream_admin import UpstreamAdmin
 from gateway.upstreams.admin import AUTHENTICATION, CredentialForm
 from gateway.upstreams.connections import KIND_FIELDS, AuthKind
-from gateway.upstreams.models import UpstreamApi, WithCredential
+from gateway.upstreams.models import LIMIT_FIELDS, UpstreamApi, WithCredential
 
-FIELDS_OF_ALL_KINDS = (
-    "name",
-    "base_url",
-    "enabled",
-    "authentication",
-    "connect_seconds",
-    "read_seconds",
-    "total_seconds",
-    "most_megabytes",
-    "attempts",
-    "rate_calls",
-    "rate_seconds",
-    "keep_seconds",
-)
+FIELDS_OF_ALL_KINDS = ("name", "base_url", "enabled", "authentication", *LIMIT_FIELDS)
 PROPOSED = frozenset({"authentication", "parameter_name", "user_name"})
 NONE_YET = "No API is connected yet. Import one under Imported APIs: its connection is listed here."
 BASE_ADDRESS = ("", "The base address")

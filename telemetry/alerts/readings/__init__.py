@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
+from telemetry.alert_kinds import RuleKind
 from telemetry.alerts.conditions import Reading, RuleCondition
-from telemetry.alerts.kinds import RuleKind
 from telemetry.alerts.readings import calls, drift, keys, processes, upstreams
 from telemetry.models.alerts import AlertRule
 

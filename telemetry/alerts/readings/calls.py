@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from telemetry import queries
+from telemetry.alert_kinds import Per, RuleKind
 from telemetry.alerts import words
 from telemetry.alerts.conditions import Reading, RuleCondition, ToolShare
-from telemetry.alerts.kinds import Per, RuleKind
 from telemetry.alerts.readings.measures import CURSOR_REASONS, MeasuredValue, filters, measured, needs_latency
 from telemetry.call_figures import MIN_CALLS_FOR_PERCENTILES, CallFigures
 from telemetry.queries import Selection, Span

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from telemetry.alert_kinds import RuleKind
 from telemetry.alerts.conditions import RuleCondition
-from telemetry.alerts.kinds import RuleKind
 from telemetry.call_figures import CallFigures
 
 CURSOR_REASONS = ("cursor_expired", "cursor_invalid", "cursor_mismatch")

@@ -7,8 +7,8 @@ from typing import Any
 from telemetry.lights.checker import Checker
 from telemetry.lights.processes import Processes, Recorder, Store
 from telemetry.lights.readings import Readings
-from telemetry.pages.reports import ProbeReport, UpstreamReport
 from telemetry.queries.recent import Counted, Recent, Usual
+from telemetry.upstream_reports import ProbeReport, UpstreamReport
 from tests.telemetry.examples import NOON
 
 WELL = Readings(

@@ -9,8 +9,8 @@ from telemetry.lights import lights_of
 from telemetry.lights.checker import Checker
 from telemetry.lights.processes import Processes, Recorder, Store
 from telemetry.lights.rules import alerting, database, recording, redis, sluice, upstream
-from telemetry.pages.reports import ProbeReport
-from telemetry.pages.states import State
+from telemetry.states import State
+from telemetry.upstream_reports import ProbeReport
 from telemetry.wording import SPACE
 from tests.telemetry.examples import NOON
 from tests.telemetry.lights.examples import WELL, a_report, counted, with_calls, with_processes, with_report

@@ -8,7 +8,7 @@ from telemetry.lights.checker import Checker
 from telemetry.lights.processes import Recorder
 from telemetry.lights.since import Since
 from telemetry.lights.verdict import CallCounts, verdict
-from telemetry.pages.reports import ProbeReport
+from telemetry.upstream_reports import ProbeReport
 from telemetry.wording import SPACE
 from tests.telemetry.examples import NOON
 from tests.telemetry.lights.examples import WELL, a_report, counted, with_calls, with_processes, with_report

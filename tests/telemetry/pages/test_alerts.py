@@ -8,8 +8,8 @@ from django.contrib.auth.models import Permission, User
 from django.core import mail
 from django.utils import timezone
 
+from telemetry.alert_kinds import KINDS
 from telemetry.alerts import evaluation
-from telemetry.alerts.kinds import KINDS
 from telemetry.models import Event
 from telemetry.models.alerts import Alert, AlertRule, Channel
 from tests.telemetry.alerts.examples import a_channel, only

@@ -9,8 +9,9 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.utils import timezone
 
+from telemetry import facts
 from telemetry.models import CallArguments, Event
-from telemetry.pages import facts, replays
+from telemetry.pages import replays
 from tests.telemetry.examples import stored
 from tests.telemetry.pages.seeds import a_failure, an_answer
 from tests.telemetry.pages.test_pages_about_one import page, words

@@ -40,7 +40,7 @@ def test_an_endless_query_is_stopped_and_later_ones_are_not(db, short_patience):
 
 def test_a_page_shows_its_other_panels_when_one_fails(staff, short_patience, monkeypatch):
     the_story()
-    monkeypatch.setattr("telemetry.pages.overview.groups_of", lambda *_: run(ENDLESS[connection.vendor]))
+    monkeypatch.setattr("telemetry.pages.group_table.groups_of", lambda *_: run(ENDLESS[connection.vendor]))
     page = staff.get("/telemetry/overview/?range=1h").content.decode()
     assert "This panel took longer than 0.2 s and was stopped." in page
     assert 'href="/telemetry/overview/?range=1h">Try again</a>' in page

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from telemetry import facts
 from telemetry.models import ProcessReport, SavedView
-from telemetry.pages import facts
 from tests.telemetry.examples import a_call, stored
 
 SEARCH = "/telemetry/search/"

@@ -16,14 +16,13 @@ from django.db.models.functions import Cast, Concat
 from django.utils import timezone
 from simple_history.utils import bulk_create_with_history, bulk_update_with_history
 
-from context_protection.configuration.policies import policy_for
 from context_protection.core.budget import dumps
 from context_protection.core.errors import InvalidArgument
 from context_protection.core.inference.proposals import proposed
 from context_protection.core.json_values import storable
-from context_protection.core.tokens import claude
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.definition import ToolDefinition
+from gateway.catalog.definition_size import definition_tokens
 from gateway.connectors import connectors
 from gateway.connectors.openapi import operations
 from gateway.connectors.openapi.document import documents, reader
@@ -182,14 +181,7 @@ def cost(api: str, name: str, operation: DocumentedOperation) -> int:
         shown=operation.shown,
         required=operation.required,
     )
-    policy = policy_for("")
-    definition = {
-        "name": drafted.name,
-        "title": drafted.title,
-        "description": drafted.published_description(policy),
-        "inputSchema": drafted.listed_schema(policy),
-    }
-    return claude.count(dumps(definition).decode())
+    return definition_tokens(drafted)
 
 
 # -- Comparing -------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from telemetry.alerts.states import FIRING, AlertState, RuleTiming, Signal, Track, normal, step
+from telemetry.alert_states import FIRING, AlertState, RuleTiming, Signal, Track, normal, step
 from tests.telemetry.examples import NOON
 
 EVERY = timedelta(seconds=30)
