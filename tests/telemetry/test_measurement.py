@@ -88,4 +88,4 @@ def test_any_transport_is_stored_and_can_be_filtered_by(admin_client: Any):
     assert "door__exact=carrier-pigeon" in admin_client.get(listing).content.decode()
     for parameter in ("door__exact", "door"):
         page = admin_client.get(f"{listing}&{parameter}=carrier-pigeon").content.decode()
-        assert '<dd class="tm-value">1</dd>' in page
+        assert '<dd class="value">1</dd>' in page
