@@ -18,7 +18,7 @@ from context_protection.core.cached_property import cached_property
 from context_protection.core.cursors import NewSnapshot, Snapshot, Snapshots
 from context_protection.core.errors import InvalidArgument
 from context_protection.core.list_positions import ListPosition
-from context_protection.core.masks import withheld_in_rows
+from context_protection.core.masks import withheld_in_body
 from context_protection.core.page_forms import (
     ITEMS,
     TABLE,
@@ -130,7 +130,7 @@ def _unpaged(rows: Rows, opening: Opening, request: AnswerRequest, policy: Polic
         total_rows=len(form.rows),
         largest_row_tokens=_formula_of_largest(page.chars),
         page=1,
-        withheld=withheld_in_rows(form.rows),
+        withheld=withheld_in_body(body.data, form.rows),
     )
 
 
@@ -396,7 +396,7 @@ class _Pager:
             summarized=summarized,
             oversized=oversized,
             is_complete="snapshot" not in self.__dict__ or self.snapshot.is_stored,
-            withheld=withheld_in_rows(form.rows[:count]),
+            withheld=withheld_in_body(body.data, form.rows[:count]),
         )
 
 

@@ -15,6 +15,7 @@ from context_protection.core.redaction import is_secret, kinds_of_path, path_kin
 from context_protection.core.redaction.folding import compact
 
 MARK = "[withheld: "
+MARK_BYTES = MARK.encode()
 NAMED_PATHS, NAMED_CHARS = 40, 80
 _MASK = re.compile(r"\[withheld: ([A-Za-z][A-Za-z -]{0,39})\]")
 
@@ -63,6 +64,12 @@ def withheld_in_rows(rows: Iterable[Mapping[str, Any]]) -> Counts:
     for row in rows:
         found.update(withheld_in(row))
     return found
+
+
+def withheld_in_body(body: bytes, rows: Iterable[Mapping[str, Any]]) -> Counts:
+    """The masks in rows, of which the JSON `body` was written. Most bodies have none, and a search of their bytes is a
+    hundred times as fast as one through the values."""
+    return withheld_in_rows(rows) if MARK_BYTES in body else NOTHING_WITHHELD
 
 
 def withheld_in_text(text: str) -> Counts:

@@ -6,6 +6,7 @@ single one of them. The first condensed page names the call that returns whole r
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from context_protection.core import canonical, field_selection, masks
@@ -141,7 +142,7 @@ def _condensed(form_request: FormRequest, request: AnswerRequest, policy: Policy
 def _description(rows: Sequence[Mapping[str, Any]], page: Page, request: AnswerRequest) -> dict[str, Any]:
     """The entries of `meta` for condensed rows: their fields, and the call that returns whole rows."""
     details = request.hint(fields=field_selection.ALL)
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    names = list(dict.fromkeys(chain.from_iterable(rows)))
     if request.record_operation and request.record_key[1] in names:
         details["each"] = request.row_hint(f"{{{request.record_key[1]}}}")
     return {"projectedFields": names, "totalFields": page.field_count, "detailsAvailable": details}
