@@ -44,10 +44,10 @@ def sluice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sluice]:
         yield Sluice(running.base, running.password, running.key)
 
 
-def barriers(page: Page) -> list[str]:
-    """What axe finds that keeps people out: serious and critical findings."""
+def barriers(page: Page, within: str = "html") -> list[str]:
+    """The findings of axe that keep people out: serious and critical ones."""
     page.evaluate(needs.axe_core().read_text())
-    found = page.evaluate("axe.run()")["violations"]
+    found = page.evaluate("within => axe.run(within)", within)["violations"]
     return [
         f"{each['id']}: {[node['target'] for node in each['nodes']]}"
         for each in found
@@ -69,6 +69,21 @@ def test_no_page_has_a_barrier_a_complaint_or_sideways_scroll(
             expect(page.get_by_role("heading", level=1)).to_be_visible()
             assert barriers(page) == [], address
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{address} sticks out"
+        assert complaints == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_charts_above_the_admins_list_are_those_of_the_pages(
+    chromium: Browser, sluice: Sluice, scheme: str
+) -> None:
+    needs.AXE.or_skip()
+    with window(chromium, sluice, color_scheme=scheme) as (page, complaints):
+        use_login(page, sluice)
+        page.goto("/admin/telemetry/telemetryrecord/")
+        expect(page.locator("#plot-outcomes canvas")).to_be_visible()
+        page.locator("#plot-outcomes").press("ArrowLeft")
+        expect(page.locator("#chart-outcomes [data-readout]")).to_have_text(re.compile(r"^20\d\d-\d\d-\d\d .*: "))
+        assert barriers(page, ".tm-dashboard") == []
         assert complaints == []
 
 

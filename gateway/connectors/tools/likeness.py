@@ -11,7 +11,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gateway.catalog.operation import Operation
-from gateway.connectors.tools.words import MINE, STOP_WORDS, Wish, name_words, path_words, route_words, singular, words
+from gateway.connectors.tools.words import (
+    MINE,
+    STOP_WORDS,
+    ParsedQuery,
+    name_words,
+    path_words,
+    route_words,
+    singular,
+    words,
+)
 
 RELATED = 0.8  # how much a synonym counts, compared with the word itself
 BEGINNING = 0.7  # the same for a word that begins alike
@@ -55,17 +64,17 @@ class Likeness:
         self._weights = {word: math.log(1 + len(operations) / count) for word, count in counts.items()}
         self._unknown = math.log(1 + len(operations)) / 2  # weight of a word that no tool has
 
-    def of(self, wish: Wish, number: int) -> float:
+    def of(self, parsed: ParsedQuery, number: int) -> float:
         """The likeness of the tool's most similar name, from 0 to 1."""
         names = self._names[number]
-        most = max((self._to(wish, name, names.arguments) for name in names.each), default=0.0)
-        return most if not wish.wanted or wish.wanted & names.last else ASIDE * most
+        most = max((self._to(parsed, name, names.arguments) for name in names.each), default=0.0)
+        return most if not parsed.wanted or parsed.wanted & names.last else ASIDE * most
 
-    def _to(self, wish: Wish, name: frozenset[str], arguments: frozenset[str]) -> float:
+    def _to(self, parsed: ParsedQuery, name: frozenset[str], arguments: frozenset[str]) -> float:
         asked = matched = 0.0
         used: dict[str, float] = {}
-        for term, related in wish.terms.items():
-            weight = self._weights.get(term, self._unknown) * (FAINT if term in wish.faint else 1.0)
+        for term, related in parsed.terms.items():
+            weight = self._weights.get(term, self._unknown) * (FAINT if term in parsed.faint else 1.0)
             word, share = _best(term, related, name)
             asked += weight
             if word:
@@ -73,7 +82,7 @@ class Likeness:
                 used[word] = max(used.get(word, 0.0), share)
             elif term in arguments or related & arguments:
                 matched += weight * ARGUMENT
-        for word in wish.possible & name:
+        for word in parsed.possible & name:
             used.setdefault(word, 1.0)
         said = sum(self._weights[word] for word in name)
         covered = sum(self._weights[word] * share for word, share in used.items())

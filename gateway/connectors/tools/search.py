@@ -21,8 +21,8 @@ from gateway.connectors.tools.words import (
     DELETING,
     KNOWN_VERBS,
     READING,
-    Things,
-    Wish,
+    Nouns,
+    ParsedQuery,
     faint_words,
     is_question,
     is_request,
@@ -91,9 +91,9 @@ class Index:
         columns, known = ", ".join(WEIGHTS), dict[str, None]()
         self._database.execute(f"CREATE VIRTUAL TABLE tool USING fts5({columns}, tokenize='porter unicode61')")
         insert = f"INSERT INTO tool (rowid, {columns}) VALUES (?{', ?' * len(WEIGHTS)})"  # noqa: S608
-        things = Things.of(self._operations)
+        api_nouns = Nouns.of(self._operations)
         for number, operation in enumerate(self._operations):
-            by_column = _words_by_column(operation, things)
+            by_column = _words_by_column(operation, api_nouns)
             known |= dict.fromkeys(word for column in by_column.values() for word in column)
             self._database.execute(insert, (number, *(" ".join(by_column[column]) for column in WEIGHTS)))
         return list(known)
@@ -111,11 +111,11 @@ class Index:
 
     def _ranked(self, query: str, terms: Sequence[str], totals: Mapping[int, float]) -> dict[int, float]:
         """Each matching tool's score, from 0 to about 1. `totals`: its score by all of its texts."""
-        wish, best = Wish.of(terms, query), max(totals.values(), default=1.0)
+        parsed, best = ParsedQuery.of(terms, query), max(totals.values(), default=1.0)
         kinds = self._kind_factors(query, terms)
         unasked = frozenset() if CANCELLING.intersection(terms) else self._deleting
         return {
-            number: (TEXTS * total / best + (1 - TEXTS) * self._likeness.of(wish, number))
+            number: (TEXTS * total / best + (1 - TEXTS) * self._likeness.of(parsed, number))
             * kinds[self._kinds[number]]
             * (UNASKED if number in unasked else 1.0)
             for number, total in totals.items()
@@ -195,13 +195,13 @@ def _totals(found: Sequence[Mapping[int, float]]) -> dict[int, float]:
     }
 
 
-def _words_by_column(operation: Operation, things: Things) -> dict[str, list[str]]:
-    thing = things.behind(operation)
+def _words_by_column(operation: Operation, api_nouns: Nouns) -> dict[str, list[str]]:
+    noun = api_nouns.behind(operation)
     return {
         "name": words(operation.name),
         "title": words(operation.title),
-        "also": sorted(thing.also),
-        "described": sorted(thing.described),
+        "also": sorted(noun.also),
+        "described": sorted(noun.described),
         "verbs": verbs(operation),
         "description": words(operation.description),
         "parameters": [

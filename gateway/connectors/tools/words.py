@@ -169,9 +169,10 @@ def query_words(query: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """A query: its words in the singular, each with its synonyms; words that may also stand in a tool's names; what is
-    wanted, with its synonyms: members, of "members of a group"; and the words that say little about the tool."""
+class ParsedQuery:
+    """The parts of a query: its words in the singular, each with its synonyms (`terms`); words that may also stand in a
+    tool's names (`possible`); the nouns that it asks for, with their synonyms, such as members in "members of a group"
+    (`wanted`); and words that say little about the tool (`faint`)."""
 
     terms: Mapping[str, frozenset[str]]
     possible: frozenset[str]
@@ -179,7 +180,7 @@ class Wish:
     faint: frozenset[str]
 
     @classmethod
-    def of(cls, terms: Sequence[str], query: str) -> "Wish":
+    def of(cls, terms: Sequence[str], query: str) -> "ParsedQuery":
         """`terms`: the words of the query that may name a tool."""
         begun = set(words(_WHOSE.split(query.strip(), maxsplit=1)[0]))
         wanted = frozenset().union(*({singular(word)} | related(word) for word in terms if word in begun))
@@ -189,7 +190,8 @@ class Wish:
 
 
 def faint_words(terms: Sequence[str], query: str) -> frozenset[str]:
-    """Vague words (unless the query begins with one: open a ticket), and what a row shall be about."""
+    """Vague words, unless the query begins with one (open a ticket), and the words of the topic that a row shall be
+    about."""
     topic = _TOPIC.search(query)
     return (VAGUE.intersection(terms) - set(terms[:1])) | set(words(topic[1]) if topic else ())
 
@@ -286,42 +288,42 @@ _NO_RESOURCE = frozenset({"api", "tools"})
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class Noun:
     """The synonyms of a noun (`also`) and the words of its description (`described`), from the tool that lists it."""
 
     also: frozenset[str]
     described: frozenset[str]
 
 
-NOTHING = Thing(frozenset(), frozenset())
+NOTHING = Noun(frozenset(), frozenset())
 
 
 @dataclass(frozen=True, slots=True)
-class Things:
+class Nouns:
     """The nouns of an API, keyed by the nouns in the names of the tools that list them. Synonyms come from a list's
     description, which begins with what its rows are, and from its title, tags and endpoint."""
 
-    by_nouns: Mapping[frozenset[str], Thing]
+    by_nouns: Mapping[frozenset[str], Noun]
 
     @classmethod
-    def of(cls, operations: Sequence[Operation]) -> "Things":
+    def of(cls, operations: Sequence[Operation]) -> "Nouns":
         taken = {noun for operation in operations for noun in nouns(operation)}
-        found: dict[frozenset[str], Thing] = {}
+        found: dict[frozenset[str], Noun] = {}
         for operation in operations:
             if operation.kind is Kind.LIST and (named := frozenset(nouns(operation))):
                 # A noun in another tool's name is not a synonym: things with tools of their own are distinct.
                 also = _others(operation) - taken - _TOO_COMMON
                 known = found.get(named, NOTHING)
                 described = known.described.union(words(operation.description)) - _TOO_COMMON
-                found[named] = Thing(known.also | also, described)
+                found[named] = Noun(known.also | also, described)
         return cls(found)
 
-    def behind(self, operation: Operation) -> Thing:
+    def behind(self, operation: Operation) -> Noun:
         """The noun that the tool's name is about. The longest match wins: a purchase order is not also an order."""
         own = frozenset(nouns(operation))
         named = [each for each in self.by_nouns if each <= own]
         most = [self.by_nouns[each] for each in named if not any(each < other for other in named)]
-        return Thing(
+        return Noun(
             frozenset().union(*(each.also for each in most)), frozenset().union(*(each.described for each in most))
         )
 

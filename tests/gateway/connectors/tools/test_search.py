@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from context_protection.core.policy import Kind
 from gateway.catalog.operation import Operation
 from gateway.connectors.tools.search import Index
-from gateway.connectors.tools.words import Things, nouns, query_words, route_words, singular, verbs, words
+from gateway.connectors.tools.words import Nouns, nouns, query_words, route_words, singular, verbs, words
 from tests.gateway.connectors.tools.invented import operations
 from tests.gateway.connectors.tools.questions import HELD_OUT, QUESTIONS
 
@@ -223,13 +223,13 @@ def tool(name: str, description: str, **more: object) -> Operation:
 )
 def test_what_a_list_calls_its_things_finds_what_can_be_done_with_them(description: str, more: dict[str, object]):
     listing, cancelling = tool("list_bookings", description, **more), tool("cancel_booking", "Calls it off.")
-    assert "reservation" in Things.of([listing, cancelling]).behind(cancelling).also
+    assert "reservation" in Nouns.of([listing, cancelling]).behind(cancelling).also
     assert Index([listing, cancelling]).search("cancel the reservation")[0] == "cancel_booking"
 
 
 def test_a_word_that_other_tools_are_named_for_is_no_synonym():
     every = [tool("list_invoices", "Customer bills."), tool("list_customers", "Who buys.")]
-    assert Things.of(every).behind(every[0]).also == {"bill"}
+    assert Nouns.of(every).behind(every[0]).also == {"bill"}
 
 
 def test_a_purchase_order_is_no_order():
@@ -238,7 +238,7 @@ def test_a_purchase_order_is_no_order():
         tool("list_purchase_orders", "Requisitions to vendors."),
         tool("approve_purchase_order", "Lets it go."),
     ]
-    assert Things.of(every).behind(every[2]).also == {"requisition"}
+    assert Nouns.of(every).behind(every[2]).also == {"requisition"}
 
 
 def test_a_tool_is_called_by_other_words_for_what_it_does():
