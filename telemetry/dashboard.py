@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from telemetry import audits, queries, wording
 from telemetry.call_figures import CallFigures
-from telemetry.figure import Figure
+from telemetry.figure import Figure, Unit
 from telemetry.measurement import FIGURES
 from telemetry.pages.address import Address
 from telemetry.pages.call_charts import call_charts
@@ -97,8 +97,10 @@ def _ruler_accuracy() -> Tile:
 
 
 def _total(figure: Figure, seen: CallFigures) -> Tile:
-    average = wording.in_unit(seen.average(figure.name), figure.unit)
-    return _tile(figure.tile, wording.short(seen.totals[figure.name]), f"{average} per call")
+    total, average = seen.totals[figure.name], wording.in_unit(seen.average(figure.name), figure.unit)
+    has_name = figure.unit in (Unit.BYTES, Unit.MILLISECONDS)
+    shown = wording.in_unit(total, figure.unit) if has_name else wording.short(total)
+    return _tile(figure.tile, shown, f"{average} per call")
 
 
 def _tile(label: str, value: str, note: str) -> Tile:

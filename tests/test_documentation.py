@@ -9,6 +9,7 @@ import pytest
 from django.conf import settings
 
 from context_protection.core.errors import CODES
+from telemetry.measurement import FIGURES
 
 ROOT = Path(settings.BASE_DIR)
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docker/*.md")])
@@ -35,6 +36,12 @@ def test_the_clients_page_lists_the_error_codes():
     page = (ROOT / "docs/clients.md").read_text()
     listed = {int(code.replace("−", "-")): words for code, words in re.findall(r"^\| (−32\d+) \| (.+) \|$", page, re.M)}
     assert listed == CODES
+
+
+def test_the_page_of_monitoring_has_every_metric_of_a_figure():
+    page = (ROOT / "docs/monitoring.md").read_text()
+    missing = {each.metric.name for each in FIGURES.values() if each.metric and each.metric.name not in page}
+    assert missing == set()
 
 
 def test_the_index_has_every_page():

@@ -18,7 +18,8 @@ WRITTEN = {".env.example"}  # by `make docs`
 MANAGE = ".venv/bin/python manage.py "
 MAKE = {"make docs": [sys.executable, "-m", "tests.settings_reference"]}  # no other environment is made
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.worked_examples.trial"]
-STORES = {"DATABASE_URL", "REDIS_URL"}  # of this run, whose test database is in use
+# Of this run: its test database is in use, and the tables that it shares do not have the columns of an example.
+STORES = {"DATABASE_URL", "REDIS_URL", "SLUICE_TEST_RUN"}
 SECONDS = 120  # of a command; it takes a few
 
 _SECTION = re.compile(r"^## (Add an? .*?)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
