@@ -14,7 +14,8 @@ from context_protection.core.shapes import NOTHING
 
 MAX_PATHS = 250  # paths that are examined
 FEW = 8  # fewer records do not show how often values repeat
-_DATE_TEXT = re.compile(r"\d{4}-\d{2}-\d{2}|(?:\w{3}, )?\d{1,2} \w{3} \d{4}\b")  # ISO 8601 and RFC 2822
+# ISO 8601, RFC 2822, and the way of older Microsoft servers
+_DATE_TEXT = re.compile(r"\d{4}-\d{2}-\d{2}|(?:\w{3}, )?\d{1,2} \w{3} \d{4}\b|/Date\(-?\d{9,}")
 _LINK = re.compile(r"[a-z]{2,8}://|/[\w/]+$")
 _DIGITS = re.compile(r"-?\d+(\.\d+)?")
 # A long run of letters and digits without a word in it: a hash, an etag, an internal id.

@@ -38,6 +38,7 @@ from context_protection.core.inference.vocabulary import (
     UPKEPT,
 )
 
+VERSION = "version"
 LONG_CHARS = 240  # texts that are longer on average are shown in previews, not in rows
 CUT_CHARS, NOTE_CHARS = 500, 80  # the longest list of names that is shown; the note that replaces it or ends a cut text
 CHOICE_CHARS = 40  # the values of an enumeration are shorter
@@ -182,6 +183,8 @@ def _is_name(leaf: Leaf) -> bool:
 
 def _is_code(leaf: Leaf) -> bool:
     """Whether the field is a code: `number` and `orderNumber: "A-17"` identify; `bedroomsNumber: 4` is a count."""
+    if leaf.last == VERSION:  # of a release; others count changes, or are the API's
+        return leaf.words == (VERSION,) and leaf.kinds <= {"text", "opaque"} and not leaf.is_constant
     counts = leaf.kinds == {"number"} and len(leaf.words) > 1 and all(value < 1000 for value in leaf.filled)
     return leaf.last in CODES and NOT_A_CODE.isdisjoint(leaf.words) and not counts
 

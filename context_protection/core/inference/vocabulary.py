@@ -12,7 +12,19 @@ PEOPLE = word_set(
     "user author owner creator customer client contact assignee sender recipient member account guest reporter person "
     "from to requester organizer artist patient employee vendor supplier company team"
 )
-CODES = ("key", "number", "no", "nr", "code", "sku", "slug", "email", "reference", "ref")  # the most telling ones first
+CODES = (
+    "key",
+    "number",
+    "no",
+    "nr",
+    "code",
+    "sku",
+    "slug",
+    "email",
+    "reference",
+    "ref",
+    "version",
+)  # the most telling ones first
 STATES = word_set("status state type kind stage phase category role priority severity conclusion urgency level")
 STATUSES = word_set("status state stage phase")
 KINDS = word_set("type kind")
@@ -37,7 +49,7 @@ SUBTOTALS = word_set("sub subtotal")
 NOT_A_CODE = word_set("postal zip country area language locale error failure")  # before "code"
 FACETS = word_set(
     "city country email phone quantity count number capacity size rating score language vendor brand description "
-    "visibility branch duration customer user from to model"
+    "visibility branch topic duration customer user from to model"
 )
 FLAGS = word_set("is has can was does should allow allows")
 UNHELPFUL = word_set("token hash auth signature")
