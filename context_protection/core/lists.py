@@ -101,7 +101,7 @@ def size_of_next(request: AnswerRequest, snapshot: Snapshot, policy: Policy, *, 
 
 
 def fills_pages(rows: Rows) -> bool:
-    return rows.shape.fills_pages and rows.options.condensable
+    return rows.options.fills_pages or (rows.shape.fills_pages and rows.options.condensable)
 
 
 # -- With paging switched off -----------------------------------------------------------------------

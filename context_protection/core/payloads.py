@@ -64,12 +64,13 @@ class Opening:
 class RowOptions:
     """Rendering options of rows: their key, and whether they may be condensed to the fields of their shape.
     `follow_up`: an earlier answer has already counted the baseline of these rows. `always_handle`: even a complete
-    answer names its stored result."""
+    answer names its stored result. `fills_pages`: without a limit, a page has as many rows as the budget allows."""
 
     key: str = "items"
     condensable: bool = True
     follow_up: bool = False
     always_handle: bool = False
+    fills_pages: bool = False
 
 
 AS_ITEMS = RowOptions()

@@ -42,7 +42,8 @@ class SourcePage:
     `total`: the number of all rows, if upstream gives it. `as_of`: when the page was read, Unix seconds. `fresh_until`:
     the time.monotonic() until which the page is fresh. `note`: for the first answer's `meta`. `beside`: what upstream
     sent beside the rows; for a later page, without the fields about paging. `before`: for the first page, the rows that
-    the caller left out by starting at a later one; they count in the total."""
+    the caller left out by starting at a later one; they count in the total. `shape`: that of the rows, if the source
+    has learned it from this page."""
 
     rows: Sequence[dict[str, Any]]
     next: Any = None
@@ -54,6 +55,7 @@ class SourcePage:
     beside: Mapping[str, Any] = field(default_factory=dict)
     ending: str = ""
     before: int = 0
+    shape: Shape | None = None
 
     def pack(self) -> bytes:
         return dumps([self.rows, self.next, self.total, self.certain, self.ending, self.beside])
@@ -131,6 +133,7 @@ class PagedRows:
         fills = lists.fills_pages(self)
         size = lists.size_of_first(request, policy, fills=fills) if policy.pagination else lists.UNPAGED_ROWS
         self._pages = [await self.source.page(None, size)]
+        self.shape = self._pages[0].shape or self.shape
         several = size * request.pages[1] if request.pages else self._rows_that_fit(size, request, policy)
         wanted = math.inf if parameter else several
         while self._lacks(wanted):

@@ -21,7 +21,7 @@ from context_protection.core.protect import needs_no_fetch, protect, stored_payl
 from context_protection.core.upstream_pages import PagedRows
 from context_protection.stores.snapshots import snapshots
 from gateway.catalog.catalog import catalogue
-from gateway.catalog.operation import Fetch, FetchAsync, Fetched, NativeResult
+from gateway.catalog.operation import Fetch, FetchAsync, Fetched, NativeResult, Operation
 from gateway.dispatch import audit, configuration, errors, measurements
 from gateway.dispatch.call import Call
 from gateway.dispatch.client import time_limit
@@ -197,8 +197,7 @@ def _cached_answer(call: Call) -> Envelope | None:
     cached = response_cache.find(call.key, operation)
     if cached is None:
         return None
-    measurements.record(call, operation, cached, is_cached=True)
-    return cached.envelope
+    return _sent_again(call, operation, cached)
 
 
 def _answer_if_unchanged(prepared: PreparedCall, fetched: Fetched) -> Envelope | None:
@@ -209,5 +208,10 @@ def _answer_if_unchanged(prepared: PreparedCall, fetched: Fetched) -> Envelope |
     cached = response_cache.unchanged(call.key, prepared.state, fetched.version, fetched.fresh_until)
     if cached is None:
         return None
-    measurements.record(call, prepared.operation, cached, is_cached=True)
+    return _sent_again(call, prepared.operation, cached)
+
+
+def _sent_again(call: Call, operation: Operation, cached: CachedResponse) -> Envelope:
+    measurements.record(call, operation, cached, is_cached=True)
+    audit.consider(call.id, operation.name, cached.envelope)
     return cached.envelope

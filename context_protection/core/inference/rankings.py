@@ -22,18 +22,23 @@ from context_protection.core.inference.vocabulary import (
     FACETS,
     FLAGS,
     IDENTITIES,
+    KINDS,
     MAIN_DATES,
     MESSAGES,
     NAMES,
     NOT_A_CODE,
+    OPEN_AMOUNTS,
     PARTS_OF_AMOUNTS,
     PEOPLE,
+    STATE_FLAGS,
     STATES,
     STATUSES,
+    SUBTOTALS,
     SUMS,
     UPKEPT,
 )
 
+VERSION = "version"
 LONG_CHARS = 240  # texts that are longer on average are shown in previews, not in rows
 CUT_CHARS, NOTE_CHARS = 500, 80  # the longest list of names that is shown; the note that replaces it or ends a cut text
 CHOICE_CHARS = 40  # the values of an enumeration are shorter
@@ -67,7 +72,7 @@ _TURNS: Mapping[Role, tuple[float, float]] = {
     Role.MESSAGE: (0.15, 2.0),
     Role.STATE: (0.2, 0.9),
     Role.DATE: (0.3, 0.7),
-    Role.AMOUNT: (0.4, 1.9),
+    Role.AMOUNT: (0.4, 0.85),
     Role.CURRENCY: (0.5, 4.0),
     Role.REFERENCE: (0.6, 0.9),
     Role.RELATION: (0.7, 1.0),
@@ -79,10 +84,16 @@ _TURNS: Mapping[Role, tuple[float, float]] = {
 }
 # Penalties in turns: for a field that most records lack or that is always 0, for a nested field, for upstream's
 # bookkeeping (dates of changes), for a further state that belongs to a part of the record, for a related object that
-# is nobody.
-_RARE, _BELOW, _UPKEEP, _FURTHER_STATE, _NOBODY = 2.0, 2.0, 0.8, 0.2, 0.4
+# is nobody, for a value that all records share, for one that no person reads.
+_RARE, _BELOW, _UPKEEP, _FURTHER_STATE, _NOBODY, _CONSTANT, _OPAQUE = 2.0, 2.0, 0.8, 0.2, 0.4, 1.5, 2.0
 _CODE = 0.15  # the turn of the best code or number comes so much later than that of the best name
-_BELOW_OF: Mapping[Role, float] = {Role.RELATION: 0.0, Role.DATE: 1.0, Role.AMOUNT: 0.7, Role.CURRENCY: 0.7}
+_BELOW_OF: Mapping[Role, float] = {
+    Role.RELATION: 0.0,
+    Role.MESSAGE: 0.6,
+    Role.DATE: 1.0,
+    Role.AMOUNT: 0.7,
+    Role.CURRENCY: 0.7,
+}
 
 _STEPS = (12, 24, 80, LONG_CHARS)  # characters: a date, a timestamp, a line, a text
 _EPOCHS = range(10**8, 10**13)
@@ -148,7 +159,14 @@ def _is_epoch(leaf: Leaf) -> bool:
 
 
 def _is_state(leaf: Leaf) -> bool:
-    return leaf.last in STATES
+    """Whether it is a state, or the name of one: `status`, `StageName`, `status.name`."""
+    return leaf.last in STATES or (leaf.last in NAMES and _noun(leaf) in STATES)
+
+
+def _noun(leaf: Leaf) -> str:
+    """What the field is the name of: "stage" for `StageName`, "status" for `status.name` and `status`."""
+    nouns = [each for each in (*leaf.holder, *leaf.words) if each not in NAMES and each != "display"]
+    return nouns[-1] if nouns else ""
 
 
 def _is_currency(leaf: Leaf) -> bool:
@@ -165,6 +183,8 @@ def _is_name(leaf: Leaf) -> bool:
 
 def _is_code(leaf: Leaf) -> bool:
     """Whether the field is a code: `number` and `orderNumber: "A-17"` identify; `bedroomsNumber: 4` is a count."""
+    if leaf.last == VERSION:  # of a release; others count changes, or are the API's
+        return leaf.words == (VERSION,) and leaf.kinds <= {"text", "opaque"} and not leaf.is_constant
     counts = leaf.kinds == {"number"} and len(leaf.words) > 1 and all(value < 1000 for value in leaf.filled)
     return leaf.last in CODES and NOT_A_CODE.isdisjoint(leaf.words) and not counts
 
@@ -201,7 +221,7 @@ _ROLES: tuple[tuple[Callable[[Leaf], bool], Role], ...] = (
 
 def _sort_key(leaf: Leaf, role: Role) -> tuple[Any, ...]:
     """A sort key within a role; the smallest is the best. Ties stay in order of appearance."""
-    general = (not leaf.required, leaf.is_rare, leaf.says_nothing, leaf.below, "." in leaf.path)
+    general = (not leaf.required, leaf.is_rare, leaf.says_nothing, leaf.below, leaf.path.count("."))
     match role:
         case Role.IDENTITY:
             return (leaf.last != "id", *general)
@@ -210,8 +230,8 @@ def _sort_key(leaf: Leaf, role: Role) -> tuple[Any, ...]:
             return (
                 nobody,
                 *general,
-                len(leaf.words) > 1,
                 leaf.last not in NAMES,
+                len(leaf.words) > 1,
                 not _identifies(leaf),
                 -leaf.central,
             )
@@ -220,26 +240,24 @@ def _sort_key(leaf: Leaf, role: Role) -> tuple[Any, ...]:
         case Role.NAME:
             return (*general, len(leaf.words) > 1, leaf.last not in NAMES, not _identifies(leaf), -leaf.central)
         case Role.STATE:
-            return (*general, len(leaf.words) > 1, leaf.last not in STATUSES, _size(leaf))
+            return (*general, leaf.is_constant, len(leaf.words) > 1, _noun(leaf) not in STATUSES, _size(leaf))
         case Role.REFERENCE:
-            return (*general, _is_constant(leaf), "number" not in leaf.kinds, _size(leaf))
+            return (*general, leaf.is_constant, "number" not in leaf.kinds, _size(leaf))
         case Role.DATE:
-            return (*general, _upkeep(leaf), _size(leaf))
+            return (*general[:-1], _upkeep(leaf), general[-1], _size(leaf))
         case Role.AMOUNT:
             is_part = leaf.below and AMOUNTS.isdisjoint(words(leaf.path.partition(".")[0]))
-            return (*general, leaf.last not in AMOUNTS, is_part, len(leaf.words) - len(SUMS.intersection(leaf.words)))
+            is_further = leaf.last not in AMOUNTS and OPEN_AMOUNTS.isdisjoint(leaf.words)
+            size = len(leaf.words) - len(SUMS.intersection(leaf.words))
+            return (*general, is_further, is_part, not SUBTOTALS.isdisjoint(leaf.words), size)
         case Role.PLAIN | Role.CHOICE:
-            return (*general, FACETS.isdisjoint(leaf.words), _is_constant(leaf), len(leaf.words) > 1, _size(leaf))
+            return (*general, FACETS.isdisjoint(leaf.words), leaf.is_constant, len(leaf.words) > 1, _size(leaf))
         case _:
             return (*general, len(leaf.words), _size(leaf))
 
 
 def _identifies(leaf: Leaf) -> bool:
     return len(leaf.filled) < FEW or leaf.distinct > 0.8 * len(leaf.filled)
-
-
-def _is_constant(leaf: Leaf) -> bool:
-    return len(leaf.filled) >= FEW and leaf.distinct == 1
 
 
 def _upkeep(leaf: Leaf) -> int:
@@ -283,7 +301,7 @@ def ranked(
     return [_candidate(leaf, roles[leaf.path]) for leaf in best]
 
 
-def _by_role(found: Iterable[Leaf]) -> dict[tuple[Role, bool], list[Leaf]]:
+def _by_role(found: Sequence[Leaf]) -> dict[tuple[Role, bool], list[Leaf]]:
     """The leaves by their role. Among names, codes and numbers are apart: people look for both."""
     by_role: dict[tuple[Role, bool], list[Leaf]] = {}
     for leaf in found:
@@ -294,9 +312,14 @@ def _by_role(found: Iterable[Leaf]) -> dict[tuple[Role, bool], list[Leaf]]:
         by_role[Role.IDENTITY, False] = [leaf for leaf in identities if leaf.last != "key"]
         by_role.setdefault((Role.NAME, True), []).extend(leaf for leaf in identities if leaf.last == "key")
     references = by_role.get((Role.REFERENCE, False), [])
-    if (Role.IDENTITY, False) not in by_role and (own := _own_id(references)):
+    if (Role.IDENTITY, False) not in by_role and (own := _own_id(references, found)):
         references.remove(own)
         by_role[Role.IDENTITY, False] = [own]
+    if not any(_is_own_status(leaf) for leaf in by_role.get((Role.STATE, False), ())):
+        flags = by_role.get((Role.FLAG, False), [])
+        told = [leaf for leaf in flags if leaf.last in STATE_FLAGS and not leaf.below]
+        by_role[Role.FLAG, False] = [leaf for leaf in flags if leaf not in told]
+        by_role.setdefault((Role.STATE, False), []).extend(told)
     if not any(not leaf.below and not leaf.is_rare for leaf in by_role.get((Role.NAME, False), ())):
         for role in (Role.TEXT, Role.PLAIN):
             messages = [
@@ -309,9 +332,18 @@ def _by_role(found: Iterable[Leaf]) -> dict[tuple[Role, bool], list[Leaf]]:
     return by_role
 
 
-def _own_id(references: Iterable[Leaf]) -> Leaf | None:
-    """The first id that most records have, such as a booking's `bookingId`. It identifies a record that has no `id`."""
-    return next((leaf for leaf in references if not leaf.below and not leaf.is_rare), None)
+def _is_own_status(leaf: Leaf) -> bool:
+    """Whether it is the status of the record, and not of somebody in it (`assignee_status`)."""
+    return leaf.last in STATUSES and not leaf.below and PEOPLE.isdisjoint(leaf.words)
+
+
+def _own_id(references: Iterable[Leaf], found: Sequence[Leaf]) -> Leaf | None:
+    """The id of a record that has no `id`, such as a booking's `bookingId`: one that most records have, each its own,
+    and that the most other fields are named like (`bookingNumber`); the first of equals."""
+    own = [leaf for leaf in references if not leaf.below and not leaf.is_rare]
+    noun = {leaf.path: leaf.words[:-1] for leaf in own}
+    alike = {path: sum(each.words[: len(words)] == words for each in found) for path, words in noun.items()}
+    return max(own, key=lambda leaf: (_identifies(leaf), alike[leaf.path]), default=None)
 
 
 def _best(leaves: list[Leaf], role: Role) -> list[Leaf]:
@@ -325,6 +357,8 @@ def _turn(leaf: Leaf, role: Role, index: int) -> float:
     if role is Role.IDENTITY:
         return turn
     turn += _RARE * (leaf.is_rare or leaf.says_nothing) + _BELOW_OF.get(role, _BELOW) * leaf.below
+    turn += _CONSTANT * (leaf.is_constant and _says_little_if_constant(leaf, role))
+    turn += _OPAQUE * (role is Role.PLAIN and leaf.kinds == {"opaque"} and FACETS.isdisjoint(leaf.words))
     if role is Role.DATE:
         return turn + _UPKEEP * (_upkeep(leaf) > 1)
     if role is Role.RELATION:
@@ -332,6 +366,14 @@ def _turn(leaf: Leaf, role: Role, index: int) -> float:
     if role is Role.REFERENCE:
         return turn + _UPKEEP * ("number" not in leaf.kinds)
     return turn + _FURTHER_STATE * (role is Role.STATE and index > 0 and len(leaf.words) > 1)
+
+
+def _says_little_if_constant(leaf: Leaf, role: Role) -> bool:
+    """Whether the same value in all records tells nothing. A status, a person or a city may be the same because the
+    caller asked for it."""
+    if role is Role.STATE:
+        return leaf.last in KINDS
+    return role in (Role.MESSAGE, Role.PLAIN, Role.CHOICE) and FACETS.isdisjoint(leaf.words)
 
 
 def _without_copies(leaves: Iterable[Leaf]) -> Iterator[Leaf]:

@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.utils.formats import localize
+from django.utils.html import format_html
 from django.utils.timezone import localtime
 
 from context_protection.history import HistoryAdmin
@@ -115,7 +116,7 @@ class ToolRow(ToolSwitchForm):
 class McpToolAdmin(HistoryAdmin):
     """The tools of all servers, those of MCP_SERVERS_FILE too."""
 
-    list_display = ("name", "enabled", "reads", "tokens", "server", "state", "described")
+    list_display = ("tool", "enabled", "reads", "tokens", "server", "state")
     list_editable = ("enabled",)
     list_filter = ("server", "enabled", "reads_only", "is_gone")
     list_per_page = 100
@@ -167,9 +168,12 @@ class McpToolAdmin(HistoryAdmin):
     def reads(self, tool: McpTool) -> str:
         return "reads" if tool.reads_only else "may act"
 
-    @admin.display(description="Description")
-    def described(self, tool: McpTool) -> str:
-        return tool.description if len(tool.description) <= 160 else f"{tool.description[:159]}…"
+    @admin.display(description="Name", ordering="name")
+    def tool(self, tool: McpTool) -> str:
+        """With its description below, which a column of its own would put out of sight."""
+        description = "" if tool.description == tool.name else tool.description
+        description = description if len(description) <= 160 else f"{description[:159]}…"
+        return format_html('{} <span class="tool-description">{}</span>', tool.name, description)
 
     @admin.display(description="State")
     def state(self, tool: McpTool) -> str:

@@ -1,6 +1,6 @@
 """Calls an imported operation: builds the request from the arguments, and a payload from the response."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,7 +35,8 @@ SEEN_STEPS = 40  # that a paging sequence remembers, to notice that upstream's p
 @dataclass(frozen=True)
 class Calling:
     """Everything that a call of one operation needs. `name` is the tool's, `row` the operation's database id. `learns`:
-    fields are still proposed from its responses. `paging_is_set`: by ops, so responses do not decide it."""
+    fields are still proposed from its responses; `shaped` is the shape with fields that were. `paging_is_set`: by ops,
+    so responses do not decide it."""
 
     name: str
     row: int
@@ -45,6 +46,7 @@ class Calling:
     shape: Shape
     paging: Paging | None
     learns: bool
+    shaped: Callable[[Mapping[str, Any]], Shape]
     paging_is_set: bool = False
 
     async def fetch(self, arguments: Arguments, caller: Caller) -> Payload | Fetched:
@@ -73,9 +75,9 @@ class Calling:
         return detection.detect_paging(self.spec, answered.body, response.headers, answered.path)
 
     async def _answered(self, response: Response, answered: Answered) -> Fetched:
-        await self.learn(answered)
+        shape = await self.learn(answered)
         may_be_cached = self.cache_seconds > 0
-        payload = self._payload(answered, self._note(response, answered, may_be_cached))
+        payload = replace(self, shape=shape)._payload(answered, self._note(response, answered, may_be_cached))
         # A payload that may be cached states its time, so no later response gives an equal one: it has no version.
         version = None if may_be_cached or len(response.body) > LARGE else response.version
         return Fetched(payload, response.fresh_until, version)
@@ -121,10 +123,13 @@ class Calling:
         content = await run_sync(answers.read, response, self.spec) if large else answers.read(response, self.spec)
         return replace(response, content=replace(content, read_by=self.spec))
 
-    async def learn(self, answered: Answered) -> None:
-        if self.learns:
-            records = answered.rows if answered.rows is not None else [answered.record or {}]
-            await observed_fields.noted(self.row, records)
+    async def learn(self, answered: Answered) -> Shape:
+        """The shape of what was answered: learned from it, if there were enough records."""
+        if not self.learns:
+            return self.shape
+        records = answered.rows if answered.rows is not None else [answered.record or {}]
+        learned = await observed_fields.noted(self.row, records)
+        return self.shape if learned is None else self.shaped(learned)
 
     def _note(self, response: Response, answered: Answered, may_be_cached: bool) -> Mapping[str, Any]:
         note = response.note(cached=may_be_cached)
@@ -159,8 +164,7 @@ class UpstreamPages:
         first = requests.build(self.calling.spec, self.arguments, self.calling.base_url, step.query)
         response = await self.calling.send(requests.next_page(first, step.url) if step.url else first)
         answered = await self.calling.read(response)
-        if token is None:
-            await self.calling.learn(answered)
+        shape = await self.calling.learn(answered) if token is None else None
         rows = answered.rows or []
         found = self.paging, response, answered.body, rows, step
         large = len(response.body) > LARGE  # all rows are hashed, to notice that upstream's pages loop
@@ -175,6 +179,7 @@ class UpstreamPages:
             note=response.note(cached=self.calling.cache_seconds > 0),
             beside=_beside(answered) if token is None else side_data.of_later_page(_beside(answered)),
             ending=_ending(response, answered, step, following),
+            shape=shape,
         )
 
 

@@ -23,6 +23,7 @@ from gateway.threads.bridge import run_sync
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
+R = TypeVar("R")
 
 ENOUGH = 20  # records
 MAX_BYTES = 200_000  # bytes of the records that are examined
@@ -31,16 +32,16 @@ _seen: dict[int, list[Mapping[str, Any]]] = {}
 _lock = threading.Lock()
 
 
-async def noted(operation: int, records: Sequence[Mapping[str, Any]]) -> None:
+async def noted(operation: int, records: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """Collects the records of a response. Once there are enough, their shape is stored with the operation, and learning
-    ends."""
+    ends. Returns this shape as it is stored, so that the rows of the response have it already."""
     with _lock:
         known = _seen.setdefault(operation, [])
         known += records[: ENOUGH - len(known)]
         if len(known) < ENOUGH:
-            return
+            return None
         del _seen[operation]
-    await _guarded(learn, operation, known)
+    return await _guarded(learn, operation, known)
 
 
 async def noted_list(operation: int, listed: DetectedList) -> None:
@@ -50,14 +51,15 @@ async def noted_list(operation: int, listed: DetectedList) -> None:
     await _guarded(_store_list, operation, listed)
 
 
-async def _guarded(learner: Callable[[int, T], None], operation: int, found: T) -> None:
+async def _guarded(learner: Callable[[int, T], R], operation: int, found: T) -> R | None:
     """Runs `learner`, and logs any failure: the response must reach the caller, since the call may have had an
     effect."""
     try:
-        await run_sync(learner, operation, found)
+        return await run_sync(learner, operation, found)
     except Exception as error:
         # The error's message is left out, since it may contain values of the response.
         logger.warning("answer not learned from", extra={"operation": operation, "error": type(error).__name__})
+        return None
 
 
 def _store_list(operation: int, listed: DetectedList) -> None:
@@ -68,16 +70,19 @@ def _store_list(operation: int, listed: DetectedList) -> None:
     _write(unknown.filter(spec__kind=Kind.LIST), listed=document)
 
 
-def learn(operation: int, records: Sequence[Mapping[str, Any]]) -> None:
-    """Stores the shape of these records, unless one is stored already. Blocks."""
+def learn(operation: int, records: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Stores the shape of these records, and returns it; None if one is stored already. Blocks."""
     shape = document_of(proposed(_few(records)))
-    _write(ImportedOperation.objects.filter(pk=operation, learned={}), learned=shape)
+    return shape if _write(ImportedOperation.objects.filter(pk=operation, learned={}), learned=shape) else None
 
 
-def _write(unknown: QuerySet[ImportedOperation], **values: Any) -> None:
+def _write(unknown: QuerySet[ImportedOperation], **values: Any) -> bool:
+    """Whether there was anything to write."""
     with transaction.atomic():  # a savepoint, so that a failure does not break the caller's transaction
-        if unknown.update(**values):
+        is_written = unknown.update(**values) > 0
+        if is_written:
             bump_on_commit()
+    return is_written
 
 
 def forget(operations: QuerySet[ImportedOperation]) -> int:

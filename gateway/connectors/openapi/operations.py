@@ -8,6 +8,7 @@ from typing import Any
 from context_protection.configuration.live import Live
 from context_protection.core import field_selection
 from context_protection.core.policy import Kind
+from context_protection.core.shapes import Shape
 from gateway.access.former_names import former_names, with_former
 from gateway.catalog.operation import Operation, as_fresh_as_its_answer
 from gateway.connectors.openapi.call import Calling
@@ -129,23 +130,27 @@ def calling_of(row: ImportedOperation, connection: Connection, opened_by: str | 
     """The parts that a call of the operation needs. `opened_by`: see `operation_of`."""
     spec = row.documented
     row_fields, preview_fields = field_selection.names_in(row.row_fields), field_selection.names_in(row.preview_fields)
-    known = _with_key(row, spec.opened_by if opened_by else None)
+
+    def shaped(known: Mapping[str, Any]) -> Shape:
+        document = _with_key(known, spec.opened_by if opened_by else None)
+        return shape_of(spec.name, document, row=row_fields, preview=preview_fields, sections=row.sections)
+
     return Calling(
         name=tool_name(connection.name, row.name),
         row=row.pk,
         spec=spec,
         base_url=connection.base_url,
         upstream=upstream_of(connection),
-        shape=shape_of(spec.name, known, row=row_fields, preview=preview_fields, sections=row.sections),
+        shape=shaped(row.learned or row.proposed),
+        shaped=shaped,
         paging=_paging(row, spec),
         paging_is_set=row.paging is not None,
         learns=not row.learned,
     )
 
 
-def _with_key(row: ImportedOperation, opening: RowLookup | None) -> Mapping[str, Any]:
+def _with_key(shape: Mapping[str, Any], opening: RowLookup | None) -> Mapping[str, Any]:
     """The operation's shape. Its fields, if known, include the one that a row is fetched by."""
-    shape: Mapping[str, Any] = row.learned or row.proposed
     fields = shape.get("row", [])
     is_missing = opening is not None and fields and opening.field not in fields
     return {**shape, "row": [opening.field, *fields]} if opening and is_missing else shape

@@ -22,7 +22,7 @@ from gateway.connectors.results.results import Stored, StoredRows, StoredText, S
 Arguments = Mapping[str, Any]
 AS_STORED = RowOptions(follow_up=True)
 AS_FOUND = RowOptions(condensable=False, follow_up=True)
-AS_SELECTED = RowOptions(condensable=False, follow_up=True, always_handle=True)
+AS_SELECTED = RowOptions(condensable=False, follow_up=True, always_handle=True, fills_pages=True)
 MORE_ROWS = "The statement has more rows than these: add LIMIT, WHERE or GROUP BY."
 
 databases = Databases()

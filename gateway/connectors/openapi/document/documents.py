@@ -38,7 +38,8 @@ _OTHERS = {
     "log": "a HAR archive",
 }
 _CONVERT = (
-    "Convert it to OpenAPI 3 first (npx swagger2openapi, or editor.swagger.io → Edit → Convert), then import that."
+    "Convert it to OpenAPI 3 first: npx swagger2openapi --patch -o openapi.json, followed by the document's file or "
+    "address, or at editor.swagger.io: Edit → Convert to OpenAPI 3. Then import openapi.json."
 )
 
 

@@ -18,6 +18,7 @@ LONGEST_ARGUMENT = 64
 # `floatingIPs` has two words: the plural of an abbreviation is no new word.
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])")
 _WORD = re.compile(r"[A-Za-z0-9]+")
+_APOSTROPHE = re.compile(r"['’](?=s\b)")  # "a project's issues" has no word "s"
 _NOT_IN_ARGUMENTS = re.compile(r"[^A-Za-z0-9_-]+")
 _VERSION = re.compile(r"v\d+(?:\.\d+)*(?:(?:alpha|beta)\d*)?|\d+(?:\.\d+)+|\d{4}-\d\d(?:-\d\d)?", re.IGNORECASE)
 _NO_NOUNS = frozenset({"api", "rest"})
@@ -27,7 +28,7 @@ _VERBS = {"post": "create", "put": "update", "patch": "update", "delete": "delet
 
 def words(text: str) -> list[str]:
     """The words of a camelCase, snake_case, kebab-case or path name, in lower case, without accents."""
-    plain = _ascii(text)
+    plain = _ascii(_APOSTROPHE.sub("", text))
     return [word.lower() for word in _WORD.findall(_HUMP.sub(" ", plain))]
 
 

@@ -57,7 +57,7 @@ def read(response: Response, operation: DocumentedOperation) -> Answered:
         return _from_data(_xml(response), operation)
     if kind in _MAYBE_JSON and operation.kind is not Kind.TEXT and response.body.lstrip()[:1] in (b"{", b"["):
         return _from_data(_json(response), operation)
-    if kind in _HTML and operation.kind is not Kind.TEXT and not _HTML.intersection(operation.accept):
+    if kind in _HTML and not _HTML.intersection(operation.accept) and not _is_text(response, operation):
         raise _garbled("an HTML page, such as a login or an error page", "html_answer")
     if kind == "text/csv":
         return _from_table(_decoded(response), operation)
@@ -66,8 +66,19 @@ def read(response: Response, operation: DocumentedOperation) -> Answered:
     return Answered(record=_file(response))
 
 
+def _is_text(response: Response, operation: DocumentedOperation) -> bool:
+    """Whether a text was promised and this is one. Some servers call every text an HTML page."""
+    return operation.kind is Kind.TEXT and not _is_page(response)
+
+
+def _is_page(response: Response) -> bool:
+    return response.body.lstrip()[:1] == b"<"
+
+
 def _from_data(data: Any, operation: DocumentedOperation) -> Answered:
-    if operation.kind is Kind.RECORD and isinstance(data, list):
+    if operation.kind is Kind.TEXT and isinstance(data, str):
+        return Answered(text=data, body=data)
+    if operation.kind in (Kind.RECORD, Kind.TEXT) and isinstance(data, list):
         return Answered(rows=[_row(each) for each in data], body=data)
     path = _rows_path(data, operation.rows) if operation.kind is Kind.LIST else None
     if operation.kind is not Kind.LIST or (path is None and operation.kind_is_unknown):
@@ -125,8 +136,8 @@ def _json(response: Response) -> Any:
     try:
         return json_depth.loads(data if _is_utf8(response) else _decoded(response).encode(), json_values.loads)
     except (ValueError, RecursionError):
-        is_page = data.lstrip()[:1] == b"<"
-        raise _garbled("a page, where JSON was promised" if is_page else "not valid JSON", "invalid_json") from None
+        what = "a page, where JSON was promised" if _is_page(response) else "not valid JSON"
+        raise _garbled(what, "invalid_json") from None
 
 
 def _json_lines(response: Response) -> Any:

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import orjson
+
+from context_protection.core.inference.vocabulary import IDENTITIES
 from context_protection.core.policy import Kind
 from gateway.connectors.openapi.document import conventions, paging
 from gateway.connectors.openapi.document.description import DocumentedOperation
@@ -19,6 +22,9 @@ from gateway.connectors.openapi.response.dotted_paths import at
 from gateway.connectors.openapi.response.side_data import PROBLEMS
 
 LEVELS = 4  # levels of a response that are examined
+ID, MESSAGES = "id", "messages"
+SEVERAL = 3  # rows
+RATHER_SMALL = 4  # times as large as what is around them are the rows of a list
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
@@ -41,8 +47,9 @@ class DetectedList:
 def detect(operation: DocumentedOperation, body: Any, headers: Iterable[str]) -> DetectedList | None:
     """The place of the rows in the response, and its paging. None if it is not a list, or may be something else."""
     answer, query = _inferred(body, headers), _query(operation)
-    rows = answer.rows(operation.path, is_paged=paging.has_position(query))
-    if rows is None or not _is_conclusive(body, rows):
+    is_paged = paging.has_position(query)
+    rows = answer.rows(operation.path, is_paged=is_paged)
+    if rows is None or not (_is_conclusive(body, rows) or _surrounds_records(body, rows, is_paged=is_paged)):
         return None
     return DetectedList(rows, paging.recognised(query, answer, rows))
 
@@ -92,11 +99,33 @@ def _is_envelope(value: Mapping[str, Any], name: str) -> bool:
     """Whether `value` is the envelope of the list `name`. Around an array with an unconventional name, one of the other
     fields must be one that only lists have: an array among mere status fields is part of a report."""
     beside = {each: set(words(each)) for each in value if each != name}
-    is_failure = value.get("success") is False or value.get("ok") is False or any(map(value.get, PROBLEMS))
-    if is_failure or not all(each <= conventions.BESIDE_ROWS for each in beside.values()):
+    if _is_failure(value, name) or not all(each <= conventions.BESIDE_ROWS for each in beside.values()):
         return False
     is_conventional = name in conventions.ROWS or name in conventions.AROUND_ROWS
     return not beside or is_conventional or any(each & conventions.COUNTING for each in beside.values())
+
+
+def _is_failure(value: Mapping[str, Any], rows: str) -> bool:
+    """Whether `value` reports a failure. Messages may also be the rows themselves."""
+    problems = PROBLEMS - {rows} if rows == MESSAGES else PROBLEMS
+    return value.get("success") is False or value.get("ok") is False or any(map(value.get, problems))
+
+
+def _surrounds_records(body: Any, rows: str, *, is_paged: bool) -> bool:
+    """Whether the body is hardly more than a list, though its other fields are not typical: the rows are several
+    records with ids of their own, what is around them is small and has none, and the rows' name or a paging parameter
+    says that they are a list."""
+    if not isinstance(body, dict) or not (is_paged or rows in conventions.ROWS) or _is_failure(body, rows):
+        return False
+    found, beside = body.get(rows), {name: each for name, each in body.items() if name != rows}
+    if not isinstance(found, list) or len(found) < SEVERAL or ID in {name.lower() for name in beside}:
+        return False
+    are_records = all(isinstance(each, dict) and not IDENTITIES.isdisjoint(map(_last_word, each)) for each in found)
+    return are_records and RATHER_SMALL * len(orjson.dumps(beside)) < len(orjson.dumps(found))
+
+
+def _last_word(name: str) -> str:
+    return (words(name) or [""])[-1]
 
 
 def as_list(operation: DocumentedOperation, listed: DetectedList) -> DocumentedOperation:

@@ -169,11 +169,77 @@ DATES = {"updated_at": "2026-11-03", "created_at": "2026-11-01"}
              "Date": "2026-11-01", "CurrencyCode": "EUR"},
             {"InvoiceNumber", "Status", "Contact.Name", "Total", "Date"},
         ),
+        (
+            {"InvoiceID": "u-1", "BrandingThemeID": "u-2", "InvoiceNumber": "INV-1", "Status": "PAID", "SubTotal": 9.5,
+             "TotalTax": 1.5, "Total": 11, "AmountPaid": 4.5, "AmountDue": 6.5, "LineAmountTypes": "Inclusive",
+             "Contact": {"Name": "Ada"}, "Reference": "P/O", "DateString": "2026-11-01", "CurrencyCode": "EUR"},
+            {"InvoiceID", "InvoiceNumber", "Contact.Name", "Total", "AmountDue", "DateString"},
+        ),
+        (
+            {"kind": "calendar#event", "etag": '"3181161784712000"', "id": "e1", "status": "confirmed",
+             "summary": "Retro", "created": "2026-10-01T08:00:00Z", "updated": "2026-10-02T08:00:00Z",
+             "iCalUID": "e1@example.com",
+             "organizer": {"email": "a@example.com", "displayName": "Ada", "self": True}, "eventType": "default",
+             "start": {"dateTime": "2026-11-03T09:30:00+01:00", "timeZone": "Europe/Warsaw"}, "sequence": 0,
+             "end": {"dateTime": "2026-11-03T10:00:00+01:00", "timeZone": "Europe/Warsaw"}, "guestsCanModify": False},
+            {"summary", "status", "start.dateTime", "end.dateTime", "organizer.displayName"},
+        ),
+        (
+            {"object": "page", "id": "p1", "created_time": "2026-11-01T10:00:00Z", "archived": False, "properties": {
+                "Name": {"id": "title", "type": "title", "title": [{"type": "text", "plain_text": "Mend the quay"}]},
+                "Status": {"id": "s", "type": "status", "status": {"id": "1", "name": "Doing", "color": "blue"}},
+                "Due": {"id": "d", "type": "date", "date": {"start": "2026-11-20", "end": None}},
+                "Owner": {"id": "o", "type": "people", "people": [{"id": "u1", "name": "Ada"}]}}},
+            {"properties.Name.title.*.plain_text", "properties.Status.status.name", "properties.Due.date.start",
+             "properties.Owner.people.*.name"},
+        ),
+        (
+            {"added_at": "2026-11-01T10:00:00Z", "is_local": False, "added_by": {"id": "ada", "type": "user"},
+             "track": {"id": "t1", "name": "Night Ferry", "explicit": False, "disc_number": 1, "duration_ms": 1,
+                       "album": {"name": "Quay"}, "artists": [{"id": "a1", "name": "Bo"}]}},
+            {"track.id", "track.name", "track.album.name", "track.artists.*.name", "added_at"},
+        ),
+        (
+            {"Id": "0061", "Name": "Quay Ltd", "Type": "New", "StageName": "Closed Won", "Amount": 9000.0,
+             "IsWon": True, "CloseDate": "2026-11-30", "CreatedDate": "2026-01-01", "ForecastCategory": "Closed",
+             "OwnerId": "0051", "Probability": 100.0, "LeadSource": "Web", "FiscalYear": 2026,
+             "SystemModstamp": "2026-11-01"},
+            {"Id", "Name", "StageName", "Amount", "CloseDate", "OwnerId"},
+        ),
+        (
+            {"id": "c1", "title": None, "state": "open", "open": True, "read": False, "created_at": 1_790_000_000,
+             "source": {"id": "s1", "body": "It rains", "author": {"type": "user", "name": "Ada", "email": "a@b.co"}}},
+            {"id", "state", "source.author.name", "source.body", "created_at"},
+        ),
     ],
-    ids=["commit", "issue", "message", "text message", "wrapped issue", "pod", "invoice"],
+    ids=[
+        "commit", "issue", "message", "text message", "wrapped issue", "pod", "invoice", "open invoice", "event",
+        "typed properties", "listed track", "opportunity", "conversation",
+    ],
 )  # fmt: skip
 def test_a_row_holds_what_a_person_looks_for(record: dict[str, Any], wanted: set[str]):
     assert wanted <= set(row_of(record))
+
+
+def test_what_is_the_same_in_every_row_or_is_read_by_no_person_gives_way():
+    def row(n: int) -> dict[str, Any]:
+        nobody_reads = {f"tag{letter}": f"I_kwDO{n:04}x{letter}7f" for letter in "abcdefghi"}
+        same = {"kind": "task", "expand": "names,schema", "seller_message": {"message": "Complete."}}
+        return {"id": n, **nobody_reads, **same, "colour": f"c{n}", "weight": n + 0.5}
+
+    assert {"colour", "weight"} <= set(row_of(*map(row, range(20))))
+
+
+def test_a_status_a_person_and_a_city_stay_though_all_rows_have_the_same():
+    rows = [
+        {"id": n, "status": "open", "owner": {"name": "Ada"}, "city": "Galway", "width": n + 0.5} for n in range(20)
+    ]
+    assert row_of(*rows) == ["id", "status", "owner.name", "city", "width"]
+
+
+def test_the_own_status_of_a_record_comes_before_flags_that_say_a_state():
+    assert row_of({"id": 1, "closed": True, "status": "open"}) == ["id", "status", "closed"]
+    assert row_of({"id": 1, "urgent": True, "closed": True}) == ["id", "closed", "urgent"]
 
 
 def test_a_schema_alone_tells_dates_amounts_and_ids_by_their_names():

@@ -1,6 +1,7 @@
 """The tools of other servers are rows that ops switch on and off, and follow their server to another name."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -81,6 +82,14 @@ def test_what_ops_switch_stays_as_it_is(admin_client: Client):
     assert McpTool.objects.get(name="act").is_gone
     listed()
     assert on() == {"act", "look"}
+
+
+def test_a_tools_description_is_in_sight_beside_its_name(admin_client: Client):
+    listed()
+    page = admin_client.get("/admin/mcp_servers/mcptool/").content.decode()
+    (cell,) = re.findall(r'<th class="field-tool">(.*?)</th>', page, re.DOTALL)[:1]
+    assert "act" in cell
+    assert "Acts." in cell
 
 
 def test_several_tools_are_switched_at_once(admin_client: Client):

@@ -247,6 +247,22 @@ def test_two_operations_of_one_address_share_its_answer_and_each_reads_it_by_its
     assert record_of.payload.value == {"data": CUSTOMERS[:60]}
 
 
+@pytest.mark.parametrize("path", ["/all", "/by-offset"])
+def test_the_rows_of_the_first_answer_have_the_fields_that_it_taught(doors: Doors, api: Shop, path: str):
+    document = api.document
+    brief = {"type": "object", "properties": {"id": {"type": "integer"}, "nickname": {"type": "string"}}}
+    rows = {"type": "array", "items": brief}
+    schema = rows if path == "/all" else {"type": "object", "properties": {"items": rows}}
+    document["paths"][path]["get"]["responses"] = answering(schema)
+    name = named(imported(api, document=document), f"GET {path}")
+    first = doors.mcp(name, {"limit": 20})
+    revisions.bump()  # outside of a test's transaction, storing them does
+    assert {"id", "name", "status"} <= set(first["meta"]["projectedFields"])
+    following = doors.mcp(name, {"cursor": first["nextCursor"]})
+    forms = {tuple(row) for answer in (first, following) for row in crawler.rows(answer)}
+    assert forms == {tuple(first["meta"]["projectedFields"])}
+
+
 def locked(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
     """A database that is read, and whose operations cannot be written."""
     if sql.startswith('UPDATE "openapi_importedoperation"'):

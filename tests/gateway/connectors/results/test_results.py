@@ -55,6 +55,17 @@ def test_every_answer_that_leaves_something_out_has_a_handle_and_no_other(doors:
         assert "resultHandle" not in crawler.ours(doors.mcp(operation, arguments))
 
 
+def test_a_page_of_a_query_has_as_many_rows_as_fit(doors: Doors):
+    handle = handle_of(doors.mcp("list_bookings", {"limit": 1}))
+    short = doors.mcp("result_query", {"handle": handle, "sql": "SELECT id FROM rows LIMIT 120"})
+    assert len(short["items"]) == 120
+    assert "nextCursor" not in short
+    sql = "SELECT id, guestName, checkInDate, checkOutDate, propertyName, channel, totalPrice FROM rows"
+    long = doors.mcp("result_query", {"handle": handle, "sql": sql})
+    assert 50 < len(long["items"]) < 200
+    assert long["meta"]["estimatedTokens"] <= 4000
+
+
 def test_the_rows_of_a_list_are_all_behind_its_handle_at_every_door(doors: Doors):
     handle = handle_of(doors.mcp("list_bookings", {"status": "cancelled", "limit": 1}))
     expected = list(

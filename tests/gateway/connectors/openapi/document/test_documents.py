@@ -99,7 +99,8 @@ def test_what_is_no_openapi_3_is_refused_and_named(data, reason, words):
 
 
 def test_swagger_2_is_told_how_to_be_converted():
-    assert "Convert" in refused(b'{"swagger": "2.0"}').suggestion
+    suggestion = refused(b'{"swagger": "2.0"}').suggestion
+    assert "npx swagger2openapi --patch -o openapi.json" in suggestion  # without --patch it rejects Slack's, for one
 
 
 def test_a_document_of_more_than_40_mb_is_refused(settings):

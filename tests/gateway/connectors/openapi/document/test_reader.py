@@ -61,6 +61,7 @@ def test_without_an_id_the_name_comes_from_method_and_path():
     ("operation_id", "name"),
     [
         ("floatingIPs_list", "floating_ips_list"),
+        ("List a Project's Issues", "list_a_projects_issues"),
         ("listVPCsByIDs", "list_vpcs_by_ids"),
         ("getHTTPServer", "get_http_server"),
         ("listAsserts", "list_asserts"),

@@ -60,8 +60,14 @@ def test_an_array_has_rows_whatever_its_document_promised():
     assert read([{"id": 1}]).rows == [{"id": 1}]
 
 
-def test_an_html_page_is_a_text_where_one_was_promised():
-    assert read(b"<p>Well.</p>", TEXT, "text/html").text == "<p>Well.</p>"
+def test_a_text_that_its_server_calls_a_page_is_a_text():
+    assert read(b"All is well.\n", TEXT, "text/html").text == "All is well.\n"
+
+
+def test_json_where_a_text_was_promised_is_read_as_what_it_is():
+    assert read([{"id": 1}, 2], TEXT).rows == [{"id": 1}, {"value": 2}]
+    assert read("All is well.", TEXT).text == "All is well."
+    assert read({"id": 1}, TEXT).record == {"id": 1}
 
 
 def test_an_empty_answer_says_what_its_status_was():
@@ -145,6 +151,11 @@ def test_a_page_where_json_was_promised_is_no_answer():
         read(b"<html>Sign in</html>", kind="text/html; charset=utf-8")
     with pytest.raises(UpstreamGarbled, match="a page"):
         read(b"<html>Sign in</html>")
+
+
+def test_a_page_where_a_plain_text_was_promised_is_no_answer():
+    with pytest.raises(UpstreamGarbled, match="login or an error page"):
+        read(b"\n<!DOCTYPE html><html>Sign in</html>", TEXT, "text/html; charset=utf-8")
 
 
 def test_a_page_that_was_promised_is_a_text():

@@ -78,6 +78,38 @@ def test_an_answer_tells_where_its_rows_are(path, body, rows):
     assert (seen.rows if seen else None) == rows
 
 
+ROWS_OF_OWN = [{"id": n, "name": f"Berth {n}", "state": "free"} for n in range(12)]
+
+
+@pytest.mark.parametrize(
+    ("body", "rows"),
+    [
+        ({"kind": "events", "summary": "Quay", "timeZone": "UTC", "items": ROWS_OF_OWN}, "items"),
+        ({"totalSize": 5, "done": True, "records": ROWS_OF_OWN}, "records"),
+        ({"result": ROWS_OF_OWN, "errors": [], "messages": [], "success": True, "result_info": {"page": 1}}, "result"),
+        ({"kind": "events", "summary": "Quay", "items": ROWS_OF_OWN[:2]}, None),
+        ({"kind": "events", "summary": "Quay", "items": [{"text": "x" * 60}] * 5}, None),
+        ({"kind": "events", "summary": "Quay" * 60, "items": ROWS_OF_OWN}, None),
+        ({"Id": 7, "customer": "Quay", "items": ROWS_OF_OWN}, None),
+        ({"summary": "Quay", "success": False, "items": ROWS_OF_OWN}, None),
+        ({"summary": "Quay", "checks": ROWS_OF_OWN}, None),
+        ({"summary": "Quay", "errors": ROWS_OF_OWN}, None),
+    ],
+)
+def test_records_with_ids_are_rows_though_what_is_around_them_is_not_typical(body, rows):
+    seen = detection.detect(operation({"responses": SILENT}, "/things"), body, ())
+    assert (seen.rows if seen else None) == rows
+
+
+@pytest.mark.parametrize("name", ["issues", "messages"])
+def test_a_paged_answer_may_call_its_rows_as_it_likes(name):
+    paged = operation({"responses": SILENT, "parameters": [query("startAt", {"type": "integer"})]}, "/search")
+    seen = detection.detect(paged, {"startAt": 0, "maxResults": 50, "pin_count": 0, name: ROWS_OF_OWN}, ())
+    assert seen
+    assert seen.rows == name
+    assert detection.detect(paged, {"startAt": 0, "pin_count": 0, "errors": ROWS_OF_OWN}, ()) is None
+
+
 def test_an_answer_and_the_parameters_tell_how_it_is_paged():
     made = operation({"parameters": [query("limit"), query("offset", {"type": "integer"}), query("kind")]})
     seen = detection.detect(made, {"items": [ROW], "total": 3}, ())
