@@ -19,10 +19,15 @@ STEP = 500  # tokens, which budgets are rounded to
 
 @dataclass(frozen=True, slots=True)
 class AnswerSize:
-    """In tokens by the formula, which decides budgets: the whole answer, and what was sent."""
+    """In tokens by the formula, which decides budgets: the answer as it was asked for, and what was sent. They differ
+    where the answer was oversized; an ordinary page of a list is what was asked for."""
 
-    whole: int
+    asked: int
     sent: int
+
+    @property
+    def is_shortened(self) -> bool:
+        return self.asked > self.sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +45,9 @@ def recommendation(address: Address, known: ToolFacts | None) -> Recommendation 
         return None
     selection = Selection().and_also(tool=known.name).and_also(cache="no")
     calls = select(Span.of(address.now - MONTH, address.now), selection).exclude(outcome=CallOutcome.ERROR)
-    figures = calls.order_by("-created_at").values_list("original_tokens", "estimated_tokens")[:NEWEST]
-    return recommend([AnswerSize(*each) for each in figures], known.budget, known.hard_cap)
+    figures = calls.order_by("-created_at").values_list("original_tokens", "estimated_tokens", "oversized")[:NEWEST]
+    answers = [AnswerSize(original if oversized else sent, sent) for original, sent, oversized in figures]
+    return recommend(answers, known.budget, known.hard_cap)
 
 
 def recommend(answers: Sequence[AnswerSize], budget: int, hard_cap: int) -> Recommendation:
@@ -51,7 +57,7 @@ def recommend(answers: Sequence[AnswerSize], budget: int, hard_cap: int) -> Reco
     basis = f"From the newest {wording.plural(count, 'answer')} of 30 days. Tokens by the formula, as budgets are."
     if count < FEWEST:
         return Recommendation(f"{wording.plural(count, 'answer')} in 30 days, too few ({FEWEST} needed).", "")
-    over = sum(each.whole > budget for each in answers)
+    over = sum(each.is_shortened for each in answers)
     share = wording.share(over / count)
     shortened = f"{wording.whole(over)} of {wording.whole(count)} answers were shortened ({share})"
     if over <= FITS * count:
@@ -60,17 +66,17 @@ def recommend(answers: Sequence[AnswerSize], budget: int, hard_cap: int) -> Reco
     if wanted > hard_cap:
         said = f"{shortened}, and no budget below the hard cap of {wording.whole(hard_cap)} would change that for most"
         return Recommendation(f"{said}. Filters and fields make answers small enough; see how it is called.", basis)
-    left = sum(each.whole > wanted for each in answers)
-    more = wording.change(_sent_under(answers, budget, wanted), sum(each.sent for each in answers))
+    left = sum(each.asked > wanted for each in answers)
+    more = wording.change(_sent_under(answers, wanted), sum(each.sent for each in answers))
     said = f"A budget of {wording.whole(wanted)} tokens instead of {wording.whole(budget)}: {shortened}"
     return Recommendation(f"{said}, and {wording.whole(left)} would be. Tokens sent: {more}.", basis, wanted)
 
 
 def _budget_for(answers: Sequence[AnswerSize]) -> int:
-    ordered = sorted(each.whole for each in answers)
+    ordered = sorted(each.asked for each in answers)
     needed = ordered[int(len(ordered) * (1 - FITS))]
     return -(-needed // STEP) * STEP
 
 
-def _sent_under(answers: Sequence[AnswerSize], budget: int, wanted: int) -> int:
-    return sum(each.whole if budget < each.whole <= wanted else each.sent for each in answers)
+def _sent_under(answers: Sequence[AnswerSize], wanted: int) -> int:
+    return sum(each.asked if each.asked <= wanted else each.sent for each in answers)
