@@ -6,6 +6,7 @@ from typing import Annotated, Any, NamedTuple
 
 from django.db.models import TextChoices
 
+from telemetry.attempts import LONGEST
 from telemetry.figure import IN_A_TABLE_OF_ITS_OWN, Figure, Group, Metric, Unit, figures_of
 
 TOKENS_METRIC = "sluice_result_tokens"
@@ -133,6 +134,15 @@ class Measurement(NamedTuple):
             "The part of the latency that was spent waiting for upstreams.",
             unit=Unit.MILLISECONDS,
             is_totalled=True,
+        ),
+    ]
+    waits: Annotated[
+        str,
+        Figure(
+            "waits for upstreams",
+            Group.UPSTREAM,
+            "Requests with their status, and pauses, in ms and in their order.",
+            max_length=LONGEST,
         ),
     ]
     response_bytes: Annotated[

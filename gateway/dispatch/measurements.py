@@ -23,7 +23,7 @@ from gateway.failure_origins import CANCELLED, ORIGINS, origin_of
 from gateway.upstreams import usage
 from gateway.upstreams.failures import cleaned
 from gateway.upstreams.usage import UpstreamUse
-from telemetry import recorder
+from telemetry import attempts, recorder
 from telemetry.measurement import Measurement, Origin, WithheldCount
 
 UNKNOWN_OPERATION = "(unknown)"
@@ -240,12 +240,13 @@ def _of_operation(operation: Operation) -> dict[str, Any]:
 
 def _of_upstreams(use: UpstreamUse | None) -> dict[str, Any]:
     if use is None:
-        return {"upstream": "", "upstream_status": 0, "attempts": 0, "upstream_ms": 0.0}
+        return {"upstream": "", "upstream_status": 0, "attempts": 0, "upstream_ms": 0.0, "waits": ""}
     return {
         "upstream": use.name,
         "upstream_status": use.status,
         "attempts": use.attempts,
         "upstream_ms": use.milliseconds,
+        "waits": attempts.written(use.waits),
     }
 
 

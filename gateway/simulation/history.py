@@ -5,12 +5,13 @@ Only the times and the names of requests, snapshots and traces change. Every oth
 
 import logging
 import random
-import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import islice
 
+from gateway.simulation import waiting
 from gateway.simulation.traffic import MARK
 from telemetry import storage
 from telemetry.measurement import Measurement
@@ -34,10 +35,8 @@ def measured(since: datetime, expected: int) -> list[Measurement]:
     """The calls of simulated clients since a time, in their order, once the server has stored `expected` of them.
     Raises NothingMeasured."""
     records = TelemetryRecord.objects.filter(caller__startswith=MARK, created_at__gte=since)
-    deadline = time.monotonic() + STORED_SECONDS
-    while (found := records.count()) < expected and time.monotonic() < deadline:
-        time.sleep(0.2)
-    if not found:
+    waiting.until(lambda: records.count() >= expected, STORED_SECONDS)
+    if not records.exists():
         raise NothingMeasured(
             "The server has stored no call of the simulated clients, so there is nothing to replay. Does it use the "
             "same database as this command? See `telemetry` in /health."
@@ -62,14 +61,16 @@ def replay(calls: Sequence[Measurement], since: datetime, until: datetime, seed:
 
 def _store(batch: Sequence[Measurement]) -> int:
     """Returns how many were stored. Waits while another process writes to SQLite."""
-    deadline = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            return storage.store(batch).stored
-        except storage.StoreUnavailableError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.5)
+    results: list[storage.StoreResult] = []
+
+    def is_stored() -> bool:
+        with suppress(storage.StoreUnavailableError):
+            results.append(storage.store(batch))
+        return bool(results)
+
+    if not waiting.until(is_stored, BUSY_SECONDS):
+        raise NothingMeasured(f"The database has taken no calls for {BUSY_SECONDS:g} seconds.")
+    return results[0].stored
 
 
 def _copies(

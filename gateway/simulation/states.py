@@ -24,6 +24,7 @@ from django.utils import timezone
 
 from gateway.simulation import history, traffic
 from gateway.simulation.allowance import Allowance
+from gateway.simulation.waiting import until
 from telemetry import models
 from telemetry.measurement import Measurement
 from telemetry.rollups import marks
@@ -31,6 +32,7 @@ from telemetry.rollups import marks
 LOG = "simulated-server.log"
 START_SECONDS = 90.0
 STOP_SECONDS = 20.0
+CALL_SECONDS = 1.0  # between two calls of a state that is held
 HELD_SECONDS = 15.0  # for which a late recorder cannot write; calls would fail after 20
 DROP_SECONDS = 300.0  # for a recorder to give up
 NOBODY = "http://127.0.0.1:1"  # nothing listens on this port
@@ -58,7 +60,7 @@ class TargetServer:
 
     @property
     def dropped(self) -> int:
-        """The number of calls that its recorder has lost."""
+        """How many calls its recorder has lost."""
         text = self._http("GET", "/metrics").text
         line = next(each for each in text.splitlines() if each.startswith("sluice_telemetry_dropped_total"))
         return int(float(line.split()[1]))
@@ -75,7 +77,7 @@ class ServerState:
 
     what: str
     enter: Callable[[TargetServer, Mapping[str, str]], None]
-    keep: Callable[[TargetServer], None] = lambda server: time.sleep(0.5)
+    keep: Callable[[TargetServer], None] = lambda server: time.sleep(CALL_SECONDS)
     environment: Mapping[str, str] = field(default_factory=dict)
     past: Callable[[Sequence[Measurement], int], None] | None = None
 
@@ -122,34 +124,37 @@ def _down(server: TargetServer, secrets: Mapping[str, str]) -> None:
 def _call_upstream(server: TargetServer) -> None:
     for tool in ENDPOINTS:
         server.call(tool)
-    time.sleep(2)
+    time.sleep(CALL_SECONDS)
 
 
 def _late(server: TargetServer) -> None:
     """The recorder cannot write for some seconds, while calls go on."""
+    held_at = timezone.now()
     with _database_held():
-        until = time.monotonic() + HELD_SECONDS
-        while time.monotonic() < until:
+        end = time.monotonic() + HELD_SECONDS
+        while time.monotonic() < end:
             server.read()
-            time.sleep(0.5)
-    time.sleep(2)
+            time.sleep(CALL_SECONDS)
+    # A process that could not report meanwhile does so now, and says how far its recorder is behind.
+    until(models.ProcessReport.objects.filter(seen_at__gt=held_at).exists, DROP_SECONDS)
 
 
 def _dropped(server: TargetServer, secrets: Mapping[str, str]) -> None:
     """The database is held until the recorder gives calls up."""
     _traffic(server, secrets, calls=60, seconds=8)
-    until = time.monotonic() + DROP_SECONDS
+
+    def has_dropped() -> bool:
+        server.read()
+        return server.dropped > 0
+
     with _database_held():
-        while not server.dropped:
-            if time.monotonic() > until:
-                raise CannotSimulate(f"The recorder has dropped nothing within {DROP_SECONDS:g} seconds.")
-            server.read()
-            time.sleep(0.5)
+        if not until(has_dropped, DROP_SECONDS):
+            raise CannotSimulate(f"The recorder has dropped nothing within {DROP_SECONDS:g} seconds.")
 
 
 def _keep_reading(server: TargetServer) -> None:
     server.read()
-    time.sleep(1)
+    time.sleep(CALL_SECONDS)
 
 
 def _error(server: TargetServer, secrets: Mapping[str, str]) -> None:
@@ -190,13 +195,19 @@ def serving(port: int, environment: Mapping[str, str]) -> Iterator[str]:
 
 
 def _until_it_answers(base: str, process: "subprocess.Popen[bytes]") -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while process.poll() is None and time.monotonic() < deadline:
+    def answers() -> bool:
+        if process.poll() is not None:
+            raise _not_started(base)
         with suppress(httpx2.TransportError):
-            if httpx2.get(f"{base}/readyz", trust_env=False).status_code == 200:
-                return
-        time.sleep(0.2)
-    raise CannotSimulate(f"The server at {base} has not started; {settings.DATA_DIR / LOG} says why.")
+            return httpx2.get(f"{base}/readyz", trust_env=False).status_code == 200
+        return False
+
+    if not until(answers, START_SECONDS):
+        raise _not_started(base)
+
+
+def _not_started(base: str) -> CannotSimulate:
+    return CannotSimulate(f"The server at {base} has not started; {settings.DATA_DIR / LOG} says why.")
 
 
 @contextmanager

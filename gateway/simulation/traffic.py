@@ -12,6 +12,7 @@ from gateway.access.models import ApiKey
 from gateway.simulation.allowance import Allowance, Finished
 from gateway.simulation.clients import SimulatedConnection
 from gateway.simulation.scenarios import ROLES, ClientRole
+from gateway.simulation.waiting import until
 
 MARK = "simulated: "  # begins the names of the keys, which telemetry shows as the callers
 KEY_SECONDS = 10.0  # for a new key to reach the server
@@ -64,16 +65,13 @@ PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
 def _wait_for_keys(base: str, secret: str) -> None:
     """Returns when the server accepts a new key. Processes that share a database see it within seconds."""
-    deadline = time.monotonic() + KEY_SECONDS
     headers = {"Authorization": f"Bearer {secret}", "Accept": "application/json, text/event-stream"}
     with httpx2.Client(base_url=base, headers=headers, timeout=KEY_SECONDS, trust_env=False) as http:
-        while (status := _status(http, base)) != 200:
-            if time.monotonic() > deadline:
-                raise NoServer(
-                    f"The server at {base} does not accept a key that was just created (status {status}). This command "
-                    "needs the server's own environment: DATA_DIR, DATABASE_URL and REDIS_URL."
-                )
-            time.sleep(0.2)
+        if not until(lambda: _status(http, base) == 200, KEY_SECONDS):
+            raise NoServer(
+                f"The server at {base} does not accept a key that was just created (status {_status(http, base)}). "
+                "This command needs the server's own environment: DATA_DIR, DATABASE_URL and REDIS_URL."
+            )
 
 
 def _status(http: httpx2.Client, base: str) -> int:

@@ -29,6 +29,7 @@ from gateway.upstreams.waits import Waited, waited
 STALE_INSTEAD_OF = (UpstreamUnavailable, UpstreamTooSlow, UpstreamGarbled)  # a stale cached answer replaces these
 
 # Errors that the breaker counts as failure or success. It ignores all others: upstream was not reached.
+SHORTEST_PAUSE = 0.001  # seconds of waiting for a rate limit that are worth a line
 FAILURE_REASONS = frozenset({"upstream_unreachable", "upstream_timeout", "upstream_failed", "upstream_garbled"})
 SUCCESS_REASONS = frozenset(
     {"upstream_refused", "upstream_credentials", "upstream_busy", "upstream_too_large", "upstream_redirect"}
@@ -219,6 +220,7 @@ class Upstream:
                     raise given_up(error, self._rates.capacity) from None
             limit.waited.seconds += pause
             await self._timing.sleep(pause)
+            upstream_use().note_pause(pause)
         raise AssertionError("the last attempt returns or raises")
 
     def _pause(self, request: Request, error: UpstreamError, attempt: int, patience: float) -> float | None:
@@ -281,7 +283,10 @@ class Upstream:
         patience = limit.patience(asyncio.get_running_loop().time())
         since = self._timing.clock()
         seconds = await self._rates.enter(patience)
-        limit.waited.seconds += self._timing.clock() - since
+        paused = self._timing.clock() - since
+        limit.waited.seconds += paused
+        if paused >= SHORTEST_PAUSE:
+            upstream_use().note_pause(paused)
         if seconds:
             raise self._failures.limited(seconds, self._rates.capacity)
 

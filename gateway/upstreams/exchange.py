@@ -86,7 +86,7 @@ class Exchanger:
             raise
         finally:
             seconds = time.perf_counter() - started
-            upstream_use().note_attempt(status)
+            upstream_use().note_attempt(status, seconds)
             exchange_metrics.count(self._name, outcome, status, seconds)
             self._log(request, attempt, outcome=outcome, status=status, ms=round(seconds * 1000, 1))
 

@@ -5,18 +5,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from telemetry.attempts import MOST, Wait
+
 
 class UpstreamUse:
     """`name`: the upstream that was needed last; empty while cached data was enough. `attempts`: requests sent.
-    `status`: the HTTP status of the last of them; 0: no answer, or not HTTP. Filled on one event loop, or by one call
-    after another, so it needs no lock."""
+    `status`: the HTTP status of the last of them; 0: no answer, or not HTTP. `waits`: requests and pauses in their
+    order, one more than are recorded. Filled on one event loop, or by one call after another, so it needs no lock."""
 
-    __slots__ = ("_since", "_waiting", "attempts", "milliseconds", "name", "status")
+    __slots__ = ("_since", "_waiting", "attempts", "milliseconds", "name", "status", "waits")
 
     def __init__(self) -> None:
         self.name = ""
         self.attempts = self.status = 0
         self.milliseconds = 0.0
+        self.waits: list[Wait] = []
         self._waiting = 0  # requests in flight: their time counts once
         self._since = 0.0
 
@@ -34,9 +37,19 @@ class UpstreamUse:
             if not self._waiting:
                 self.milliseconds += (time.perf_counter() - self._since) * 1000
 
-    def note_attempt(self, status: int = 0) -> None:
+    def note_attempt(self, status: int = 0, seconds: float | None = None) -> None:
         self.attempts += 1
         self.status = status
+        if seconds is not None:
+            self._note(Wait(1000 * seconds, status))
+
+    def note_pause(self, seconds: float) -> None:
+        """Between two attempts, or for the upstream's rate limit."""
+        self._note(Wait(1000 * seconds))
+
+    def _note(self, wait: Wait) -> None:
+        if len(self.waits) <= MOST:
+            self.waits.append(wait)
 
 
 _of_the_call: ContextVar[UpstreamUse | None] = ContextVar("upstream_use", default=None)

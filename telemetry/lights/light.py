@@ -62,6 +62,9 @@ class Lights:
     def worst(self) -> Light | None:
         return next(iter(self.bad), None)
 
+    def of_upstream(self, name: str) -> Light | None:
+        return next((light for light in self.all if light.part is Component.UPSTREAM and light.name == name), None)
+
     @property
     def state(self) -> State:
         """The state of the worst light. Without calls, or without reports of the stores, nothing is known to be

@@ -19,6 +19,7 @@ from telemetry.states import State
 
 MAY_CHANGE = "telemetry.change_alertrule"
 RECOVERED = 50  # rows
+WORST_FIRST = (State.DOWN, State.DEGRADED, State.ERROR, State.NO_DATA)  # no data is not the same as OK
 
 TABS: Mapping[str, tuple[str, Callable[[Alert, datetime], bool]]] = {
     "firing": ("Firing", lambda alert, now: alert.is_firing),
@@ -79,6 +80,11 @@ def alert_list(request: HttpRequest, address: Address) -> HttpResponse:
     )
 
 
+def open_lines(now: datetime) -> list[AlertRow]:
+    """The alerts that have fired and are not over, the worst first."""
+    return [line_of(each, now) for each in in_order(list(Alert.objects.open().select_related("rule")))]
+
+
 def line_of(alert: Alert, now: datetime) -> AlertRow:
     began = alert.ended_at or alert.since
     return AlertRow(
@@ -121,7 +127,7 @@ def _tabs(address: Address, current: Sequence[Alert], chosen: str, now: datetime
 
 def _worst(current: Sequence[Alert]) -> State:
     shapes = {shape_of(each) for each in current}
-    return next((each for each in (State.DOWN, State.DEGRADED, State.ERROR) if each in shapes), State.OK)
+    return next((each for each in WORST_FIRST if each in shapes), State.OK)
 
 
 def _sentence(current: Sequence[Alert], now: datetime) -> str:

@@ -23,6 +23,8 @@ from telemetry.pages import charts
 from telemetry.pages.address import Address
 from telemetry.pages.alert_list import MAY_CHANGE, line_of
 from telemetry.pages.alert_states import shape_of
+from telemetry.pages.alert_strips import strip_of_alert
+from telemetry.pages.call_rows import clock_with_seconds
 from telemetry.pages.marks import marks
 from telemetry.pages.panels import guarded
 from telemetry.pages.shell import page, show
@@ -63,7 +65,8 @@ def alert_page(request: HttpRequest, address: Address, number: int) -> HttpRespo
         line=line_of(alert, now),
         condition=f"It fires when {words.condition_sentence(condition)}. {words.recovery_sentence(condition)}",
         chart=guarded("Value and limit", lambda: _chart(alert, condition, seen)) if _has_chart(condition) else None,
-        steps=_steps(alert),
+        strip=strip_of_alert(alert, seen.span[0], now),
+        steps=_steps(alert, now),
         changes=[each for each in marks(alert.started_at - BEFORE, alert.started_at) if each.kind in CHANGES],
         runbook=links.runbook(alert.rule),
         rule_link=links.rule(alert.rule),
@@ -84,25 +87,25 @@ def _sentence(alert: Alert, now: datetime) -> str:
 # -- What happened ------------------------------------------------------------------------------------
 
 
-def _steps(alert: Alert) -> list[HistoryLine]:
+def _steps(alert: Alert, now: datetime) -> list[HistoryLine]:
     steps: list[tuple[datetime, HistoryLine]] = []
     for transition in alert.transitions.prefetch_related("notifications__channel"):
-        steps.append((transition.at, _step(alert, transition)))
+        steps.append((transition.at, _step(alert, transition, now)))
         for sent in transition.notifications.all():
             at = sent.sent_at or sent.queued_at
             tried = f", {words.plural(sent.attempts, 'attempt')}" if sent.attempts > 1 else ""
             told = f"{sent.channel}: {sent.get_state_display().lower()}{tried}"
-            steps.append((at, HistoryLine(wording.moment(at), told, detail=sent.result)))
+            steps.append((at, HistoryLine(clock_with_seconds(at, now), told, detail=sent.result)))
     return [step for _, step in sorted(steps, key=lambda step: step[0])]
 
 
-def _step(alert: Alert, transition: AlertTransition) -> HistoryLine:
+def _step(alert: Alert, transition: AlertTransition, now: datetime) -> HistoryLine:
     if transition.what != AlertTransition.What.STATE:
         done = f"{transition.get_what_display()} by {transition.by}"
-        return HistoryLine(wording.moment(transition.at), done, detail=transition.message)
+        return HistoryLine(clock_with_seconds(transition.at, now), done, detail=transition.message)
     state = AlertState(transition.after)
     word = "Recovered" if state is AlertState.NORMAL else str(state.label)
-    return HistoryLine(wording.moment(transition.at), word, shape_of(alert, state), transition.message)
+    return HistoryLine(clock_with_seconds(transition.at, now), word, shape_of(alert, state), transition.message)
 
 
 # -- Chart --------------------------------------------------------------------------------------------

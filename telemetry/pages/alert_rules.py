@@ -22,9 +22,11 @@ from telemetry.models.alerts import AlertRule
 from telemetry.pages.address import Address
 from telemetry.pages.alert_list import MAY_CHANGE
 from telemetry.pages.alert_states import in_order, shape_of
+from telemetry.pages.alert_strips import strips_of_rules
 from telemetry.pages.drawings import Drawing, bars
 from telemetry.pages.panels import Panel, guarded
 from telemetry.pages.shell import page, show
+from telemetry.pages.strips import Strip
 from telemetry.states import State
 
 LISTED_FIRINGS = 5
@@ -38,6 +40,7 @@ class RuleLine:
     sentence: str
     told: str
     link: str
+    week: Strip | None  # None: no alert in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,7 @@ class Past:
 @page()
 def rule_list(request: HttpRequest, address: Address) -> HttpResponse:
     rules = list(AlertRule.objects.prefetch_related("channels"))
+    week = strips_of_rules(address.now)
     on = sum(rule.is_enabled for rule in rules)
     return show(
         request,
@@ -71,12 +75,12 @@ def rule_list(request: HttpRequest, address: Address) -> HttpResponse:
         title="Alert rules",
         sentence=f"{wording.plural(on, 'rule')} of {len(rules)} {'is' if on == 1 else 'are'} on.",
         has_comparison=False,
-        lines=[_line(rule) for rule in rules],
+        lines=[_line(rule, week.get(rule.pk)) for rule in rules],
         may_change=request.user.has_perm(MAY_CHANGE),
     )
 
 
-def _line(rule: AlertRule) -> RuleLine:
+def _line(rule: AlertRule, week: Strip | None) -> RuleLine:
     current = in_order(list(rule.alerts.current().select_related("rule")))
     condition = condition_of(rule)
     channels = [str(channel) for channel in rule.channels.all() if channel.can_send]
@@ -88,6 +92,7 @@ def _line(rule: AlertRule) -> RuleLine:
         sentence=_capital(words.condition_sentence(condition)),
         told=", ".join(channels) or "nobody",
         link=links.rule(rule),
+        week=week,
     )
 
 

@@ -3,12 +3,18 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from telemetry import wording
+from telemetry import attempts, wording
+from telemetry.attempts import Wait
 from telemetry.measurement import Measurement
 from telemetry.pages.words import ORIGIN_COLOURS
 
 WIDTH = 1000
-NARROWEST = 4  # of WIDTH, so that every phase that took any time is visible
+NARROWEST = 4  # of WIDTH: a phase that took any time can be seen
+ROUNDING = 0.1  # ms by which a recorded wait may be too long
+SHOWN_SHARE = 0.05  # of the waits: less is not a phase of its own
+FAILED, PAUSE = "s5", "s6"
+
+Part = tuple[str, str, float]  # name, colour, ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +37,38 @@ class Timeline:
 
 
 def timeline(call: Measurement) -> Timeline | None:
-    """The total and the time in upstreams are measured; the rest is Sluice's. None if nothing took time."""
+    """What is measured is the total and the waits for upstreams; the rest is Sluice's. None if nothing took time."""
     total = call.latency_ms
     if total <= 0:
         return None
-    upstream = min(call.upstream_ms, total)
-    parts = [("Sluice", ORIGIN_COLOURS["sluice"], total - upstream)]
-    if call.upstream:
-        parts.insert(0, (_requests(call), ORIGIN_COLOURS["upstream"], upstream))
+    parts = _of_upstream(call, min(call.upstream_ms, total))
+    own = max(0.0, total - sum(ms for _, _, ms in parts))
+    parts.append(("Sluice", ORIGIN_COLOURS["sluice"], own))
     return Timeline(wording.milliseconds(total), tuple(_phases(parts, total)))
+
+
+def _of_upstream(call: Measurement, upstream: float) -> list[Part]:
+    """Each request and pause, where they came one after another."""
+    if not call.upstream:
+        return []
+    waits = attempts.read(call.waits)
+    waited = sum(each.ms for each in waits)
+    if not waits or waited > upstream + ROUNDING * len(waits):
+        return [(_requests(call), ORIGIN_COLOURS["upstream"], upstream)]
+    parts, other = list(_waits(call.upstream, waits)), upstream - waited
+    return [*parts, (f"{call.upstream}, other waits", PAUSE, other)] if other >= SHOWN_SHARE * upstream else parts
+
+
+def _waits(upstream: str, waits: Sequence[Wait]) -> Iterator[Part]:
+    requests = 0
+    for each in waits:
+        if each.status is None:
+            yield "pause", PAUSE, each.ms
+            continue
+        requests += 1
+        said = f"status {each.status}" if each.status else "no answer"
+        colour = ORIGIN_COLOURS["upstream"] if 200 <= each.status < 400 else FAILED
+        yield f"{upstream}, request {requests}, {said}", colour, each.ms
 
 
 def _requests(call: Measurement) -> str:
@@ -47,7 +76,7 @@ def _requests(call: Measurement) -> str:
     return f"{call.upstream}{tries}"
 
 
-def _phases(parts: Sequence[tuple[str, str, float]], total: float) -> Iterator[CallPhase]:
+def _phases(parts: Sequence[Part], total: float) -> Iterator[CallPhase]:
     widths = [max(NARROWEST, WIDTH * ms / total) if ms else 0 for _, _, ms in parts]
     scale = WIDTH / sum(widths)
     left = 0.0

@@ -16,7 +16,7 @@ from telemetry.pages.conditions import condition
 from telemetry.pages.group_table import group_table
 from telemetry.pages.marks import marks
 from telemetry.pages.overview import charts_of, figures_of
-from telemetry.pages.panels import guarded
+from telemetry.pages.panels import UNREADABLE, guarded
 from telemetry.pages.reason_table import reason_table
 from telemetry.pages.shell import page, show
 from telemetry.pages.tables import Cell, Table, TableColumn, table
@@ -43,9 +43,11 @@ CLIENTS = (
 @page(subject="key")
 def caller(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
     known = facts.keys.get(name)
-    last_at = TelemetryRecord.objects.filter(caller=name).aggregate(last=Max("created_at"))["last"]
-    if known is None and last_at is None:
+    used = guarded("Last call", lambda: TelemetryRecord.objects.filter(caller=name).aggregate(last=Max("created_at")))
+    last_at = used.content["last"] if used.content else None
+    if known is None and last_at is None and not used.failure:
         raise Http404
+    last_used = None if used.failure else wording.moment(last_at) if last_at else "never"
     selection = address.selection.and_also(key=name)
     if form := export.wanted(request):
         return export.exported(_tools(address, selection, name), form, f"caller-{name}")
@@ -59,9 +61,9 @@ def caller(request: HttpRequest, address: Address, name: str) -> HttpResponseBas
         "telemetry/caller.html",
         title=f"Key {name}",
         state=state.content.state if state.content else State.ERROR,
-        sentence=state.content.sentence if state.content else state.failure,
+        sentence=state.content.sentence if state.content else UNREADABLE,
         exports=export.FORMS,
-        facts=_facts(known, seen, last_at, address.now),
+        facts=_facts(known, seen, last_used, address.now),
         calls=calls,
         nothing=calls.content and calls.content.nothing,
         charts=drawn,
@@ -81,10 +83,10 @@ def _span(address: Address) -> Span:
     return Span.of(*address.span)
 
 
-def _facts(known: facts.KeyFacts | None, seen: CallFigures, last_at: datetime | None, now: datetime) -> Sequence[Fact]:
+def _facts(known: facts.KeyFacts | None, seen: CallFigures, last_used: str | None, now: datetime) -> Sequence[Fact]:
     refused = seen.origins.get("policy", 0)
     found = [
-        Fact("Last used", wording.moment(last_at) if last_at else "never"),
+        *([] if last_used is None else [Fact("Last used", last_used)]),
         Fact("Refused by a limit", wording.whole(refused)),
     ]
     if known is None:

@@ -8,9 +8,10 @@ from telemetry.pages import export
 from telemetry.pages.address import Address
 from telemetry.pages.group_table import group_table
 from telemetry.pages.overview import nothing
-from telemetry.pages.panels import guarded
+from telemetry.pages.panels import UNREADABLE, guarded
 from telemetry.pages.shell import page, show
 from telemetry.pages.tables import Table
+from telemetry.states import State
 
 BY = ("key",)
 
@@ -27,7 +28,8 @@ def callers(request: HttpRequest, address: Address) -> HttpResponseBase:
         address,
         "telemetry/callers.html",
         title="Callers",
-        sentence=used,
+        state=State.ERROR if groups.failure else None,
+        sentence=UNREADABLE if groups.failure else used,
         exports=export.FORMS,
         groups=groups,
     )

@@ -7,6 +7,7 @@ from functools import partial
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from telemetry import queries, wording
@@ -18,7 +19,7 @@ from telemetry.pages.call_rows import CallRow
 from telemetry.pages.charts import Chart, Line, chart
 from telemetry.pages.facets import facet_lists
 from telemetry.pages.marks import marks
-from telemetry.pages.panels import guarded
+from telemetry.pages.panels import UNREADABLE, guarded
 from telemetry.pages.shell import page, show
 from telemetry.pages.words import ORIGIN_COLOURS, ORIGINS
 from telemetry.queries import Position, RecordPage, Selection, Span
@@ -63,7 +64,7 @@ def calls(request: HttpRequest, address: Address) -> HttpResponseBase:
         "telemetry/calls.html",
         title="Calls",
         state=State.ERROR if listed.failure else None,
-        sentence=_sentence(address, listed.content, drawn.content),
+        sentence=UNREADABLE if listed.failure else _sentence(address, listed.content, drawn.content),
         notes=_notes(address),
         exports=export.FORMS,
         has_comparison=False,
@@ -73,6 +74,7 @@ def calls(request: HttpRequest, address: Address) -> HttpResponseBase:
         facets=guarded("Values", lambda: facet_lists(address, queries.facets(span, selection, text))),
         narrowed=_narrowed(address),
         unfiltered=_unfiltered(address) if is_empty else None,
+        connect=f"{reverse('home')}#connect",
         is_new=is_empty and queries.first_call_at() is None,
         search_form=[pair for pair in address.hidden if pair[0] not in ("q", "cursor")],
     )

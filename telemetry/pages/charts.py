@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils import timezone
+
 from telemetry import wording
 from telemetry.call_figures import MIN_CALLS_FOR_PERCENTILES
 from telemetry.models import Event
@@ -49,6 +51,11 @@ class Mark:
     @property
     def time(self) -> str:
         return wording.moment(self.at)
+
+    @property
+    def clock(self) -> str:
+        """14:02, or with its date if that is not today."""
+        return wording.clock(self.at, timezone.now())
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +181,10 @@ def chart(
     empty: str = "",
     **more: Any,
 ) -> Chart:
-    """A chart of the page's span. Lines without a value at any time are left out."""
+    """A chart of the page's span. Lines without a value at any time are left out, and parts of bars that are 0."""
     has_legend = len(lines) > 1 or bool(more.get("limit_label"))
-    lines = tuple(line for line in lines if any(value for value in line.values)) or tuple(lines)
+    has_values = any if kind == "bars" else _are_known
+    lines = tuple(line for line in lines if has_values(line.values)) or tuple(lines)
     since, until = address.span
     return Chart(
         key=key,
@@ -193,6 +201,10 @@ def chart(
         has_legend=has_legend,
         **more,
     )
+
+
+def _are_known(values: Sequence[float | None]) -> bool:
+    return any(value is not None for value in values)
 
 
 def why_empty(lines: Sequence[Line], kind: str) -> str:

@@ -1,4 +1,4 @@
-"""The state of a tool, key or upstream from its calls, with a sentence."""
+"""The state of a tool or key from its calls, and the sentence that says it. An upstream's state is its light."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -35,6 +35,18 @@ def condition(address: Address, selection: Selection) -> SubjectHealth:
     if state is State.DOWN:
         return SubjectHealth(state, f"Failing since {_since(selection, until)}. {counts}")
     return SubjectHealth(state, counts)
+
+
+def bad_state(figures: CallFigures) -> State | None:
+    """For a row of a table, where nothing is said of what is well."""
+    state = _state(figures)
+    return state if state in (State.DOWN, State.DEGRADED) else None
+
+
+def counted(address: Address, selection: Selection) -> str:
+    """How many calls failed in the page's span, and whose fault most of it is."""
+    whole = queries.totals(Span.of(*address.span), selection, has_latency=False)
+    return _counts(whole) if whole.calls else f"No calls in {address.range_in_words}."
 
 
 def _state(figures: CallFigures) -> State:

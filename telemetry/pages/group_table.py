@@ -6,6 +6,7 @@ from telemetry import queries, wording
 from telemetry.call_figures import CallFigures, GroupFigures
 from telemetry.pages import words
 from telemetry.pages.address import DIMENSIONS, Address
+from telemetry.pages.conditions import bad_state
 from telemetry.pages.tables import Cell, Table, TableColumn, table
 from telemetry.queries import Selection, Span
 
@@ -77,7 +78,7 @@ def _figures(address: Address, by: Sequence[str], group: GroupFigures, most: int
     failed = address.to("calls", **values, outcome="error") if has_names and seen.errors else ""
     return [
         Cell(wording.whole(seen.calls), calls, seen.calls, bar=seen.calls / most if most else 0),
-        Cell(wording.share(seen.error_share), failed, seen.error_share),
+        Cell(wording.share(seen.error_share), failed, seen.error_share, state=bad_state(seen)),
         Cell(wording.milliseconds(seen.latency.p95), value=seen.latency.p95),
         Cell(wording.whole(seen.tokens_sent), value=seen.tokens_sent),
         Cell(f"{wording.whole(seen.tokens_saved)} ({wording.share(seen.reduction)})", value=seen.tokens_saved),

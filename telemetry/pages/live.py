@@ -9,8 +9,10 @@ from telemetry import queries
 from telemetry.pages.address import Address, CallFilter
 from telemetry.pages.call_rows import CallRow
 from telemetry.pages.live_tail import SHOWN, row_as_json
+from telemetry.pages.panels import UNREADABLE, guarded
 from telemetry.pages.shell import page, show
 from telemetry.queries import Newer
+from telemetry.states import State
 
 LOOKED_BACK = timedelta(hours=1)
 SHOWN_FIRST = 50
@@ -20,13 +22,16 @@ FAILED = CallFilter("outcome", "error")
 @require_safe
 @page(default_range="1h")
 def live(request: HttpRequest, address: Address) -> HttpResponseBase:
-    found = _newer(address, None, SHOWN_FIRST)
+    newest = guarded("Newest calls", lambda: _newer(address, None, SHOWN_FIRST))
+    found = newest.content or Newer((), 0, 0)
     is_failed_only = FAILED in address.filters
     return show(
         request,
         address,
         "telemetry/live.html",
         title="Live",
+        state=State.ERROR if newest.failure else None,
+        sentence=UNREADABLE if newest.failure else "",
         has_comparison=False,
         rows=[CallRow.of(each.measurement, address) for each in found.records],
         last=found.last,

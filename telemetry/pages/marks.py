@@ -21,4 +21,13 @@ def marks(since: datetime, until: datetime, subjects: Sequence[str] = ()) -> tup
 
 
 def mark_of(event: Event) -> Mark:
-    return Mark(event.at, event.kind, f"{event.summary}{f', by {event.actor}' if event.actor else ''}", event.link)
+    return Mark(event.at, event.kind, _words(event), event.link)
+
+
+def _words(event: Event) -> str:
+    """upstream acme: base address changed, by ops-2"""
+    said = event.summary.rstrip(".")
+    if event.kind == Event.EventKind.CHANGE and event.subject and said.startswith(event.subject):
+        said = f"{event.subject_type} {said}".strip()
+    is_person = event.actor and event.kind != Event.EventKind.BREAKER  # a breaker's is a process
+    return f"{said}, by {event.actor}" if is_person else said

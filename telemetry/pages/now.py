@@ -15,10 +15,11 @@ from telemetry.lights.verdict import CallCounts, verdict
 from telemetry.models import Event, TelemetryRecord
 from telemetry.pages import now_tables
 from telemetry.pages.address import Address
+from telemetry.pages.alert_list import MAY_CHANGE, open_lines
 from telemetry.pages.charts import Mark
 from telemetry.pages.marks import mark_of
 from telemetry.pages.origin_bars import OriginBars, origin_bars
-from telemetry.pages.panels import guarded
+from telemetry.pages.panels import UNREADABLE, guarded
 from telemetry.pages.ranges import LABELS
 from telemetry.pages.shared_values import SharedValues, shared_values
 from telemetry.pages.shell import page, show
@@ -61,7 +62,7 @@ def now(request: HttpRequest, address: Address) -> HttpResponseBase:
     changes = [mark_of(event) for event in events.content or ()]
     bars = guarded("Errors by origin", lambda: _bars(address, changes))
     counts = guarded("Counts", lambda: _counts(address, bars.content, worst))
-    sentence = seen.failure
+    sentence = UNREADABLE if seen.failure else ""
     if everything and counts.content:
         sentence = verdict(everything, counts.content, began, address.now)
     return show(
@@ -74,10 +75,14 @@ def now(request: HttpRequest, address: Address) -> HttpResponseBase:
         sentence=sentence,
         notes=_notes(everything, worst),
         has_comparison=False,
+        has_recorder_notes=False,
         lights=seen,
         shown=_shown(address, everything, began) if everything else [],
         before=_before(changes, began.at if began else address.now) if worst else None,
         bars=bars,
+        alerts=guarded("Alerts", lambda: open_lines(address.now)),
+        may_change=request.user.has_perm(MAY_CHANGE),
+        return_to=request.get_full_path(),
         shared=guarded("What the failed calls share", lambda: _shared(address, bars.content)),
         events=events,
         changes=changes[:SHOWN_CHANGES],

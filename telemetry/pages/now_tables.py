@@ -11,6 +11,7 @@ from telemetry.call_figures import GroupFigures
 from telemetry.measurement import CallOutcome
 from telemetry.pages import words
 from telemetry.pages.address import Address
+from telemetry.pages.call_rows import clock_with_seconds
 from telemetry.pages.tables import Cell, Table, TableColumn, table
 from telemetry.queries import Span
 from telemetry.queries.records import select
@@ -122,7 +123,7 @@ def _failed_call(address: Address, record: Any) -> list[Cell]:
     call = record.measurement
     link = address.to("call", call.request_id)
     return [
-        Cell(wording.moment(call.at), link),
+        Cell(clock_with_seconds(call.at, address.now), link),
         Cell(call.operation, address.to("tool", call.operation), is_code=True),
         Cell(words.ORIGINS.get(call.origin, "not known")),
         Cell(call.error_message or call.error_reason or "No reason was recorded.", link),

@@ -10,6 +10,8 @@ from telemetry.pages.charts import Mark
 from telemetry.pages.drawings import WIDTH, Drawing, bars
 from telemetry.pages.words import ORIGIN_COLOURS, ORIGINS
 
+TOGETHER = 0.03  # of the width: marks that are closer share their letters
+
 
 @dataclass(frozen=True, slots=True)
 class LegendEntry:
@@ -35,11 +37,12 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A mark: `at` in percent of the width, `x` in the drawing's units."""
+    """Marks that stand close together: `at` in percent of the width. `lines`: of each, in the drawing's units."""
 
     at: str
-    x: str
-    mark: Mark
+    kinds: str
+    words: str
+    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,7 @@ def origin_bars(address: Address, series: Series, marks: Sequence[Mark]) -> Orig
             for n, bucket in enumerate(buckets)
             if bucket.figures.errors
         ),
-        signs=tuple(_sign((mark.at - since) / (until - since), mark) for mark in marks if since <= mark.at < until),
+        signs=_signs([((mark.at - since) / (until - since), mark) for mark in marks if since <= mark.at < until]),
         peak=wording.whole(peak),
         ends=(wording.clock(since, address.now), wording.clock(until, address.now)),
         failed=sum(bucket.figures.errors for bucket in buckets),
@@ -100,8 +103,23 @@ def origin_bars(address: Address, series: Series, marks: Sequence[Mark]) -> Orig
     )
 
 
-def _sign(share: float, mark: Mark) -> Sign:
-    return Sign(f"{100 * share:.2f}", f"{WIDTH * share:.1f}", mark)
+def _signs(placed: Sequence[tuple[float, Mark]]) -> tuple[Sign, ...]:
+    """`placed`: marks with their place, 0 to 1."""
+    groups: list[list[tuple[float, Mark]]] = []
+    for share, mark in sorted(placed, key=lambda each: each[0]):
+        if not groups or share - groups[-1][0][0] > TOGETHER:
+            groups.append([])
+        groups[-1].append((share, mark))
+    return tuple(map(_sign, groups))
+
+
+def _sign(group: Sequence[tuple[float, Mark]]) -> Sign:
+    return Sign(
+        at=f"{100 * (group[0][0] + group[-1][0]) / 2:.2f}",
+        kinds="".join(dict.fromkeys(mark.kind for _, mark in group)),
+        words="\n".join(f"{mark.time} {mark.text}" for _, mark in group),
+        lines=tuple(dict.fromkeys(f"{WIDTH * share:.1f}" for share, _ in group)),
+    )
 
 
 def _bar(

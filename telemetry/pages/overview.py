@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from telemetry import processes, queries, wording
+from telemetry import lights, processes, queries, wording
 from telemetry.call_figures import CallFigures, share
+from telemetry.lights.light import Light
 from telemetry.pages import export
 from telemetry.pages.address import DIMENSIONS, Address
 from telemetry.pages.call_charts import call_charts
@@ -16,12 +17,13 @@ from telemetry.pages.charts import Chart
 from telemetry.pages.emptiness import Emptiness, emptiness
 from telemetry.pages.group_table import AT_MOST, group_table
 from telemetry.pages.marks import marks
-from telemetry.pages.panels import guarded
+from telemetry.pages.panels import UNREADABLE, guarded
 from telemetry.pages.shell import page, show
 from telemetry.pages.tables import Table
 from telemetry.pages.tiles import Fact, Tile
 from telemetry.pages.words import ORIGINS
 from telemetry.queries import Selection, Span
+from telemetry.states import State
 
 WHOSE = {**ORIGINS, "upstream": "upstreams", "caller": "callers", "policy": "limits you set"}
 
@@ -45,12 +47,16 @@ def overview(request: HttpRequest, address: Address) -> HttpResponseBase:
     calls = guarded("Figures", lambda: figures_of(address, selection))
     seen = calls.content.seen if calls.content else CallFigures()
     charts = guarded("Charts", lambda: charts_of(address, selection, seen))
+    lit = guarded("Lights", lights.lights_now)
+    worst = lit.content.worst if lit.content and address.range else None
     return show(
         request,
         address,
         "telemetry/overview.html",
         title="Overview",
-        sentence=_sentence(address, calls.content.seen) if calls.content else "",
+        state=State.ERROR if calls.failure else worst.state if worst else None,
+        sentence=_sentence(worst, calls.content.seen) if calls.content else UNREADABLE,
+        lights=lit,
         exports=export.FORMS,
         calls=calls,
         nothing=calls.content and calls.content.nothing,
@@ -92,10 +98,11 @@ def nothing(address: Address) -> str:
     return f"No calls in {address.range_in_words}{filtered}."
 
 
-def _sentence(address: Address, seen: CallFigures) -> str:
+def _sentence(worst: Light | None, seen: CallFigures) -> str:
+    now = f"{worst.said.rstrip('.')}. " if worst else ""
     if not seen.calls:
-        return ""
-    said = f"{wording.plural(seen.calls, 'call')}, {wording.share(answered(seen))} answered."
+        return now
+    said = f"{now}{wording.plural(seen.calls, 'call')}, {wording.share(answered(seen))} answered."
     if not seen.errors:
         return f"{said} None failed."
     count, origin = max((count, name) for name, count in seen.origins.items())

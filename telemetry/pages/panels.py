@@ -13,6 +13,7 @@ from django.db import DatabaseError, connection, transaction
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
+UNREADABLE = "Not known: the calls cannot be read now. What stands here without an error is complete."
 SECONDS = 5
 STEPS = 20_000  # instructions of SQLite between two checks of the clock: some milliseconds
 
@@ -36,6 +37,11 @@ def guarded(title: str, build: Callable[[], T]) -> Panel[T]:
     except DatabaseError as error:
         logger.exception("panel failed", extra={"panel": title})
         return Panel(title, None, _why(error))
+
+
+def is_missing(exists: Callable[[], bool]) -> bool:
+    """Whether something does not exist. What cannot be looked for may exist: its page then says what it cannot read."""
+    return guarded("Name", exists).content is False
 
 
 def _why(error: DatabaseError) -> str:

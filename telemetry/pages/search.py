@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from telemetry import facts
 from telemetry.models import TelemetryRecord
 from telemetry.pages.address import Address, is_text
+from telemetry.pages.panels import UNREADABLE, guarded
 from telemetry.pages.shell import page, show
 
 AT_MOST = 50  # results of each kind
@@ -28,14 +29,22 @@ class SearchMatch:
 @page()
 def search(request: HttpRequest, address: Address) -> HttpResponseBase:
     text = address.get("q").strip()
-    found = _found(text, address) if is_text(text) else []
+    looked = guarded("Search", lambda: _found(text, address) if is_text(text) else [])
+    found = looked.content or []
+    sentence = UNREADABLE if looked.failure else _said(text, found)
     exact = [each for each in found if each.name == text and each.link]
     if len(exact) == 1:
         return HttpResponseRedirect(exact[0].link)
     if len(found) == 1 and found[0].link:
         return HttpResponseRedirect(found[0].link)
     return show(
-        request, address, "telemetry/search.html", title="Search", sentence=_said(text, found), found=found, text=text
+        request,
+        address,
+        "telemetry/search.html",
+        title="Search",
+        sentence=sentence,
+        found=found,
+        text=text,
     )
 
 

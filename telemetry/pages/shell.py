@@ -39,6 +39,7 @@ from telemetry import access, wording
 from telemetry.models import SavedView
 from telemetry.pages import ranges, recorder_notes, saved_views
 from telemetry.pages.address import COMPARISONS, DIMENSIONS, REFRESHES, Address, CallFilter, is_text
+from telemetry.pages.panels import guarded
 from telemetry.states import State
 
 View = Callable[..., HttpResponseBase]
@@ -200,7 +201,8 @@ def page(
                 return HttpResponseRedirect(address.with_filter(added))
             with timezone.override(ZoneInfo(address.zone)):
                 if since_first and address.range and "range" not in address.chosen:
-                    address = _shortened(address, since_first())
+                    # A page that cannot read when data starts still says which of its panels failed.
+                    address = _shortened(address, guarded("First call", since_first).content)
                 return view(request, address, *args, **options)
 
         return answered
@@ -220,17 +222,19 @@ def show(
     notes: Sequence[str] = (),
     exports: Sequence[str] = (),
     has_comparison: bool = True,
+    has_recorder_notes: bool = True,
     status: int = 200,
     **context: Any,
 ) -> HttpResponse:
     """Renders a page. `sentence` says state, since when, how much and whose; `notes` are what a reader must know of the
-    figures (late, dropped, a shorter range). `tab`: the title of the browser's tab, if it is not the page's."""
+    figures (late, dropped, a shorter range). `tab`: the title of the browser's tab, if it is not the page's.
+    `has_recorder_notes`: not, if the page itself says what was not recorded."""
     shell = Shell(
         address=address,
         title=title,
         state=state,
         sentence=sentence,
-        notes=(*address.problems, *notes, *recorder_notes.notes()),
+        notes=(*address.problems, *notes, *(recorder_notes.notes() if has_recorder_notes else ())),
         exports=exports,
         has_comparison=has_comparison,
         menu=tuple(_menu(request, address)),

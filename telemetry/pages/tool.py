@@ -13,10 +13,12 @@ from telemetry.pages import export
 from telemetry.pages.address import Address
 from telemetry.pages.conditions import condition
 from telemetry.pages.group_table import group_table
+from telemetry.pages.latest_calls import latest_calls
 from telemetry.pages.marks import marks
 from telemetry.pages.overview import charts_of, figures_of
-from telemetry.pages.panels import guarded
+from telemetry.pages.panels import UNREADABLE, guarded, is_missing
 from telemetry.pages.reason_table import reason_table
+from telemetry.pages.recommendation import recommendation
 from telemetry.pages.shell import page, show
 from telemetry.pages.tables import Cell, Table, TableColumn, table
 from telemetry.pages.tiles import Fact
@@ -33,12 +35,12 @@ MONTH = timedelta(days=30)
 @page(default_range="1h", subject="tool")
 def tool(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
     known = facts.tools.get(name)
-    if known is None and not TelemetryRecord.objects.filter(operation=name).exists():
+    if known is None and is_missing(TelemetryRecord.objects.filter(operation=name).exists):
         raise Http404
     selection = address.selection.and_also(tool=name)
     if form := export.wanted(request):
         return export.exported(_callers(address, selection, name), form, f"tool-{name}")
-    upstreams = _upstreams(address, name)
+    upstreams = guarded("Upstreams", lambda: _upstreams(address, name)).content or ()
     subjects = [name, *upstreams]
     calls = guarded("Figures", lambda: figures_of(address, selection))
     seen = calls.content.seen if calls.content else CallFigures()
@@ -50,18 +52,20 @@ def tool(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
         "telemetry/tool.html",
         title=name,
         state=state.content.state if state.content else State.ERROR,
-        sentence=state.content.sentence if state.content else state.failure,
+        sentence=state.content.sentence if state.content else UNREADABLE,
         exports=export.FORMS,
         name=name,
         known=known,
-        facts=_facts(address, known, upstreams, seen),
+        facts=guarded("Facts", lambda: _facts(address, known, upstreams, seen)).content or (),
         calls=calls,
         nothing=calls.content and calls.content.nothing,
         charts=drawn,
         shown=[drawn.content[key] for key in CHARTS] if drawn.content else [],
         reasons=guarded("Errors by reason", lambda: reason_table(address, selection, tool=name)),
+        recommended=guarded("Recommendation", lambda: recommendation(address, known)),
         callers=guarded("Who calls it", lambda: _callers(address, selection, name)),
         usage=guarded("How it is called", lambda: _usage(address, name)),
+        latest=guarded("Latest calls", lambda: latest_calls(address, selection)),
         marks=guarded("Changes", lambda: marks(*address.span, subjects)),
         calls_link=address.to("calls", tool=name),
     )

@@ -8,17 +8,20 @@ from django.http import Http404, HttpRequest, HttpResponseBase, HttpResponseRedi
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from telemetry import facts, processes, queries, wording
+from telemetry import facts, lights, processes, queries, wording
 from telemetry.call_figures import CallFigures, Series
+from telemetry.lights.light import Light
+from telemetry.lights.since import since
 from telemetry.models import TelemetryRecord
 from telemetry.pages import export
 from telemetry.pages.address import Address
+from telemetry.pages.breaker_strips import breaker_strip
 from telemetry.pages.charts import Chart, Line, chart
-from telemetry.pages.conditions import condition
+from telemetry.pages.conditions import SubjectHealth, condition, counted
 from telemetry.pages.group_table import group_table
 from telemetry.pages.marks import marks
 from telemetry.pages.overview import charts_of
-from telemetry.pages.panels import guarded
+from telemetry.pages.panels import UNREADABLE, guarded, is_missing
 from telemetry.pages.reason_table import reason_table
 from telemetry.pages.shell import page, show
 from telemetry.pages.tables import Table
@@ -36,7 +39,7 @@ STATUSES: tuple[tuple[str, str, Callable[[int], bool]], ...] = (
     ("4xx", "s1", lambda status: 400 <= status < 500 and status != 429),
     ("429", "s3", lambda status: status == 429),
     ("5xx", "s2", lambda status: status >= 500),
-    ("no answer", "s5", lambda status: status < 200),
+    ("no answer, or not asked", "s5", lambda status: status < 200),
 )
 
 
@@ -45,21 +48,25 @@ STATUSES: tuple[tuple[str, str, Callable[[int], bool]], ...] = (
 def upstream(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
     known = facts.upstreams.get(name)
     report = upstream_reports().get(name)
-    if known is None and report is None and not TelemetryRecord.objects.filter(upstream=name).exists():
+    if known is None and report is None and is_missing(TelemetryRecord.objects.filter(upstream=name).exists):
         raise Http404
     selection = address.selection.and_also(upstream=name)
     if form := export.wanted(request):
         return export.exported(_tools(address, selection, name), form, f"upstream-{name}")
-    state = guarded("State", lambda: condition(address, selection))
+    seen = guarded("Lights", lights.lights_now)
+    light = seen.content.of_upstream(name) if seen.content and address.range else None
+    state = guarded("State", lambda: _condition(address, selection, light, report))
     return show(
         request,
         address,
         "telemetry/upstream.html",
         title=name,
-        state=_worse(report, state.content.state if state.content else State.ERROR),
-        sentence=_sentence(report, state.content.sentence if state.content else state.failure),
+        state=state.content.state if state.content else State.ERROR,
+        sentence=state.content.sentence if state.content else UNREADABLE,
+        lights=seen,
         exports=export.FORMS,
         facts=_facts(known, report),
+        strip=guarded("Breaker", lambda: breaker_strip(name, report, *address.span)),
         check=reverse("telemetry:check-upstream", args=(name,)) if report else "",
         tiles=guarded("Figures", lambda: _tiles(address, selection, report)),
         charts=guarded("Charts", lambda: _charts(address, selection, name)),
@@ -90,17 +97,26 @@ def probe_words(probe: ProbeReport) -> str:
     return f"{wording.moment(probe.at)}, {status} in {wording.milliseconds(probe.ms)}{said}"
 
 
-def _worse(report: UpstreamReport | None, seen: State) -> State:
-    """The worse of the breaker and the calls. While a breaker is open, few calls are tried, so they say little."""
-    return State.DOWN if report and report.breaker == "open" else seen
+def _condition(
+    address: Address, selection: Selection, light: Light | None, report: UpstreamReport | None
+) -> SubjectHealth:
+    """Its light, as on Now. A time that is over, and an upstream that is gone, have no light: their calls tell."""
+    if light is None:
+        return condition(address, selection)
+    counts = counted(address, selection)
+    if not light.is_bad:
+        return SubjectHealth(light.state, counts)
+    began = since(light, address.now)
+    said = f"{light.said}{f' {began.words(address.now)}' if began else ''}."
+    return SubjectHealth(light.state, f"{said} {_breaker(report)}{counts}")
 
 
-def _sentence(report: UpstreamReport | None, counts: str) -> str:
+def _breaker(report: UpstreamReport | None) -> str:
     if report is None or report.breaker == "closed":
-        return counts
+        return ""
     failed = f": {report.last_failure}" if report.last_failure else ""
     again = f" Next try in {report.next_try_in:.0f} s." if report.next_try_in else ""
-    return f"The {breaker(report)[1]}{failed}.{again} {counts}"
+    return f"{breaker(report)[1].capitalize()}{failed}.{again} "
 
 
 def _facts(known: facts.UpstreamFacts | None, report: UpstreamReport | None) -> Sequence[Fact]:
@@ -174,7 +190,7 @@ def _charts(address: Address, selection: Selection, name: str) -> Sequence[Chart
         title="Answers by status",
         unit="count",
         kind="bars",
-        caption="By the last try of each call that reached it.",
+        caption="By the last try of each call. While the breaker is open, it is not asked.",
         calls=address.timeless.to("calls", upstream=name),
         lines=_status_lines(address, series, name),
         empty="" if seen.calls else f"No call needed {name} in {address.range_in_words}.",

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from telemetry import facts, queries, wording
+from telemetry import facts, lights, queries, wording
 from telemetry.call_figures import CallFigures
+from telemetry.lights.light import Component, Light, Lights
 from telemetry.pages import export
 from telemetry.pages.address import Address
 from telemetry.pages.group_table import groups_of
-from telemetry.pages.panels import guarded
+from telemetry.pages.panels import UNREADABLE, guarded
 from telemetry.pages.shell import page, show
 from telemetry.pages.tables import Cell, Table, TableColumn, table
 from telemetry.states import State
@@ -36,19 +37,21 @@ BREAKERS = {
 @require_safe
 @page(since_first=queries.first_call_at)
 def upstreams(request: HttpRequest, address: Address) -> HttpResponseBase:
+    seen = guarded("Lights", lights.lights_now)
     if form := export.wanted(request):
-        return export.exported(_table(address, upstream_reports()), form, "upstreams")
+        return export.exported(_table(address, upstream_reports(), seen.content), form, "upstreams")
     reports = upstream_reports()
-    away = [name for name, report in reports.items() if report.breaker == "open"]
+    bad = [light for light in seen.content.bad if light.part is Component.UPSTREAM] if seen.content else []
     return show(
         request,
         address,
         "telemetry/upstreams.html",
         title="Upstreams",
-        state=State.DOWN if away else None,
-        sentence=_sentence(away, len(reports)),
+        state=State.ERROR if seen.failure else bad[0].state if bad else None,
+        sentence=_sentence(bad, len(reports)) if seen.content else UNREADABLE,
+        lights=seen,
         exports=export.FORMS,
-        groups=guarded("Upstreams", lambda: _table(address, reports)),
+        groups=guarded("Upstreams", lambda: _table(address, reports, seen.content)),
     )
 
 
@@ -57,20 +60,20 @@ def breaker(report: UpstreamReport | None) -> tuple[State, str]:
     return BREAKERS[report.breaker] if report else (State.NO_DATA, "no process reports it")
 
 
-def _sentence(away: Sequence[str], reported: int) -> str:
-    if away:
-        of_all = f"{len(away)} of {wording.plural(reported, 'upstream')}"
-        return f"{of_all} not tried, because the breaker is open: {', '.join(away)}."
+def _sentence(bad: Sequence[Light], reported: int) -> str:
+    if bad:
+        return f"{'. '.join(light.said for light in bad)}. {wording.plural(reported, 'upstream')} in all."
     if not reported:
         return "No process reports an upstream."
-    return f"{wording.plural(reported, 'upstream')}, no breaker is open."
+    return f"{wording.plural(reported, 'upstream')}, none is down or degraded."
 
 
-def _table(address: Address, reports: Mapping[str, UpstreamReport]) -> Table:
+def _table(address: Address, reports: Mapping[str, UpstreamReport], seen: Lights | None) -> Table:
     groups = groups_of(address, address.selection, ("upstream",))
     figures = {str(group.values[0]): group.figures for group in groups if group.values[0]}
     names = sorted({*figures, *reports, *facts.upstreams.all()})
-    rows = [_row(address, name, figures.get(name, CallFigures()), reports.get(name)) for name in names]
+    lit = {name: seen.of_upstream(name) if seen else None for name in names}
+    rows = [_row(address, name, figures.get(name, CallFigures()), reports.get(name), lit[name]) for name in names]
     return table(
         address,
         key="groups",
@@ -83,14 +86,16 @@ def _table(address: Address, reports: Mapping[str, UpstreamReport]) -> Table:
     )
 
 
-def _row(address: Address, name: str, seen: CallFigures, report: UpstreamReport | None) -> list[Cell]:
-    state, said = breaker(report)
+def _row(
+    address: Address, name: str, seen: CallFigures, report: UpstreamReport | None, light: Light | None
+) -> list[Cell]:
+    state = light.state if light else breaker(report)[0]
     cached = seen.cached_calls / seen.calls if seen.calls else None
     last = report.last_success_at if report else None
     requests = int(seen.total("attempts"))
     return [
         Cell(name, address.to("upstream", name), is_code=True),
-        Cell(said, state=state),
+        Cell(f"{state.word}, {breaker(report)[1]}", state=state),
         Cell(wording.whole(seen.calls), address.to("calls", upstream=name), seen.calls),
         Cell(
             wording.share(seen.error_share),

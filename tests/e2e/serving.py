@@ -60,9 +60,11 @@ def serving(
     command: Sequence[str] = SERVE,
     *,
     empty: bool = False,
+    log: int = -1,
     **variables: str,
 ) -> Iterator[Serving]:
-    """Starts it on any free port, and stops it as a supervisor does. `variables` of the environment.
+    """Starts it on any free port, and stops it as a supervisor does. `variables` of the environment. `log`: a file
+    descriptor.
 
     It finds the data of a first start, which takes longer than all else of a start and is the same for all of them;
     with `empty`, or a database elsewhere, it is the first start itself."""
@@ -70,7 +72,7 @@ def serving(
     is_first = empty or command != SERVE or "DATABASE_URL" in variables
     if not is_first:
         shutil.copytree(_first_start().data_dir, data_dir, dirs_exist_ok=True)
-    with _started(command, environment, is_warm=not empty and command == SERVE) as (pid, printed):
+    with _started(command, environment, is_warm=not empty and command == SERVE, log=log) as (pid, printed):
         said = _until_it_listens(printed)
         yield _serving(said if is_first else _first_start().welcome, _address(said), environment, pid)
 
@@ -90,13 +92,13 @@ def web(environment: dict[str, str]) -> Iterator[str]:
 
 @contextmanager
 def _started(
-    command: Sequence[str], environment: dict[str, str], *, is_warm: bool = True
+    command: Sequence[str], environment: dict[str, str], *, is_warm: bool = True, log: int = -1
 ) -> Iterator[tuple[int, IO[str]]]:
     """The id of the process, and what it prints."""
     reading, writing = os.pipe()
     process: subprocess.Popen[bytes] | Fork
     if is_warm:
-        process = forks.start(command[1:], environment, -1, writing)
+        process = forks.start(command[1:], environment, -1, writing, log)
     else:
         process = subprocess.Popen(
             [sys.executable, *command], cwd=ROOT, env=environment, stdout=writing, stderr=subprocess.DEVNULL

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests import needs
 from tests.e2e.serving import serving
 from tests.e2e.test_admin_pages import CUT_OFF, PHONE_AND_DESK, UNNAMED
 from tests.e2e.test_browser import Sluice, chromium, go, use_login, window  # noqa: F401 (a fixture)
+from tests.e2e.test_telemetry_pages import barriers
 
 pytestmark = pytest.mark.browser
 
@@ -38,6 +40,7 @@ def test_every_page_fits_and_names_its_controls(
     width: int,
     scheme: str,
 ) -> None:
+    needs.AXE.or_skip()
     size = {"width": width, "height": 900}
     with window(chromium, sluice, color_scheme=scheme, viewport=size) as (page, complaints):
         use_login(page, sluice)
@@ -47,6 +50,7 @@ def test_every_page_fits_and_names_its_controls(
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{path} sticks out"
             assert page.evaluate(CUT_OFF) == [], path
             assert page.evaluate(UNNAMED) == [], path
+            assert barriers(page) == [], path
         assert complaints == []
 
 

@@ -9,7 +9,7 @@ from context_protection.core import tokens
 from context_protection.core.tokens import claude
 from context_protection.models import TokenBudget
 from gateway.dispatch.response_cache import response_cache
-from telemetry import recorder
+from telemetry import attempts, recorder
 from telemetry.models import TelemetryRecord
 from tests.doors import Doors
 from tests.gateway.test_failing_upstreams import Bad
@@ -108,6 +108,9 @@ def test_a_call_says_how_often_its_upstream_was_asked_and_what_came(doors: Doors
     assert (record.upstream, record.upstream_status, record.attempts) == ("bad", 503, 2)
     assert (record.origin, record.error_reason, record.connector) == ("upstream", "upstream_failed", "openapi")
     assert 0 < record.upstream_ms <= record.latency_ms
+    first, pause, second = attempts.read(record.waits)
+    assert (first.status, pause.status, second.status) == (503, None, 503)
+    assert first.ms + pause.ms + second.ms <= record.upstream_ms + 0.3
 
 
 @pytest.mark.django_db

@@ -1,6 +1,7 @@
 """The pages of alerts: what fires, what people do about it, and the rules."""
 
 import json
+import re
 from datetime import timedelta
 
 import pytest
@@ -76,6 +77,7 @@ def test_a_viewer_sees_alerts_and_cannot_change_them(viewer, alert):
     html = text_of(viewer.get(LIST))
     assert "over budget" in html
     assert "Acknowledge" not in html
+    assert "Acknowledge" not in text_of(viewer.get("/telemetry/"))
     assert viewer.post(f"{LIST}{alert.pk}/acknowledge/").status_code == 403
     assert viewer.post(f"{LIST}{alert.pk}/silence/", {"until": "1h"}).status_code == 403
     refused = viewer.get(f"{RULES}new/")
@@ -102,6 +104,27 @@ def test_an_alert_shows_its_condition_its_tools_and_what_happened(admin_client, 
     assert "limit 5%" in html
     assert f'href="{LIST}runbooks/#oversized_share"' in html
     assert "No change of settings and no deployment in the hour before." in html
+
+
+def test_an_alert_and_its_rule_show_their_states_over_time(admin_client, alert):
+    shown = text_of(admin_client.get(f"{LIST}{alert.pk}/"))
+    strip = re.search(r'<svg class="strip".*?</svg>', shown, re.S)[0]
+    assert "Normal" in strip
+    assert "Firing" in strip
+    assert '<rect class="degraded"' in strip
+    rules = text_of(admin_client.get(RULES))
+    assert rules.count('<svg class="strip"') == 1
+    assert '<rect class="degraded"' in rules
+
+
+def test_an_alert_is_acknowledged_on_now(admin_client, alert):
+    html = text_of(admin_client.get("/telemetry/?range=1h"))
+    assert 'aria-label="Acknowledge Too many oversized answers"' in html
+    answer = admin_client.post(f"{LIST}{alert.pk}/acknowledge/", {"return_to": "/telemetry/?range=1h"})
+    assert answer["Location"] == "/telemetry/?range=1h"
+    html = text_of(admin_client.get("/telemetry/?range=1h"))
+    assert "✓ admin" in html
+    assert "Acknowledge Too" not in html
 
 
 def test_a_change_shortly_before_is_named_without_blame(admin_client, alert):

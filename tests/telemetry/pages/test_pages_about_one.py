@@ -68,6 +68,15 @@ def test_a_tool_shows_who_calls_it_and_with_which_arguments_but_no_values(staff)
     assert "canary-77" not in text
 
 
+def test_a_tool_lists_its_latest_calls(staff):
+    the_story()
+    latest = section(page(staff, "tools/acme_get_order/"), "table-latest")
+    assert latest.count("</tr>") == 21
+    assert 'href="/telemetry/calls/bad-0/?range=1h"' in latest
+    assert "acme does not accept connections." in latest
+    assert "other-0" not in latest
+
+
 def test_a_tool_shows_the_changes_of_its_upstream(staff):
     the_story()
     at = timezone.now() - timedelta(minutes=13)
@@ -163,10 +172,37 @@ def test_an_upstream_is_down_while_the_breaker_of_one_process_is_open(staff):
     report("closed", PROCESSES[0], rateLeft=41, rateLimit=60)
     report("open", PROCESSES[1], rateLeft=55, rateLimit=60, nextTryInSeconds=8)
     text = page(staff, "upstreams/acme/")
-    assert "The breaker open: connection refused. Next try in 8 s." in text
+    assert re.search(
+        r"acme is down since \d\d:\d\d \(1\d.min\)\. Breaker open: connection refused\. Next try in 8 s\.", text
+    )
     assert "<title>■ acme – Sluice</title>" in text
     assert re.search(r"Rate left 41 of 60", words(text))
-    assert "1 of 1 upstream not tried, because the breaker is open: acme." in page(staff, "upstreams/")
+    assert "acme is down. 1 upstream in all." in page(staff, "upstreams/")
+
+
+@pytest.mark.parametrize("breaker", ["closed", "half-open", "open"])
+def test_the_state_of_an_upstream_is_that_of_its_light(staff, breaker):
+    the_story()
+    report(breaker, PROCESSES[0])
+    light = re.search(r'data-light="acme" data-state="([^"]+)"', page(staff, "", "range=15m"))[1]
+    sentence = re.search(r'<p class="sentence">.*?</p>', page(staff, "upstreams/acme/"), re.S)[0]
+    assert words(sentence).strip().startswith(light)
+    assert f"acme {light} {light}, breaker" in words(section(page(staff, "upstreams/"), "table-groups"))
+
+
+def test_an_upstream_shows_when_its_breaker_was_open(staff):
+    the_story()
+    assert 'id="breaker"' not in page(staff, "upstreams/acme/")
+    now = timezone.now()
+    for minutes, after, process in ((30, "open", "a"), (29, "open", "b"), (20, "closed", "a"), (10, "closed", "b")):
+        at = now - timedelta(minutes=minutes)
+        Event.objects.create(at=at, kind="B", subject="acme", summary="x", after=after, actor=f"process {process}")
+    strip = section(page(staff, "upstreams/acme/"), "breaker").replace("\u00a0", " ")
+    assert re.findall(r"(?:open|closed) \(\d+ min\)", re.search(r'aria-label="(.*?)"', strip)[1]) == [
+        "closed (30 min)",
+        "open (20 min)",
+        "closed (10 min)",
+    ]
 
 
 def test_an_upstream_counts_requests_and_calls_apart(staff):
@@ -180,13 +216,13 @@ def test_an_upstream_shows_what_it_answered_by_status(staff):
     the_story()
     stored(an_answer(timezone.now(), request_id="limited", upstream_status=429))
     legend = words(section(page(staff, "upstreams/acme/"), "chart-statuses"))
-    assert "2xx 40 429 1 no answer 22" in legend
+    assert "2xx 40 429 1 no answer, or not asked 22" in legend
 
 
 def test_an_upstream_without_calls_is_in_the_list(staff):
     report("closed", PROCESSES[0])
     text = words(section(page(staff, "upstreams/"), "table-groups"))
-    assert re.search(r"acme OK breaker closed 0 –", text)
+    assert re.search(r"acme No data No data, breaker closed 0 –", text)
 
 
 def test_an_upstream_is_checked_on_demand_and_its_answer_is_said(staff, monkeypatch):

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 
 from telemetry import queries
+from telemetry.models import TelemetryRecord
 from telemetry.pages import panels
 from telemetry.pages.panels import guarded
 from tests.telemetry.pages.seeds import the_story
@@ -47,6 +48,40 @@ def test_a_page_shows_its_other_panels_when_one_fails(staff, short_patience, mon
     assert 'id="chart-outcomes"' in page
     assert "75.0% answered" not in page  # 92 calls, 22 failed
     assert "92 calls, 76.1% answered." in page
+
+
+@pytest.fixture
+def no_table_of_calls(db):
+    """As after a migration that went wrong."""
+    table = TelemetryRecord._meta.db_table
+    run(f"ALTER TABLE {table} RENAME TO {table}_away")
+    yield
+    run(f"ALTER TABLE {table}_away RENAME TO {table}")
+
+
+PAGES = (
+    *(
+        "",
+        "overview/",
+        "tools/",
+        "tools/list_bookings/",
+        "callers/",
+        "callers/ops-bot/",
+        "upstreams/",
+        "upstreams/acme/",
+    ),
+    *("calls/", "live/", "accuracy/", "alerts/", "search/?q=book"),
+)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_that_cannot_read_calls_says_so(staff, no_table_of_calls, path):
+    answer = staff.get(f"/telemetry/{path}")
+    assert answer.status_code == 200
+    page = answer.content.decode()
+    if path not in ("accuracy/", "alerts/", "search/?q=book"):  # which need no call
+        assert "calls cannot be read now" in page or "answered this panel with an error" in page
+        assert "✕" in page or "shape error" in page
 
 
 def test_an_error_of_the_database_is_said_without_its_text(db):

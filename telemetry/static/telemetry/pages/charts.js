@@ -139,7 +139,10 @@
     if (source.kind === "bars") {
       return { ...common, borderColor: colour("--sl-page"), borderWidth: { top: 1 }, borderSkipped: false, barPercentage: 1, categoryPercentage: 0.9 };
     }
-    return { ...common, borderWidth: 2, borderDash: dashes[line.dash] || [], pointRadius: points.length > 100 ? 0 : 1.5, pointHoverRadius: 4, tension: 0 };
+    // A point without neighbours has no line to be seen by.
+    const isAlone = points.map((each, n) => each.y !== null && [points[n - 1], points[n + 1]].every((beside) => !beside || beside.y === null));
+    const radius = points.length > 100 ? 0 : 1.5;
+    return { ...common, borderWidth: 2, borderDash: dashes[line.dash] || [], pointRadius: isAlone.map((alone) => (alone ? 4 : radius)), pointHoverRadius: 4, clip: 8, tension: 0 };
   }
 
   function options(source) {

@@ -201,6 +201,8 @@
   pause.hidden = false;
   pause.addEventListener("click", () => setPaused(!isPaused));
   news.querySelector("button").addEventListener("click", () => setPaused(false));
+  // Whoever reads a call does not want it to move away.
+  document.addEventListener("sluice:sheet", () => { if (!isPaused) setPaused(true); });
   document.addEventListener("keydown", (event) => {
     if (event.key !== " " || localStorage.getItem("sluice-keys") === "off") return;
     if (event.target.closest("a, button, input, select, summary, textarea, [tabindex='0']")) return;

@@ -1,0 +1,33 @@
+"""How a call waited for its upstream, one request or pause after another, in a column of text: "2.1:503 310 3.0:0" is a
+request of 2.1 ms with status 503, a pause of 310 ms, and a request of 3 ms without an answer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MOST = 12  # that are recorded
+LONGEST = 200  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """`status`: of a request's answer, 0 for none; None: a pause."""
+
+    ms: float
+    status: int | None = None
+
+
+def written(waits: Sequence[Wait]) -> str:
+    """Nothing if there are more than MOST: a part would not say where the time went."""
+    if len(waits) > MOST:
+        return ""
+    parts = (f"{each.ms:.1f}" if each.status is None else f"{each.ms:.1f}:{each.status}" for each in waits)
+    return " ".join(parts)
+
+
+def read(text: str) -> tuple[Wait, ...]:
+    return tuple(map(_wait, text.split()))
+
+
+def _wait(part: str) -> Wait:
+    ms, _, status = part.partition(":")
+    return Wait(float(ms), int(status) if status else None)

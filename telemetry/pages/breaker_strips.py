@@ -1,0 +1,43 @@
+"""When the breaker of an upstream was open, as processes have noted it."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from telemetry.models import Event
+from telemetry.pages.strips import Strip, stretches, strip
+from telemetry.states import State
+from telemetry.upstream_reports import UpstreamReport
+
+OPEN = "open"
+NEWEST = 500  # events
+
+
+def breaker_strip(name: str, report: UpstreamReport | None, since: datetime, until: datetime) -> Strip | None:
+    """Open while it is in any process. None: it was closed all the time, or nothing is known of it."""
+    newest = Event.objects.filter(kind=Event.EventKind.BREAKER, subject=name, at__lt=until).order_by("-at", "-pk")[
+        :NEWEST
+    ]
+    changes = _changes(list(newest)[::-1])
+    if changes and changes[-1][1] is State.DOWN and report and report.breaker == "closed":
+        # A process that ended with an open breaker notes nothing; the others know.
+        changes.append((max(changes[-1][0], report.last_success_at or changes[-1][0]), State.OK, "closed"))
+    if not any(state is State.DOWN for at, state, _ in changes if at >= since) and not _is_open(changes):
+        return None
+    first = [] if changes[0][0] <= since else [(since, State.OK, "closed")]
+    return strip(stretches([*first, *changes], until), since, until)
+
+
+def _is_open(changes: Sequence[tuple[datetime, State, str]]) -> bool:
+    return bool(changes) and changes[-1][1] is State.DOWN
+
+
+def _changes(events: Sequence[Event]) -> list[tuple[datetime, State, str]]:
+    """Of all processes together, the oldest first."""
+    found: list[tuple[datetime, State, str]] = []
+    opened: set[str] = set()
+    for event in events:
+        was_open = bool(opened)
+        (opened.add if event.after == OPEN else opened.discard)(event.actor)
+        if bool(opened) != was_open:
+            found.append((event.at, State.DOWN, "open") if opened else (event.at, State.OK, "closed"))
+    return found

@@ -1,0 +1,86 @@
+"""States over time, as a strip that the server draws. A state has a height as well as a colour."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from telemetry import wording
+from telemetry.states import State
+
+WIDTH, HEIGHT = 1000, 20
+NARROWEST = 4  # of WIDTH: what took any time can be seen
+# How high each state stands, the worst last: it is drawn over the others.
+HEIGHTS = {
+    State.OK: 4,
+    State.NO_DATA: 7,
+    State.PENDING: 10,
+    State.RECOVERING: 10,
+    State.ERROR: 14,
+    State.DEGRADED: 20,
+    State.DOWN: 20,
+}
+RANKS = {state: rank for rank, state in enumerate(HEIGHTS)}
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A time in one state. `word`: as this kind of thing calls it, such as Firing."""
+
+    since: datetime
+    until: datetime
+    state: State
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class StripPiece:
+    """A stretch in the drawing's units."""
+
+    colour: str
+    x: str
+    y: str
+    width: str
+    height: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """`ends`: the first and the last moment. `words`: all of it for those who do not see it."""
+
+    pieces: tuple[StripPiece, ...]
+    ends: tuple[str, str]
+    words: str
+    box: str = f"0 0 {WIDTH} {HEIGHT}"
+
+
+def strip(stretches: Iterable[Stretch], since: datetime, until: datetime, *, named: int = 20) -> Strip:
+    """`named`: so many of the newest stretches are said in words."""
+    within = [each for each in stretches if each.until > since and each.since < until]
+    drawn = [_piece(each, since, until) for each in sorted(within, key=lambda each: RANKS[each.state])]
+    # A state that comes and goes all the time is drawn once for each place.
+    pieces = tuple({(each.colour, each.x, each.width): each for each in drawn}.values())
+    said = [_words(each, until) for each in sorted(within, key=lambda each: each.since)[-named:]]
+    return Strip(pieces, (wording.clock(since, until), wording.clock(until, until)), "; ".join(said))
+
+
+def _piece(each: Stretch, since: datetime, until: datetime) -> StripPiece:
+    whole = (until - since).total_seconds()
+    left = WIDTH * max(0.0, (each.since - since).total_seconds()) / whole
+    right = WIDTH * min(whole, (each.until - since).total_seconds()) / whole
+    width = max(NARROWEST, right - left)
+    height = HEIGHTS[each.state]
+    x = min(left, WIDTH - width)
+    place = f"{x:.0f}", f"{HEIGHT - height}", f"{width:.0f}", f"{height}"
+    return StripPiece(each.state.key, *place, _words(each, until))
+
+
+def _words(each: Stretch, now: datetime) -> str:
+    """14:02: Firing (11 min)"""
+    return f"{wording.clock(each.since, now)}: {each.word} ({wording.length(each.until - each.since)})"
+
+
+def stretches(changes: Sequence[tuple[datetime, State, str]], end: datetime) -> list[Stretch]:
+    """`changes`: when it came into which state, in their order. The last one lasts to `end`."""
+    ends = [*(at for at, _, _ in changes[1:]), end]
+    return [Stretch(at, until, state, word) for (at, state, word), until in zip(changes, ends, strict=True)]

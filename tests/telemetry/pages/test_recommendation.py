@@ -1,0 +1,58 @@
+"""What a tool's page says of its budget."""
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from telemetry.pages.recommendation import AnswerSize, recommend
+from tests.telemetry.examples import a_call, stored
+from tests.telemetry.pages.test_pages_about_one import page, section, words
+
+BUDGET, HARD_CAP = 4000, 12_000
+
+
+def answers(*groups: tuple[int, int]) -> list[AnswerSize]:
+    """`groups`: how many, and of how many tokens. Those over budget were sent as 1,000."""
+    return [AnswerSize(size, size if size <= BUDGET else 1000) for count, size in groups for _ in range(count)]
+
+
+def test_too_few_answers_are_no_ground_for_one():
+    found = recommend(answers((199, 6000)), BUDGET, HARD_CAP)
+    assert found.sentence == "199 answers in 30 days, too few (200 needed)."
+    assert found.budget is None
+
+
+def test_a_budget_that_shortens_few_answers_fits():
+    found = recommend(answers((195, 900), (10, 6000)), BUDGET, HARD_CAP)
+    assert found.sentence == "The budget of 4,000 tokens fits: 10 of 205 answers were shortened (4.9%)."
+
+
+def test_a_budget_that_most_answers_need_is_named_with_what_it_costs():
+    found = recommend(answers((150, 1000), (45, 5200), (5, 9000)), BUDGET, HARD_CAP)
+    assert found.budget == 5500
+    assert found.sentence == (
+        "A budget of 5,500 tokens instead of 4,000: 50 of 200 answers were shortened (25.0%), and 5 would be. "
+        "Tokens sent: +94%."  # 45 answers of 5,200 instead of 1,000 tokens, of 200,000
+    )
+
+
+def test_answers_over_the_hard_cap_are_no_question_of_the_budget():
+    found = recommend(answers((100, 900), (100, 60_000)), BUDGET, HARD_CAP)
+    assert found.budget is None
+    assert "no budget below the hard cap of 12,000 would change that for most" in found.sentence
+
+
+def test_the_page_of_a_tool_counts_its_own_answers_only(staff):
+    at = timezone.now() - timedelta(minutes=1)
+    small = {"operation": "get_booking", "original_tokens": 900}
+    pages = {"operation": "get_booking", "original_tokens": 90_000, "oversized": False}
+    stored(
+        *[a_call(at=at, **pages)] * 50,
+        *[a_call(at=at, **small)] * 150,
+        *[a_call(at=at, operation="get_booking", original_tokens=5200)] * 60,
+        *[a_call(at=at, operation="get_booking", is_cached=True)] * 40,
+        *[a_call(at=at, operation="get_booking", outcome="error")] * 40,
+        *[a_call(at=at, operation="list_bookings")] * 40,
+    )
+    said = words(section(page(staff, "tools/get_booking/"), "recommendation"))
+    assert "60 of 260 answers were shortened (23.1%), and 0 would be." in said
