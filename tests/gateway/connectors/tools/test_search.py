@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from context_protection.core.policy import Kind
 from gateway.catalog.operation import Operation
+from gateway.connectors.tools.api_nouns import Nouns
+from gateway.connectors.tools.parsed_query import query_words
 from gateway.connectors.tools.search import Index
-from gateway.connectors.tools.words import Nouns, nouns, query_words, route_words, singular, verbs, words
+from gateway.connectors.tools.words import nouns, route_words, singular, verbs, words
 from tests.gateway.connectors.tools.invented import operations
 from tests.gateway.connectors.tools.questions import HELD_OUT, QUESTIONS
 
@@ -38,15 +40,15 @@ def test_the_api_is_as_large_as_it_says_and_the_questions_are_about_it():
 
 
 def test_what_people_ask_for_is_among_the_first_five():
-    """Measured: 97.5 % among the first five, 81 % in first place."""
+    """Measured: 97.5 % among the first five, 84 % in first place."""
     assert share_within(5, QUESTIONS) >= 0.95
     assert share_within(1, QUESTIONS) >= 0.8
 
 
 def test_so_it_is_with_questions_that_the_ranking_was_not_tuned_by():
-    """Measured: 90.6 % among the first five, 69 % in first place."""
+    """Measured: 97 % among the first five, 81 % in first place."""
     assert share_within(5, HELD_OUT) >= 0.9
-    assert share_within(1, HELD_OUT) >= 0.6
+    assert share_within(1, HELD_OUT) >= 0.7
 
 
 @pytest.mark.parametrize("spelling", ["{}", "{spaced}", "{camel}", "  {upper}? "])

@@ -159,6 +159,7 @@ def test_the_index_is_built_once_for_a_state_of_the_catalogue(doors: Doors):
         ("SQL", "result_query"),
         ("join two results", "result_query"),
         ("combine bookings with listings by SQL", "result_query"),
+        ("join bookings with listings", "result_query"),
     ],
 )
 def test_the_products_own_tools_are_found(doors: Doors, query: str, name: str):

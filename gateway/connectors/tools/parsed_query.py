@@ -1,0 +1,144 @@
+"""The parsed query: what it asks to be done, what is wanted, and whose or of what it is."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from gateway.connectors.tools.intent import Does, asked_by
+from gateway.connectors.tools.synonyms import GENERIC, NOUNS, plainly
+from gateway.connectors.tools.words import KNOWN_VERBS, MINE, STOP_WORDS, singular, words
+
+MAX_WORDS = 24  # words of a query that are searched for
+FAINT = 0.3  # how much a vague word counts, and what a row shall be about
+GENERIC_VERB = 0.25  # how much a verb counts that says only what shall be done: show, create
+OTHER_VERB = 0.5  # how much another verb counts: what it is done to matters more
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Words that say little about which tool is meant, although some tools have them in their names.
+_VAGUE = _set(
+    "last latest recent recently new newest old first next previous current currently active open free own other "
+    "different same several running closed many more most while still now once there"
+)
+_DETAILS = _set("detail details info information")
+_POLITE = _set("please i we want to need can could you would let me us lets how do id")
+_QUESTIONS = _set("which what who whose whom where when is are has have how does do did it let")
+_ONE = _set("a an this that one")
+_DETERMINERS = _ONE | _set(
+    "the my our your these those all some any every another two both several its their me someone somebody"
+)
+_SEARCHING = _set("find search filter query")
+_PARTICLES = _set("out off up down back over away")
+_BEFORE_OWNERS = _set("of in on at for by from into onto with within to inside under")
+_NOUNS = frozenset().union(*NOUNS)
+_MINE = re.compile(r"\b(?:i|me|my|mine|our|we)\b", re.IGNORECASE)
+_OWNER = re.compile(r"\b(\w+)(?:['’]s|s['’])\s", re.IGNORECASE)
+_SAYING = r"about|mention(?:s|ing)?|called|named|titled|contain(?:s|ing)|(?:that|which) (?:is|are|was|were|has|have)"
+_TOPIC = re.compile(rf"\b(?:{_SAYING})\b(.+)", re.IGNORECASE)
+_NUMBER = re.compile(r"\b\d{3,}\b")
+_ASKER: Mapping[str, float] = {**dict.fromkeys(sorted(MINE), 1.0), "user": 0.6, "member": 0.6}
+_PEOPLE: Mapping[str, float] = dict.fromkeys(("member", "person", "user"), 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedQuery:
+    """The parts of a query. `terms`: its telling words, each with how much it counts before its rarity is known.
+    `wanted`: the words for what is wanted: "members", of "members of a group". `verb`: "" if there is none. `agent`:
+    the verb whose doers are wanted: "who follows me". `people`: it asks who. `implied`: words that it means, but does
+    not have: "me", of "my videos". `many`, `one`: it wants a list, or one of its rows. `pairs`: neighbours among all of
+    its words."""
+
+    terms: Mapping[str, float]
+    wanted: frozenset[str] = frozenset()
+    verb: str = ""
+    asked: frozenset[Does] = frozenset({Does.READ})
+    agent: str = ""
+    people: bool = False
+    implied: Mapping[str, float] = field(default_factory=dict)
+    many: bool = False
+    one: bool = False
+    pairs: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, query: str) -> "ParsedQuery":
+        plain = plainly(query)
+        said = words(plain)
+        owners = {word.lower() for word in _OWNER.findall(plain)} - _QUESTIONS
+        start, verb = _verb(said, owners)
+        asked = _asked(verb, said[start + 1 : start + 2]) if verb else frozenset({Does.READ})
+        about = _about(plain)
+        wanted = _wanted(said[start + bool(verb) :], owners | about)
+        many = (bool(wanted) and singular(wanted[-1]) != wanted[-1]) or "all" in said
+        counts = dict.fromkeys(_VAGUE | _DETAILS | about, FAINT) | {
+            verb: GENERIC_VERB if verb in GENERIC else OTHER_VERB
+        }
+        people = said[:1] == ["who"]
+        is_indefinite = verb not in _SEARCHING and not _ONE.union(_DETAILS).isdisjoint(said)
+        return cls(
+            terms={each: counts.get(each, 1.0) for each in query_words(query)[:MAX_WORDS]},
+            wanted=frozenset(wanted),
+            verb=verb,
+            asked=asked,
+            agent=_agent(said),
+            people=people,
+            implied={**(_PEOPLE if people else {}), **(_ASKER if _MINE.search(query) else {})},
+            many=many,
+            one=bool(_NUMBER.search(query)) or (is_indefinite and not many),
+            pairs=tuple(pairwise(said)),
+        )
+
+
+def query_words(query: str) -> list[str]:
+    """The words of a query that may name a tool, each once. If there are none, all of its words."""
+    every = list(dict.fromkeys(words(plainly(query))))
+    telling = [word for word in every if word not in STOP_WORDS and not word.isdecimal()]
+    return telling or every
+
+
+def _verb(said: Sequence[str], owners: set[str]) -> tuple[int, str]:
+    """The place of the first word that is not polite, and that word if it is a verb. A word that may be a noun is one
+    only before a determiner, a particle or a preposition: comment on an issue; not: comments on an issue."""
+    start = next((place for place, word in enumerate(said) if word not in _POLITE), len(said))
+    first, after = said[start : start + 1], said[start + 1 :]
+    is_question = said[:1] == ["how"] and start < 2
+    if not first or is_question or first[0] in STOP_WORDS or singular(first[0]) != first[0]:
+        return start, ""
+    word, followers = first[0], _DETERMINERS | _PARTICLES | owners | (_BEFORE_OWNERS - {"of"})
+    is_followed = bool(after) and after[0] in followers
+    if word in _NOUNS and word in KNOWN_VERBS and after and singular(after[0]) == after[0]:
+        is_followed = not followers.isdisjoint(after)  # log time on an issue
+    is_noun = word in _NOUNS or word in _VAGUE
+    return start, word if is_followed or (word in KNOWN_VERBS and not is_noun) else ""
+
+
+def _asked(verb: str, after: Sequence[str]) -> frozenset[Does]:
+    """The intents of the verb. If it can make something, a new one is made by it: open a ticket."""
+    asked = asked_by(verb)
+    is_new = Does.CREATE in asked and after[:1] in (["a"], ["an"], ["another"])
+    return asked - {Does.READ, Does.UPDATE} if is_new else asked
+
+
+def _wanted(said: Sequence[str], others: set[str] | frozenset[str]) -> list[str]:
+    """ "the open issues of a repository": open, issues. "a user's password": password."""
+    end = next((place for place, word in enumerate(said) if word in _BEFORE_OWNERS), len(said))
+    return [word for word in said[:end] if word not in STOP_WORDS | _DETAILS and word not in others]
+
+
+def _about(plain: str) -> frozenset[str]:
+    """The words for what a row shall be about or be like, if it is said what it is: articles about the budget, orders
+    that were shipped."""
+    topic = _TOPIC.search(plain)
+    before = set(words(plain[: topic.start()])) if topic else set()
+    return frozenset(words(topic[1])) if topic and before - STOP_WORDS - _DETAILS - KNOWN_VERBS else frozenset()
+
+
+def _agent(said: Sequence[str]) -> str:
+    """ "who follows me", "who is watching": follows, watching."""
+    if said[:1] != ["who"]:
+        return ""
+    after = [word for word in said[1:3] if word not in ("is", "has", "have", "are")]
+    return after[0] if after and after[0] not in STOP_WORDS else ""
