@@ -93,7 +93,7 @@ class Calling:
         else:
             listed = replace(listed, paging=None)
         spec = detection.as_list(self.spec, listed) if listed.paging or self.spec.kind is not Kind.LIST else self.spec
-        calling = replace(self, spec=spec, paging=listed.paging, learns=self.learns and self.spec.kind is Kind.LIST)
+        calling = replace(self, spec=spec, paging=listed.paging)
         if listed.paging is not None:
             return await calling.fetch(arguments, caller)
         return await calling._answered(response, await calling.read(response))

@@ -185,6 +185,19 @@ def test_the_first_answer_is_a_list_already_and_all_of_it_is_had(doors: Doors, a
     assert [row["id"] for row in rows] == [row["id"] for row in expected]
 
 
+def test_the_first_answer_teaches_the_fields_of_all_pages(doors: Doors, api: Shop):
+    note = {"note": "left of the mill " * 30}
+    berths = [{"id": n, "name": f"Berth {n}", "state": "free", **note} for n in range(300)]
+    api.odd["/all"] = [*berths, *({"id": n, "title": f"Quay {n}", "price": n * 1.5, **note} for n in range(300, 600))]
+    name = tool("GET /all")
+    answers = [doors.mcp(name, {})]
+    revisions.bump()  # outside of a test's transaction, storing them does
+    while cursor := answers[-1].get("nextCursor"):
+        answers.append(doors.mcp(name, {"cursor": cursor}))
+    forms = {tuple(row) for answer in answers for row in crawler.rows(answer)}
+    assert forms == {tuple(answers[0]["meta"]["projectedFields"])}
+
+
 def test_it_is_then_published_as_a_list_and_asked_as_one(doors: Doors, api: Shop):
     name = tool("GET /all")
     doors.mcp(name, {})
