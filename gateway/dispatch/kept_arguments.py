@@ -1,7 +1,5 @@
 """Hands the arguments of calls to telemetry, which masks and stores them off the hot path."""
 
-import time
-
 from django.conf import settings
 
 from gateway.dispatch.call import Call
@@ -12,13 +10,13 @@ from telemetry.arguments import LONGEST, CallWithArguments, switches
 are_kept = switches.are_kept
 
 
-def keep(call: Call, answer: bytes = b"") -> None:
-    """Does not block or raise. `answer`: the error that the client got."""
+def keep(call: Call, ended: float, answer: bytes = b"") -> None:
+    """Does not block or raise. `ended`: as the call's measurement has it. `answer`: the error that the client got."""
     if settings.TELEMETRY_ARGUMENT_DAYS:
         text = _as_text(call)
         arguments.keep(
             CallWithArguments(
-                time.time(), call.id, call.operation, call.caller.name, text if len(text) <= LONGEST else "", answer
+                ended, call.id, call.operation, call.caller.name, text if len(text) <= LONGEST else "", answer
             )
         )
 

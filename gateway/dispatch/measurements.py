@@ -154,10 +154,10 @@ class FailedCall(NamedTuple):
 
 def record(call: Call, operation: Operation, response: CachedResponse, *, is_cached: bool = False) -> None:
     """Records an answered call. Does not block or raise."""
-    envelope = response.envelope
+    envelope, ended = response.envelope, time.time()
     recorder.record(
         AnsweredCall(
-            time.time(),
+            ended,
             (time.perf_counter() - call.started) * 1000,
             _call_facts(call),
             tuple(call.arguments),
@@ -172,9 +172,9 @@ def record(call: Call, operation: Operation, response: CachedResponse, *, is_cac
         )
     )
     if envelope.failure is not None:
-        kept_arguments.keep(call, envelope.body)
+        kept_arguments.keep(call, ended, envelope.body)
     elif kept_arguments.are_kept(operation.name):
-        kept_arguments.keep(call)
+        kept_arguments.keep(call, ended)
 
 
 def record_error(call: Call, error: CallError) -> None:
@@ -187,13 +187,13 @@ def record_cancelled(call: Call) -> None:
 
 
 def _record_failure(call: Call, reason: str, message: str, origin: Origin, body: bytes) -> None:
-    use = usage.of_this_call()
+    use, ended = usage.of_this_call(), time.time()
     milliseconds = call.milliseconds
     if reason == "timeout" and use is not None and use.milliseconds > milliseconds / 2:
         origin = Origin.UPSTREAM  # the policy's time was spent waiting for an upstream
     recorder.record(
         FailedCall(
-            time.time(),
+            ended,
             milliseconds,
             _call_facts(call),
             _short_names(call),
@@ -206,7 +206,7 @@ def _record_failure(call: Call, reason: str, message: str, origin: Origin, body:
             use,
         )
     )
-    kept_arguments.keep(call, body)
+    kept_arguments.keep(call, ended, body)
 
 
 def _short_names(call: Call) -> tuple[str, ...]:

@@ -7,9 +7,11 @@ import pytest
 from django.test import Client as HttpClient
 from django.utils import timezone
 
-from telemetry import arguments, retention
+from gateway.tracing import identity
+from telemetry import arguments, recorder, retention
 from telemetry.arguments import LONGEST, CallWithArguments, keeping, switches
-from telemetry.models import CallArguments, KeptTool
+from telemetry.models import CallArguments, KeptTool, TelemetryRecord
+from telemetry.pages.call_arguments import arguments_of
 from tests.doors import Doors
 
 SECRET = "sk-ant-api03-Zx7q4711canarycanary"
@@ -119,3 +121,24 @@ def test_a_call_without_a_key_leaves_no_arguments():
     HttpClient().post("/api/v1/tools/list_bookings", json.dumps(PLANTED), content_type="application/json")
     assert arguments.flush()
     assert not CallArguments.objects.exists()
+
+
+@pytest.mark.django_db
+def test_two_calls_with_one_chosen_id_keep_their_own_arguments(doors: Doors):
+    """Clients may choose X-Request-ID, and may choose the same twice."""
+    for order in ("first", "second"):
+        with identity.named("mine"):
+            doors.post("list_bookings", {"orderBy": order})
+    assert arguments.flush()
+    assert recorder.flush()
+    calls = list(TelemetryRecord.objects.filter(request_id="mine").order_by("pk"))
+    found = [arguments_of(call.measurement, may_see_values=True).values for call in calls]
+    assert found == [{"orderBy": "first"}, {"orderBy": "second"}]
+
+
+@pytest.mark.django_db
+def test_a_batch_that_is_stored_twice_is_there_once():
+    call = CallWithArguments(datetime.now(UTC).timestamp(), "a", "tool", "tests", '{"a": 1}', b"")
+    for _ in range(2):
+        keeping.store([call])
+    assert CallArguments.objects.count() == 1
