@@ -243,6 +243,9 @@ class Measurement(NamedTuple):
         """Itself: the recorder also takes calls whose figures are worked out on its thread."""
         return self
 
+    def after_storing(self) -> None:
+        """Nothing."""
+
     @property
     def saved_tokens(self) -> int:
         """Net savings. Negative for a follow-up: an unprotected API would have sent its content with the first call."""
