@@ -15,7 +15,7 @@ from telemetry import queries
 from telemetry.alerts import states
 from telemetry.alerts.conditions import Condition, Reading, signal
 from telemetry.alerts.kinds import NoData, Per, RuleKind, Unit
-from telemetry.alerts.readings.measures import MEASURES, Measured, filters, measured, needs_latency
+from telemetry.alerts.readings.measures import MEASURES, Measured, filters, measured, wanted
 from telemetry.alerts.states import State
 from telemetry.models import RejectedKey
 from telemetry.queries import Selection, Span
@@ -105,8 +105,7 @@ def _of_calls(condition: Condition, span: Span) -> Mapping[str, list[Interval]]:
     per = Per.UPSTREAM if condition.kind is RuleKind.UPSTREAM_DOWN else condition.per
     chosen = replace(condition, origins=("upstream",)) if condition.kind is RuleKind.UPSTREAM_DOWN else condition
     split = None if per is Per.ALL else per.value
-    has_latency = needs_latency(condition)
-    series = queries.series(span, Selection.of(filters(chosen)), split=split, has_latency=has_latency)
+    series = queries.series(span, Selection.of(filters(chosen)), split=split, wanted=wanted(chosen))
     found: defaultdict[str, list[Interval]] = defaultdict(list)
     for bucket in series.buckets:
         by_subject = {"": bucket.figures} if split is None else bucket.parts

@@ -49,6 +49,7 @@ def caller(request: HttpRequest, address: Address, name: str) -> HttpResponseBas
     selection = address.selection.and_also(key=name)
     if form := export.wanted(request):
         return export.exported(_tools(address, selection, name), form, f"caller-{name}")
+    tools = guarded("Tools used", lambda: _tools(address, selection, name))
     calls = guarded("Figures", lambda: figures_of(address, selection))
     seen = calls.content.seen if calls.content else CallFigures()
     state = guarded("State", lambda: condition(address, selection))
@@ -70,7 +71,7 @@ def caller(request: HttpRequest, address: Address, name: str) -> HttpResponseBas
         clients=guarded("Clients", lambda: _clients(address, selection, name)),
         runs=guarded("Sequences", lambda: [_shown(address, run) for run in sequences(_span(address), selection)]),
         newest=wording.whole(NEWEST),
-        tools=guarded("Tools used", lambda: _tools(address, selection, name)),
+        tools=tools,
         unused=guarded("Tools not used", lambda: _unused(address, selection, known)),
         marks=guarded("Changes", lambda: marks(*address.span, (name,))),
         calls_link=address.to("calls", key=name),

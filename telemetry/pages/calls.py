@@ -124,7 +124,7 @@ class Drawn:
 
 def _chart(address: Address, span: Span, selection: Selection, text: str) -> Drawn:
     within = queries.select(span, selection, text) if text else None
-    series = queries.series(span, selection, split="origin", calls=within, has_latency=False)
+    series = queries.series(span, selection, split="origin", calls=within, wanted=queries.COUNTS)
     failed = {key: (label, ORIGIN_COLOURS[key]) for key, label in ORIGINS.items()} | {"": UNKNOWN}
     lines = [
         _line(series, *words, partial(_failed, key), address.filtered_by(origin=key) if key else "")
@@ -221,6 +221,6 @@ def _unfiltered(address: Address) -> Unfiltered | None:
     count = _narrowed_by(address)
     if not count:
         return None
-    every = queries.totals(Span.of(*address.span), has_latency=False).calls
+    every = queries.totals(Span.of(*address.span), wanted=queries.COUNTS).calls
     bare = replace(address, filters=(), others={})
     return Unfiltered(count, wording.whole(every), bare.link())

@@ -21,7 +21,7 @@ GROUPS = 1000  # among which the worst are looked for
 
 def worst_tools(address: Address) -> Table:
     """Those with the most failed calls."""
-    found = _failed_groups(address, ("tool",), has_latency=True)[:SHOWN]
+    found = _failed_groups(address, ("tool",), wanted=queries.COUNTS_AND_TIMES)[:SHOWN]
     first = _first_failed(address, [str(group.values[0]) for group in found])
     rows = [
         [
@@ -51,7 +51,7 @@ def worst_tools(address: Address) -> Table:
 
 
 def worst_callers(address: Address) -> Table:
-    found = _failed_groups(address, ("key", "client"), has_latency=False)[:SHOWN]
+    found = _failed_groups(address, ("key", "client"), wanted=queries.COUNTS)[:SHOWN]
     rows = [_caller(address, group) for group in found]
     return table(
         address,
@@ -87,8 +87,8 @@ def newest_failed(address: Address) -> Table:
     )
 
 
-def _failed_groups(address: Address, by: tuple[str, ...], *, has_latency: bool) -> list[GroupFigures]:
-    groups = queries.groups(Span.of(*address.span), address.selection, by=by, at_most=GROUPS, has_latency=has_latency)
+def _failed_groups(address: Address, by: tuple[str, ...], *, wanted: queries.Wanted) -> list[GroupFigures]:
+    groups = queries.groups(Span.of(*address.span), address.selection, by=by, at_most=GROUPS, wanted=wanted)
     failed = [group for group in groups if group.figures.errors]
     return sorted(failed, key=lambda group: -group.figures.errors)
 

@@ -35,9 +35,9 @@ from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
-from telemetry import wording
+from telemetry import page_memory, wording
 from telemetry.models import SavedView
-from telemetry.pages import access, ranges, recording, saved_views
+from telemetry.pages import access, panels, ranges, recording, saved_views
 from telemetry.pages.address import COMPARISONS, DIMENSIONS, REFRESHES, Address, Filter, is_text
 from telemetry.pages.states import State
 
@@ -198,7 +198,7 @@ def page(
                 address = address.about(subject)
             if added := _added_filter(request):
                 return HttpResponseRedirect(address.with_filter(added))
-            with timezone.override(ZoneInfo(address.zone)):
+            with timezone.override(ZoneInfo(address.zone)), page_memory.kept(), panels.limited():
                 if since_first and address.range and "range" not in address.chosen:
                     address = _shortened(address, since_first())
                 return view(request, address, *args, **options)

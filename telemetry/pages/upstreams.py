@@ -9,12 +9,13 @@ from telemetry import queries, wording
 from telemetry.call_figures import CallFigures
 from telemetry.pages import export, facts
 from telemetry.pages.address import Address
-from telemetry.pages.overview import groups_of
+from telemetry.pages.group_table import AT_MOST
 from telemetry.pages.panels import guarded
 from telemetry.pages.reports import UpstreamReport, upstream_reports
 from telemetry.pages.shell import page, show
 from telemetry.pages.states import State
 from telemetry.pages.tables import Cell, Column, Table, table
+from telemetry.queries import Span
 
 COLUMNS = (
     Column("upstream", "Upstream", is_number=False),
@@ -67,7 +68,13 @@ def _sentence(away: Sequence[str], reported: int) -> str:
 
 
 def _table(address: Address, reports: Mapping[str, UpstreamReport]) -> Table:
-    groups = groups_of(address, address.selection, ("upstream",))
+    groups = queries.groups(
+        Span.of(*address.span),
+        address.selection,
+        by=("upstream",),
+        at_most=AT_MOST,
+        wanted=queries.SUMS_AND_UPSTREAM_TIMES,
+    )
     figures = {str(group.values[0]): group.figures for group in groups if group.values[0]}
     names = sorted({*figures, *reports, *facts.upstreams.all()})
     rows = [_row(address, name, figures.get(name, CallFigures()), reports.get(name)) for name in names]

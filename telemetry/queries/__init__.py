@@ -4,7 +4,15 @@ Span + Selection ──► totals, series, groups   sums, from rollups and from 
                  └─► records, facets          single calls
 """
 
-from telemetry.queries.facts import first_call_at, health, lacking, last_answer, last_failure
+from telemetry.queries.facts import first_call_at, health, lacking, last_answer, last_failure, names
+from telemetry.queries.reading import (
+    COUNTS,
+    COUNTS_AND_TIMES,
+    EVERYTHING,
+    SUMS,
+    SUMS_AND_TIMES,
+    SUMS_AND_UPSTREAM_TIMES,
+)
 from telemetry.queries.records import (
     Facets,
     Newer,
@@ -19,15 +27,23 @@ from telemetry.queries.records import (
 from telemetry.queries.selection import DIMENSIONS, Selection
 from telemetry.queries.span import Span
 from telemetry.queries.sums import groups, series, totals
+from telemetry.rollups.adding import Wanted
 
 __all__ = [
+    "COUNTS",
+    "COUNTS_AND_TIMES",
     "DIMENSIONS",
+    "EVERYTHING",
+    "SUMS",
+    "SUMS_AND_TIMES",
+    "SUMS_AND_UPSTREAM_TIMES",
     "Facets",
     "Newer",
     "Position",
     "RecordPage",
     "Selection",
     "Span",
+    "Wanted",
     "facets",
     "first_call_at",
     "groups",
@@ -35,6 +51,7 @@ __all__ = [
     "lacking",
     "last_answer",
     "last_failure",
+    "names",
     "neighbours",
     "records",
     "select",

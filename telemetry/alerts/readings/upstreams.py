@@ -77,7 +77,7 @@ def remembered(memory: Mapping[str, Any], reported: Sequence[Health], now: datet
 
 def _calls(condition: Condition, since: datetime, until: datetime) -> dict[str, Measured]:
     chosen = {"upstream": list(condition.upstreams)} if condition.upstreams else {}
-    grouped = queries.groups(Span.of(since, until), Selection.of(chosen), by=("upstream",), has_latency=False)
+    grouped = queries.groups(Span.of(since, until), Selection.of(chosen), by=("upstream",), wanted=queries.SUMS)
     found = {}
     for group in grouped:
         calls, failed = group.figures.calls, group.figures.origins.get("upstream", 0)
@@ -161,7 +161,7 @@ def _reading(health: Health, condition: Condition, calls: Measured, *, is_busy: 
 
 def _tools(name: str, condition: Condition, now: datetime) -> Sequence[ToolShare]:
     span, selection = Span.of(now - condition.window, now), Selection.of({"upstream": [name]})
-    grouped = queries.groups(span, selection, by=("tool",), has_latency=False)
+    grouped = queries.groups(span, selection, by=("tool",), wanted=queries.COUNTS)
     shares = [
         ToolShare(each.values[0], each.figures.origins.get("upstream", 0), each.figures.calls) for each in grouped
     ]
