@@ -69,7 +69,8 @@ def look_back(condition: Condition, now: datetime) -> LookBack:
     for part, series in _parts(condition, since, now):
         for subject, intervals in series.items():
             rolled = list(_rolled(intervals, part))
-            firings += _replayed(subject, rolled, part)
+            if _can_fire(rolled, part):
+                firings += _replayed(subject, rolled, part)
             for interval in rolled:
                 hour = interval.start.replace(minute=0, second=0, microsecond=0)
                 if interval.seen.value is not None:
@@ -104,15 +105,16 @@ def _intervals(condition: Condition, since: datetime, now: datetime) -> Mapping[
 def _of_calls(condition: Condition, span: Span) -> Mapping[str, list[Interval]]:
     per = Per.UPSTREAM if condition.kind is RuleKind.UPSTREAM_DOWN else condition.per
     chosen = replace(condition, origins=("upstream",)) if condition.kind is RuleKind.UPSTREAM_DOWN else condition
-    split = None if per is Per.ALL else per.value
-    series = queries.series(span, Selection.of(filters(chosen)), split=split, wanted=wanted(chosen))
-    found: defaultdict[str, list[Interval]] = defaultdict(list)
-    for bucket in series.buckets:
-        by_subject = {"": bucket.figures} if split is None else bucket.parts
-        for subject, figures in by_subject.items():
-            if subject or split is None:
-                found[subject].append(Interval(bucket.start, series.step, measured(figures, chosen)))
-    return found
+    selection, figures = Selection.of(filters(chosen)), wanted(chosen)
+    if per is Per.ALL:
+        buckets = queries.series(span, selection, wanted=figures).buckets
+        return {"": [Interval(each.start, span.step, measured(each.figures, chosen)) for each in buckets]}
+    found = queries.intervals(span, selection, split=per.value, wanted=figures)
+    return {
+        subject: [Interval(start, span.step, measured(seen, chosen)) for start, seen in intervals]
+        for subject, intervals in found.items()
+        if subject
+    }
 
 
 def _of_keys(condition: Condition, span: Span) -> Mapping[str, list[Interval]]:
@@ -133,7 +135,7 @@ def _of_keys(condition: Condition, span: Span) -> Mapping[str, list[Interval]]:
 
 def _rolled(intervals: Sequence[Interval], condition: Condition) -> Iterator[Interval]:
     """Counts and shares over the rule's window, where it is longer than an interval. Percentiles cannot be added up."""
-    if condition.declared.unit is Unit.MILLISECONDS:
+    if condition.declared.unit is Unit.MILLISECONDS or condition.window <= FINE:
         yield from intervals
         return
     window: deque[Interval] = deque()
@@ -145,6 +147,16 @@ def _rolled(intervals: Sequence[Interval], condition: Condition) -> Iterator[Int
         is_count = condition.declared.unit is Unit.COUNT
         value = float(affected) if is_count else (affected / sample if sample else None)
         yield replace(interval, seen=Measured(value, sample, affected))
+
+
+def _can_fire(intervals: Sequence[Interval], condition: Condition) -> bool:
+    """Whether any interval is over the limit: of most subjects none is, and to replay them takes long."""
+    return any(
+        each.seen.sample >= condition.minimum and each.seen.value > condition.limit
+        if each.seen.value is not None
+        else condition.no_data == NoData.FIRE
+        for each in intervals
+    )
 
 
 def _replayed(subject: str, intervals: Sequence[Interval], condition: Condition) -> Iterator[Firing]:

@@ -23,7 +23,7 @@ from telemetry.pages.states import State
 from telemetry.pages.tables import Cell, Column, Table, table
 from telemetry.pages.tiles import Fact
 from telemetry.queries import Selection, Span
-from telemetry.queries.clients import NEWEST, Run, clients, sequences
+from telemetry.queries.clients import CLIENT_CALLS, NEWEST, Run, clients, sequences
 
 CHARTS = ("outcomes", "tokens")
 BY = ("tool",)
@@ -102,6 +102,7 @@ def _facts(known: facts.KeyFacts | None, seen: CallFigures, last_at: datetime | 
 
 
 def _clients(address: Address, selection: Selection, name: str) -> Table:
+    found = clients(_span(address), selection)
     rows = [
         [
             Cell(
@@ -115,10 +116,11 @@ def _clients(address: Address, selection: Selection, name: str) -> Table:
             Cell(wording.moment(each.first_at), value=each.first_at.isoformat()),
             Cell(wording.moment(each.last_at), value=each.last_at.isoformat()),
         ]
-        for each in clients(_span(address), selection)
+        for each in found.clients
     ]
     empty = f"No client used {name} in {address.range_in_words}."
-    return table(address, key="clients", title="Clients", columns=CLIENTS, rows=rows, empty=empty)
+    note = f"Of the newest {wording.whole(CLIENT_CALLS)} calls." if found.is_cut else ""
+    return table(address, key="clients", title="Clients", columns=CLIENTS, rows=rows, empty=empty, note=note)
 
 
 def _shown(address: Address, run: Run) -> dict[str, object]:
@@ -148,7 +150,10 @@ def _tools(address: Address, selection: Selection, name: str) -> Table:
 
 
 def _unused(address: Address, selection: Selection, known: facts.KeyFacts | None) -> Table:
-    used = {group.values[0] for group in queries.groups(_span(address), selection, by=BY, at_most=100_000)}
+    used = {
+        group.values[0]
+        for group in queries.groups(_span(address), selection, by=BY, at_most=100_000, wanted=queries.TABLES)
+    }
     hidden = known.hidden_tools if known else ()
     left = [each for each in facts.tools.all().values() if each.name not in used and each.name not in hidden]
     listed = sorted((each for each in left if each.is_listed), key=lambda each: -each.tokens)

@@ -81,13 +81,13 @@ def charts_of(
 
 
 def groups_of(address: Address, selection: Selection, by: tuple[str, ...]) -> Sequence[GroupFigures]:
-    return queries.groups(Span.of(*address.span), selection, by=by, at_most=AT_MOST)
+    return queries.groups(Span.of(*address.span), selection, by=by, at_most=AT_MOST, wanted=queries.TABLES)
 
 
 def before_of(address: Address, selection: Selection, by: tuple[str, ...]) -> Before | None:
     if not address.before:
         return None
-    groups = queries.groups(Span.of(*address.before), selection, by=by, at_most=AT_MOST)
+    groups = queries.groups(Span.of(*address.before), selection, by=by, at_most=AT_MOST, wanted=queries.COUNTS)
     return {tuple(group.values): group.figures for group in groups}
 
 

@@ -12,6 +12,7 @@ from telemetry.queries.reading import (
     SUMS,
     SUMS_AND_TIMES,
     SUMS_AND_UPSTREAM_TIMES,
+    TABLES,
 )
 from telemetry.queries.records import (
     Facets,
@@ -26,7 +27,7 @@ from telemetry.queries.records import (
 )
 from telemetry.queries.selection import DIMENSIONS, Selection
 from telemetry.queries.span import Span
-from telemetry.queries.sums import groups, series, totals
+from telemetry.queries.sums import groups, intervals, series, totals
 from telemetry.rollups.adding import Wanted
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "SUMS",
     "SUMS_AND_TIMES",
     "SUMS_AND_UPSTREAM_TIMES",
+    "TABLES",
     "Facets",
     "Newer",
     "Position",
@@ -48,6 +50,7 @@ __all__ = [
     "first_call_at",
     "groups",
     "health",
+    "intervals",
     "lacking",
     "last_answer",
     "last_failure",

@@ -29,6 +29,20 @@ EVERY_CALL = ("outcome", "origin")  # columns that all sums are counted by
 # What a panel can want. Without times, figures have no percentiles.
 COUNTS = Wanted(("calls", "oversized_calls", "cached_calls"))
 COUNTS_AND_TIMES = Wanted(COUNTS.measures, ("latency",))
+# For tables by group: what their columns show.
+TABLES = Wanted(
+    (
+        "calls",
+        "oversized_calls",
+        "list_calls",
+        "later_pages",
+        "counted_estimate",
+        "total_estimated_tokens",
+        "total_claude_tokens",
+        "total_baseline_tokens",
+    ),
+    ("latency",),
+)
 SUMS = Wanted(tuple(MEASURES))
 SUMS_AND_TIMES = Wanted(SUMS.measures, ("latency",))
 SUMS_AND_UPSTREAM_TIMES = Wanted(SUMS.measures, ("upstream_latency",))

@@ -8,18 +8,19 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
+from telemetry import page_memory
+from telemetry.measurement import CallOutcome
 from telemetry.models.calls import TelemetryRecord
 from telemetry.queries.reading import COUNTS, Calls, Question
-from telemetry.queries.selection import Selection
+from telemetry.queries.selection import Condition, Selection
 from telemetry.queries.span import Span
-from telemetry.queries.sums import totals
+from telemetry.queries.sums import groups, totals
 from telemetry.queries.values import Value, values_of
 
 COUNTED = 10_000  # calls; a larger total is given as "10,000+"
-FACET_CALLS = 100_000  # the newest calls that facets are counted over
+FACET_CALLS = 50_000  # the newest calls that facets are counted over
 FACETS = ("origin", "reason", "tool", "key", "client", "upstream", "transport", "outcome")
 FACET_VALUES = 8
-TEXT_COLUMNS = ("error_message__icontains", "error_reason__icontains", "operation__icontains")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +70,22 @@ def select(span: Span, selection: Selection, text: str = "") -> Calls:
     is_id = Q(request_id=text) | Q(trace_id=text)
     if len(text) >= 32 and calls.filter(is_id).exists():
         return calls.filter(is_id).order_by()
-    matches = Q(request_id__startswith=text) | Q(trace_id__startswith=text)
-    for column in TEXT_COLUMNS:
-        matches |= Q(**{column: text})
-    return calls.filter(within, matches).order_by()
+    return calls.filter(within, _has(span, text)).order_by()
+
+
+def _has(span: Span, text: str) -> Q:
+    """Each part has an index: a text is looked for in failed calls, which are few, and among the names of tools."""
+    is_id = Q(request_id__startswith=text) | Q(trace_id__startswith=text)
+    in_error = Q(error_message__icontains=text) | Q(error_reason__icontains=text)
+    tools = page_memory.remembered(("tools", span, text), lambda: _tools(span, text))
+    return is_id | Q(in_error, outcome=CallOutcome.ERROR) | (Q(operation__in=tools) if tools else Q())
+
+
+def _tools(span: Span, text: str) -> list[str]:
+    """Those that were called, and whose name contains the text."""
+    selection = Selection((Condition("tool", f"*{text}*"),))
+    groups_of = groups(span, selection, by=("tool",), at_most=100_000, wanted=COUNTS)
+    return [each.values[0] for each in groups_of]
 
 
 def records(

@@ -10,7 +10,7 @@ from telemetry.queries.span import Span
 from telemetry.queries.values import Value, values_of
 
 COMPARED = ("upstream", "reason", "tool", "key", "client", "transport", "policy", "arm")
-NEWEST = {"postgresql": 200_000, "sqlite": 50_000}  # calls that are compared
+NEWEST = {"postgresql": 100_000, "sqlite": 50_000}  # calls that are compared
 LEAST_FAILED = 5  # below, chance alone makes them alike
 LEAST_GAP = 0.0999  # 10 points, less what floats lose
 SHOWN = 4

@@ -46,6 +46,18 @@ def series(
     )
 
 
+def intervals(
+    span: Span, selection: Selection, *, split: str, wanted: Wanted
+) -> dict[Any, list[tuple[datetime, CallFigures]]]:
+    """The same for each value of the dimension, without the whole: only the buckets that have calls, in order. Many
+    values over many buckets take a third of the time that `series` takes."""
+    found = read(Question(span, selection, (DIMENSIONS[split],), is_over_time=True, wanted=wanted))
+    by_value: dict[Any, list[tuple[datetime, CallFigures]]] = {}
+    for start, value in sorted(found):
+        by_value.setdefault(value, []).append((start, found[start, value].figures()))
+    return by_value
+
+
 def groups(
     span: Span,
     selection: Selection = ALL,
