@@ -98,8 +98,9 @@ def clients(span: Span, selection: Selection) -> Clients:
     rows: Any = select(span, selection).order_by("-created_at").values_list(*columns)[:CLIENT_CALLS]
     found: dict[tuple[str, ...], Client] = {}
     count = 0
-    for *names, outcome, at in rows:
-        known = found.setdefault(tuple(names), Client(*names, calls=0, errors=0, first_at=at, last_at=at))
+    for name, version, protocol, transport, outcome, at in rows:
+        key = (name, version, protocol, transport)
+        known = found.setdefault(key, Client(*key, 0, 0, at, at))
         known.calls += 1
         known.errors += outcome == CallOutcome.ERROR
         known.first_at = at

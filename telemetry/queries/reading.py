@@ -10,13 +10,13 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from telemetry.call_figures import CallFigures, Latency
+from telemetry.call_figures import MIN_CALLS_FOR_PERCENTILES, CallFigures, Latency
 from telemetry.measurement import CallOutcome
 from telemetry.models.calls import TelemetryRecord
 from telemetry.models.rollups import Rollup
 from telemetry.queries.selection import YES_OR_NO_COLUMNS, Selection
 from telemetry.queries.span import Span
-from telemetry.rollups import adding
+from telemetry.rollups import adding, histogram
 from telemetry.rollups.adding import HISTOGRAMS, Added, Wanted
 from telemetry.rollups.coverage import RAW, Part, cover
 from telemetry.rollups.interval import Interval
@@ -99,10 +99,12 @@ class Sums:
     measures: list[float] = field(default_factory=list)
     outcomes: Counter[str] = field(default_factory=Counter)
     origins: Counter[str] = field(default_factory=Counter)
+    texts: list[list[str]] = field(default_factory=list)  # of each histogram, not read yet
     histograms: list[Counter[int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.measures = [0] * len(self.wanted.measures)
+        self.texts = [[] for _ in self.wanted.histograms]
         self.histograms = [Counter() for _ in self.wanted.histograms]
 
     @property
@@ -114,20 +116,29 @@ class Sums:
         self.outcomes[outcome] += calls
         if outcome == CallOutcome.ERROR:
             self.origins[origin] += calls
-        self._grow(row)
+        self.measures = list(map(add, self.measures, row.measures))
+        for texts, text in zip(self.texts, row.histograms, strict=True):
+            if text:
+                texts.append(text)
 
     def merge(self, other: "Sums") -> None:
         self.outcomes.update(other.outcomes)
         self.origins.update(other.origins)
-        self._grow(other)
-
-    def _grow(self, other: "Sums | Added") -> None:
         self.measures = list(map(add, self.measures, other.measures))
-        for mine, more in zip(self.histograms, other.histograms, strict=True):
-            mine.update(more)
+        for n, counts in enumerate(other.histograms):
+            self.histograms[n].update(counts)
+            self.texts[n] += other.texts[n]
+
+    def _histogram(self, n: int) -> Counter[int]:
+        if self.texts[n]:
+            self.histograms[n].update(histogram.joined(",".join(self.texts[n])))
+            self.texts[n] = []
+        return self.histograms[n]
 
     def figures(self) -> CallFigures:
-        times = {name: Latency.of(counts) for name, counts in zip(self.wanted.histograms, self.histograms, strict=True)}
+        """Histograms are read only if there are enough calls for percentiles: of few calls there are many."""
+        has_times = self.calls >= MIN_CALLS_FOR_PERCENTILES
+        times = {name: Latency.of(self._histogram(n)) for n, name in enumerate(self.wanted.histograms) if has_times}
         return CallFigures(
             dict(zip(self.wanted.measures, self.measures, strict=True)),
             self.outcomes,

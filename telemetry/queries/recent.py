@@ -12,7 +12,7 @@ from telemetry.models.calls import TelemetryRecord
 from telemetry.queries.reading import SUMS, SUMS_AND_UPSTREAM_TIMES
 from telemetry.queries.span import Span
 from telemetry.queries.sums import groups, totals
-from telemetry.rollups import adding
+from telemetry.rollups import adding, histogram
 from telemetry.rollups.adding import Wanted
 from telemetry.rollups.interval import Interval
 
@@ -80,7 +80,7 @@ def recent(now: datetime) -> Recent:
         minute = MINUTES - 1 - interval
         rows.append(Counted(max(0, minute), upstream, origin, int(count), max(0.0, whole - in_upstream)))
         if upstream and minute < LATENCY_MINUTES:
-            histograms.setdefault(upstream, Counter()).update(added.histograms[0])
+            histograms.setdefault(upstream, Counter()).update(histogram.joined(added.histograms[0]))
     return Recent(tuple(rows), {upstream: Latency.of(counts).p95 for upstream, counts in histograms.items()})
 
 

@@ -119,7 +119,7 @@ def _of_hours(
     columns = ("interval", *dimensions)
     rows = adding.of_rollups(hours.annotate(interval=interval("start")), columns, EVERYTHING)
     for added in adding.added_up([rows], columns, EVERYTHING):
-        yield added.key, added.measures, added.histograms
+        yield added.key, added.measures, [histogram.joined(text) for text in added.histograms]
 
 
 def _of_calls(
@@ -130,9 +130,12 @@ def _of_calls(
     calls = calls.exclude(transport__in=OUTSIDE_FIGURES).annotate(interval=interval("created_at"))
     columns = ("interval", *dimensions)
     upstreams = adding.of_calls(calls.exclude(upstream=""), columns, UPSTREAM_TIMES)
-    times = {added.key: added.histograms[0] for added in adding.added_up([upstreams], columns, UPSTREAM_TIMES)}
+    times = {
+        added.key: histogram.joined(added.histograms[0])
+        for added in adding.added_up([upstreams], columns, UPSTREAM_TIMES)
+    }
     for added in adding.added_up([adding.of_calls(calls, columns, SUMS)], columns, SUMS):
-        yield added.key, added.measures, (added.histograms[0], times.get(added.key, {}))
+        yield added.key, added.measures, (histogram.joined(added.histograms[0]), times.get(added.key, {}))
 
 
 # -- Storing ------------------------------------------------------------------------------------------
