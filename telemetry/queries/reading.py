@@ -97,8 +97,9 @@ class Sums:
 
     wanted: Wanted
     measures: list[float] = field(default_factory=list)
-    outcomes: Counter[str] = field(default_factory=Counter)
-    origins: Counter[str] = field(default_factory=Counter)
+    calls: int = 0
+    outcomes: dict[str, int] = field(default_factory=dict)
+    origins: dict[str, int] = field(default_factory=dict)  # of failed calls
     texts: list[list[str]] = field(default_factory=list)  # of each histogram, not read yet
     histograms: list[Counter[int]] = field(default_factory=list)
 
@@ -107,23 +108,22 @@ class Sums:
         self.texts = [[] for _ in self.wanted.histograms]
         self.histograms = [Counter() for _ in self.wanted.histograms]
 
-    @property
-    def calls(self) -> int:
-        return self.outcomes.total()
-
     def add(self, outcome: str, origin: str, row: Added) -> None:
         calls = int(row.measures[self.wanted.measures.index("calls")])
-        self.outcomes[outcome] += calls
+        self.calls += calls
+        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + calls
         if outcome == CallOutcome.ERROR:
-            self.origins[origin] += calls
+            self.origins[origin] = self.origins.get(origin, 0) + calls
         self.measures = list(map(add, self.measures, row.measures))
         for texts, text in zip(self.texts, row.histograms, strict=True):
             if text:
                 texts.append(text)
 
     def merge(self, other: "Sums") -> None:
-        self.outcomes.update(other.outcomes)
-        self.origins.update(other.origins)
+        self.calls += other.calls
+        for mine, more in ((self.outcomes, other.outcomes), (self.origins, other.origins)):
+            for name, count in more.items():
+                mine[name] = mine.get(name, 0) + count
         self.measures = list(map(add, self.measures, other.measures))
         for n, counts in enumerate(other.histograms):
             self.histograms[n].update(counts)
@@ -163,7 +163,8 @@ def read(question: Question, *, now: datetime | None = None) -> dict[Key, Sums]:
             key[0] = starts[key[0]]
         for n in flags:  # SQLite has 0 and 1
             key[n] = bool(key[n])
-        found.setdefault(tuple(key), Sums(question.wanted)).add(row.key[outcome], row.key[origin], row)
+        sums = found.get(tuple(key)) or found.setdefault(tuple(key), Sums(question.wanted))
+        sums.add(row.key[outcome], row.key[origin], row)
     return found
 
 
