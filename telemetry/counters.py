@@ -7,16 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    ProcessCollector,
-    disable_created_metrics,
-)
+from prometheus_client import CollectorRegistry, Counter, ProcessCollector, disable_created_metrics
 
 from telemetry.measurement import FIGURES, Measurement
+from telemetry.series import Family, HistogramFamily
 
 OTHER = "_other"
 # The buckets of OpenTelemetry's mcp.server.operation.duration.
@@ -26,29 +20,22 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # else each counter 
 REGISTRY = CollectorRegistry()
 ProcessCollector(registry=REGISTRY)
 
-CALLS = Counter("sluice_calls", "Calls answered.", ("operation", "outcome", "transport"), registry=REGISTRY)
-CLIENT_CALLS = Counter(
-    "sluice_client_calls", "Calls by the client's program, by its own word.", ("client",), registry=REGISTRY
-)
-FAILED = Counter(
+CALLS = Family("sluice_calls", "Calls answered.", ("operation", "outcome", "transport"))
+CLIENT_CALLS = Family("sluice_client_calls", "Calls by the client's program, by its own word.", ("client",))
+FAILED = Family(
     "sluice_failed_calls",
     "Calls answered with an error, by its reason as in the answer, and by who has to act: sluice, upstream, caller or "
     "policy.",
     ("operation", "reason", "origin"),
-    registry=REGISTRY,
 )
-SAVED = Gauge(
+SAVED = Family(
     "sluice_net_saved_tokens",
     "Baseline less sent since the start, by the formula: follow-up calls cost, so that it can fall.",
     ("operation",),
-    registry=REGISTRY,
+    kind="gauge",
 )
-LATENCY = Histogram(
-    "sluice_call_duration_seconds",
-    "From a call's arrival to its answer.",
-    ("operation",),
-    buckets=LATENCY_BUCKETS,
-    registry=REGISTRY,
+LATENCY = HistogramFamily(
+    "sluice_call_duration_seconds", "From a call's arrival to its answer.", ("operation",), LATENCY_BUCKETS
 )
 AUDITS = Counter(
     "sluice_token_audits",
@@ -94,21 +81,30 @@ class FigureCounter:
     """Adds up one figure of every call."""
 
     name: str
-    counter: Counter
+    counter: Family
     labels: tuple[str, ...]  # in addition to the operation
 
 
 def _figure_counters() -> Iterator[FigureCounter]:
-    counters: dict[str, Counter] = {}
+    counters: dict[str, Family] = {}
     for name, figure in FIGURES.items():
         if metric := figure.metric:
             labels = ("operation", "kind") if metric.kind else ("operation",)
             if metric.name not in counters:
-                counters[metric.name] = Counter(metric.name, metric.help, labels, registry=REGISTRY)
+                counters[metric.name] = Family(metric.name, metric.help, labels)
             yield FigureCounter(name, counters[metric.name], (metric.kind,) if metric.kind else ())
 
 
 FIGURE_COUNTERS = tuple(_figure_counters())
+# Of calls, by operation or client. All other metrics are in REGISTRY.
+FAMILIES: tuple[Family | HistogramFamily, ...] = (
+    CALLS,
+    CLIENT_CALLS,
+    FAILED,
+    SAVED,
+    LATENCY,
+    *dict.fromkeys(each.counter for each in FIGURE_COUNTERS),
+)
 
 
 class OperationSeries:

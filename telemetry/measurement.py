@@ -57,7 +57,7 @@ class Measurement(NamedTuple):
 
     request_id: Annotated[str, Figure("request id", Group.CALL, max_length=64, is_indexed=True)]
     at: Annotated[  # aware, UTC
-        datetime, Figure("time", Group.CALL, "When the call came in.", field="created_at", is_indexed=True)
+        datetime, Figure("time", Group.CALL, "When the call ended.", field="created_at", is_indexed=True)
     ]
     caller: Annotated[str, Figure("caller", Group.CALL, "The name of the API key or client.", max_length=100)]
     client: Annotated[str, Figure("client", Group.CALL, "The program that called, by its own word.", max_length=64)]
@@ -252,6 +252,9 @@ class Measurement(NamedTuple):
     def measured(self) -> "Measurement":
         """The call itself: the recorder also takes calls whose figures are computed on its thread."""
         return self
+
+    def after_storing(self) -> None:
+        """Nothing."""
 
     @property
     def saved_tokens(self) -> int:

@@ -8,7 +8,7 @@ from prometheus_client.registry import Collector
 
 from telemetry import recorder, rejections
 from telemetry.alert_metrics import AlertCollector
-from telemetry.counters import REGISTRY
+from telemetry.counters import FAMILIES, REGISTRY
 
 
 class RecorderCollector(Collector):
@@ -33,4 +33,5 @@ REGISTRY.register(AlertCollector())
 
 def metrics_text() -> tuple[bytes, str]:
     """Body and content type, in Prometheus's text format."""
-    return generate_latest(REGISTRY), CONTENT_TYPE_LATEST
+    lines = [line for family in FAMILIES for line in family.lines()]
+    return generate_latest(REGISTRY) + "\n".join((*lines, "")).encode(), CONTENT_TYPE_LATEST

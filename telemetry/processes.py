@@ -18,6 +18,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from telemetry import page_memory
 from telemetry.models import ProcessReport
 
 ALIVE = timedelta(seconds=30)  # a process that has not reported for longer is gone or hangs
@@ -43,7 +44,8 @@ def purge(*, now: datetime | None = None) -> int:
 
 
 def alive(*, now: datetime | None = None) -> list[ProcessReport]:
-    return list(ProcessReport.objects.filter(seen_at__gte=(now or timezone.now()) - ALIVE))
+    since = (now or timezone.now()) - ALIVE
+    return page_memory.remembered("processes", lambda: list(ProcessReport.objects.filter(seen_at__gte=since)))
 
 
 def last_contacts(*, now: datetime | None = None) -> dict[str, datetime]:

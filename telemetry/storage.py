@@ -60,6 +60,9 @@ class PendingCall(Protocol):
 
     def measured(self) -> Measurement: ...
 
+    def after_storing(self) -> None:
+        """What else is to be done with the call, once: after it was stored, or cannot be."""
+
 
 def store(calls: Sequence[PendingCall]) -> StoreResult:
     """Stores a batch in one transaction; if a row makes that fail, stores the rows one by one.
@@ -82,7 +85,17 @@ def store(calls: Sequence[PendingCall]) -> StoreResult:
     for call in sound:
         _count_and_log(call)
     feed.publish(sound)
+    for item in calls:
+        _finish(item)
     return StoreResult(stored, len(calls) - stored, corrected, database_error or last_error)
+
+
+def _finish(item: PendingCall) -> None:
+    """Must not raise, as `_count_and_log`."""
+    try:
+        item.after_storing()
+    except Exception as error:
+        logger.warning("a call could not be finished", extra={"error": type(error).__name__})
 
 
 def _insert(calls: Sequence[Measurement]) -> tuple[int, str]:

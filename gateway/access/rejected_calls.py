@@ -63,6 +63,9 @@ class RejectedCall(NamedTuple):
             claude_tokens=claude.count(text),
         )
 
+    def after_storing(self) -> None:
+        """Nothing."""
+
 
 class RateLimit:
     """At most `most` a second."""

@@ -1,7 +1,5 @@
 """Hands the arguments of calls to telemetry, which masks and stores them off the hot path."""
 
-import time
-
 from django.conf import settings
 
 from gateway.dispatch.call import Call
@@ -12,18 +10,19 @@ from telemetry.arguments import LONGEST, CallWithArguments, switches
 are_kept = switches.are_kept
 
 
-def keep(call: Call, answer: bytes = b"") -> None:
-    """Does not block or raise. `answer`: the error that the client got."""
+def keep(call: Call, ended: float, answer: bytes = b"") -> None:
+    """Does not block or raise. `ended`: as the call's measurement has it. `answer`: the error that the client got."""
+    keep_text(as_text(call), call.id, call.operation, call.caller.name, ended, answer)
+
+
+def keep_text(text: str, call_id: str, operation: str, caller: str, ended: float, answer: bytes) -> None:
     if settings.TELEMETRY_ARGUMENT_DAYS:
-        text = _as_text(call)
         arguments.keep(
-            CallWithArguments(
-                time.time(), call.id, call.operation, call.caller.name, text if len(text) <= LONGEST else "", answer
-            )
+            CallWithArguments(ended, call_id, operation, caller, text if len(text) <= LONGEST else "", answer)
         )
 
 
-def _as_text(call: Call) -> str:
+def as_text(call: Call) -> str:
     """The arguments as JSON; "" if they are not JSON. The response cache has usually made this text already."""
     if call.key is not None:
         return call.key.arguments

@@ -29,6 +29,7 @@ from telemetry.measurement import Measurement, Origin, WithheldCount
 UNKNOWN_OPERATION = "(unknown)"
 LONGEST_MESSAGE = 300  # characters
 MOST_NAMES = 30  # names of arguments
+SHORT = 2_000  # characters of arguments that wait together with their call
 
 # The name of a figure in a call, and in an envelope.
 CALL = {
@@ -110,14 +111,19 @@ class AnsweredCall(NamedTuple):
             **figures,
         )
 
+    def after_storing(self) -> None:
+        """Nothing: `record` has kept its arguments, if they are kept."""
+
 
 class FailedCall(NamedTuple):
-    """A failed call. `body`: the error as its client got it; empty if the client is gone."""
+    """A failed call. `argument_names`: of any number and type. `arguments`: as JSON, to be kept on the writer's thread;
+    "" if that was done. `body`: the error as its client got it; empty if the client is gone."""
 
     ended: float  # time.time()
     milliseconds: float
     call: tuple[Any, ...]
-    argument_names: tuple[str, ...]
+    argument_names: tuple[Any, ...]
+    arguments: str
     operation: str
     reason: str
     message: str
@@ -151,13 +157,18 @@ class FailedCall(NamedTuple):
             **_of_upstreams(self.use),
         )
 
+    def after_storing(self) -> None:
+        if self.arguments:
+            call_id, caller = self.call[:2]  # see CALL
+            kept_arguments.keep_text(self.arguments, call_id, self.operation, caller, self.ended, self.body)
+
 
 def record(call: Call, operation: Operation, response: CachedResponse, *, is_cached: bool = False) -> None:
     """Records an answered call. Does not block or raise."""
-    envelope = response.envelope
+    envelope, ended = response.envelope, time.time()
     recorder.record(
         AnsweredCall(
-            time.time(),
+            ended,
             (time.perf_counter() - call.started) * 1000,
             _call_facts(call),
             tuple(call.arguments),
@@ -172,9 +183,9 @@ def record(call: Call, operation: Operation, response: CachedResponse, *, is_cac
         )
     )
     if envelope.failure is not None:
-        kept_arguments.keep(call, envelope.body)
+        kept_arguments.keep(call, ended, envelope.body)
     elif kept_arguments.are_kept(operation.name):
-        kept_arguments.keep(call)
+        kept_arguments.keep(call, ended)
 
 
 def record_error(call: Call, error: CallError) -> None:
@@ -187,16 +198,19 @@ def record_cancelled(call: Call) -> None:
 
 
 def _record_failure(call: Call, reason: str, message: str, origin: Origin, body: bytes) -> None:
-    use = usage.of_this_call()
+    use, ended = usage.of_this_call(), time.time()
     milliseconds = call.milliseconds
     if reason == "timeout" and use is not None and use.milliseconds > milliseconds / 2:
         origin = Origin.UPSTREAM  # the policy's time was spent waiting for an upstream
+    text = kept_arguments.as_text(call)
+    is_short = 0 < len(text) <= SHORT
     recorder.record(
         FailedCall(
-            time.time(),
+            ended,
             milliseconds,
             _call_facts(call),
-            _short_names(call),
+            tuple(call.arguments) if is_short else _short_names(call),
+            text if is_short else "",
             call.operation,
             reason,
             message[: 4 * LONGEST_MESSAGE],
@@ -206,7 +220,8 @@ def _record_failure(call: Call, reason: str, message: str, origin: Origin, body:
             use,
         )
     )
-    kept_arguments.keep(call, body)
+    if not is_short:
+        kept_arguments.keep_text(text, call.id, call.operation, call.caller.name, ended, body)
 
 
 def _short_names(call: Call) -> tuple[str, ...]:
@@ -214,8 +229,8 @@ def _short_names(call: Call) -> tuple[str, ...]:
     return tuple(str(name)[:LONGEST_MESSAGE] for name in list(call.arguments)[:MOST_NAMES])
 
 
-def _names(names: tuple[str, ...]) -> str:
-    return cleaned(", ".join(names), (), most=LONGEST_MESSAGE)
+def _names(names: tuple[Any, ...]) -> str:
+    return cleaned(", ".join(map(str, names[:MOST_NAMES])), (), most=LONGEST_MESSAGE)
 
 
 def _of_call(facts: tuple[Any, ...]) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def criteria(now: datetime) -> Iterator[SuccessCriterion]:
 
 def _by_outcome_and_reason(now: datetime) -> dict[tuple[str, str], CallFigures]:
     tools = Selection.of({"tool": [f"{NAME}_*"]})
-    found = queries.groups(Span.of(now - PERIOD, now), tools, by=("outcome", "reason"), has_latency=False)
+    found = queries.groups(Span.of(now - PERIOD, now), tools, by=("outcome", "reason"), wanted=queries.SUMS)
     return {(each.values[0], each.values[1]): each.figures for each in found}
 
 

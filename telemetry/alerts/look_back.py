@@ -15,7 +15,7 @@ from telemetry import alert_states, queries
 from telemetry.alert_kinds import LimitUnit, NoData, Per, RuleKind
 from telemetry.alert_states import AlertState
 from telemetry.alerts.conditions import Reading, RuleCondition, signal
-from telemetry.alerts.readings.measures import MEASURES, MeasuredValue, filters, measured, needs_latency
+from telemetry.alerts.readings.measures import MEASURES, MeasuredValue, filters, measured, wanted
 from telemetry.models import RejectedKey
 from telemetry.queries import Selection, Span
 
@@ -68,7 +68,8 @@ def look_back(condition: RuleCondition, now: datetime) -> LookBack:
     for part, series in _parts(condition, since, now):
         for subject, intervals in series.items():
             rolled = list(_rolled(intervals, part))
-            firings += _replayed(subject, rolled, part)
+            if _can_fire(rolled, part):
+                firings += _replayed(subject, rolled, part)
             for interval in rolled:
                 hour = interval.start.replace(minute=0, second=0, microsecond=0)
                 if interval.seen.value is not None:
@@ -103,16 +104,16 @@ def _intervals(condition: RuleCondition, since: datetime, now: datetime) -> Mapp
 def _of_calls(condition: RuleCondition, span: Span) -> Mapping[str, list[Interval]]:
     per = Per.UPSTREAM if condition.kind is RuleKind.UPSTREAM_DOWN else condition.per
     chosen = replace(condition, origins=("upstream",)) if condition.kind is RuleKind.UPSTREAM_DOWN else condition
-    split = None if per is Per.ALL else per.value
-    has_latency = needs_latency(condition)
-    series = queries.series(span, Selection.of(filters(chosen)), split=split, has_latency=has_latency)
-    found: defaultdict[str, list[Interval]] = defaultdict(list)
-    for bucket in series.buckets:
-        by_subject = {"": bucket.figures} if split is None else bucket.parts
-        for subject, figures in by_subject.items():
-            if subject or split is None:
-                found[subject].append(Interval(bucket.start, series.step, measured(figures, chosen)))
-    return found
+    selection, figures = Selection.of(filters(chosen)), wanted(chosen)
+    if per is Per.ALL:
+        buckets = queries.series(span, selection, wanted=figures).buckets
+        return {"": [Interval(each.start, span.step, measured(each.figures, chosen)) for each in buckets]}
+    found = queries.intervals(span, selection, split=per.value, wanted=figures)
+    return {
+        subject: [Interval(start, span.step, measured(seen, chosen)) for start, seen in intervals]
+        for subject, intervals in found.items()
+        if subject
+    }
 
 
 def _of_keys(condition: RuleCondition, span: Span) -> Mapping[str, list[Interval]]:
@@ -132,9 +133,8 @@ def _of_keys(condition: RuleCondition, span: Span) -> Mapping[str, list[Interval
 
 
 def _rolled(intervals: Sequence[Interval], condition: RuleCondition) -> Iterator[Interval]:
-    """Sums counts and shares up over the rule's window, where it is longer than an interval. Percentiles cannot be
-    summed."""
-    if condition.declared.unit is LimitUnit.MILLISECONDS:
+    """Counts and shares over the rule's window, where it is longer than an interval. Percentiles cannot be added up."""
+    if condition.declared.unit is LimitUnit.MILLISECONDS or condition.window <= FINE:
         yield from intervals
         return
     window: deque[Interval] = deque()
@@ -148,8 +148,18 @@ def _rolled(intervals: Sequence[Interval], condition: RuleCondition) -> Iterator
         yield replace(interval, seen=MeasuredValue(value, sample, affected))
 
 
+def _can_fire(intervals: Sequence[Interval], condition: RuleCondition) -> bool:
+    """Whether any interval is over the limit: of most subjects none is, and to replay them takes long."""
+    return any(
+        each.seen.sample >= condition.minimum and each.seen.value > condition.limit
+        if each.seen.value is not None
+        else condition.no_data == NoData.FIRE
+        for each in intervals
+    )
+
+
 def _replayed(subject: str, intervals: Sequence[Interval], condition: RuleCondition) -> Iterator[Firing]:
-    """Runs the states over the intervals. The value of an interval holds from its start to its end."""
+    """Runs the states over the intervals. What was measured in one holds from its start to its end."""
     track, fired_at, peak = alert_states.normal(intervals[0].start), None, 0.0
     for interval in intervals:
         end = interval.start + interval.step

@@ -20,8 +20,8 @@ OVERHEAD = 500  # characters that a call counts for, in addition to its texts
 
 
 class CallWithArguments(NamedTuple):
-    """`arguments`: JSON; empty if they are too long or not JSON. `answer`: the error that the client got, as JSON;
-    empty for an answered call."""
+    """`ended`: exactly that of the call's measurement. `arguments`: JSON; empty if they are too long or not JSON.
+    `answer`: the error that the client got, as JSON; empty for an answered call."""
 
     ended: float  # time.time()
     request_id: str
@@ -43,7 +43,7 @@ def store(calls: Sequence[CallWithArguments]) -> StoreResult:
     """Stores a batch. A call that cannot be masked costs only itself: none of its values is stored."""
     rows = [row for call in calls if (row := _row(call)) is not None]
     try:
-        CallArguments.objects.bulk_create(rows, ignore_conflicts=True)
+        CallArguments.objects.bulk_create(rows, ignore_conflicts=True)  # a batch may come twice
     finally:
         release_connection()
     return StoreResult(stored=len(rows), dropped=len(calls) - len(rows))

@@ -41,7 +41,7 @@ def since(light: Light, now: datetime) -> Since | None:
         return None
     span = Span(now - LOOKED_BACK, now, MINUTE)
     selection = Selection().and_also(upstream=light.name) if light.part is Component.UPSTREAM else Selection()
-    buckets = queries.series(span, selection, has_latency=False).buckets
+    buckets = queries.series(span, selection, wanted=queries.COUNTS).buckets
     minutes = [
         Minute(
             bucket.start,

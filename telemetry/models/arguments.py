@@ -7,7 +7,7 @@ class CallArguments(models.Model):
     """The arguments of one call. Names are always stored. Masked values are stored for failed calls, and for others
     where ops have switched that on."""
 
-    request_id = models.CharField("request id", max_length=64, unique=True)
+    request_id = models.CharField("request id", max_length=64)
     at = models.DateTimeField("time", db_index=True)
     expires_at = models.DateTimeField("expires", db_index=True)
     operation = models.CharField(max_length=100)
@@ -21,6 +21,8 @@ class CallArguments(models.Model):
         verbose_name_plural = "call arguments"
         ordering = ("-at",)
         permissions = (("replay_call", "Can replay a recorded call"),)
+        # Clients may choose the id, so that several calls can have it. `at` is exactly that of the call.
+        constraints = (models.UniqueConstraint(fields=("request_id", "at"), name="telemetry_arguments_of_one_call"),)
 
     def __str__(self) -> str:
         return f"{self.operation} {self.request_id}"

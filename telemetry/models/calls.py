@@ -58,6 +58,7 @@ class TelemetryRecord(StoredMeasurement):
             models.Index(fields=("operation", "created_at"), name="telemetry_operation_time"),
             models.Index(fields=("outcome", "created_at"), name="telemetry_outcome_time"),
             models.Index(fields=("caller", "created_at"), name="telemetry_caller_time"),
+            models.Index(fields=("chain",), name="telemetry_chain"),
         )
 
     def __str__(self) -> str:

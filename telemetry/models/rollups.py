@@ -57,7 +57,11 @@ class Rollup(models.Model):
     upstream_latency = models.TextField(default="", help_text="The same of the time in upstreams.")
 
     class Meta:
-        indexes = (models.Index(fields=("level", "scope", "start"), name="telemetry_rollup_level_start"),)
+        indexes = (
+            models.Index(fields=("level", "scope", "start"), name="telemetry_rollup_level_start"),
+            models.Index(fields=("scope", "operation", "start"), name="telemetry_rollup_tool"),
+            models.Index(fields=("scope", "caller", "start"), name="telemetry_rollup_caller"),
+        )
 
     def __str__(self) -> str:
         return f"{self.scope} {self.start:%Y-%m-%d %H:%M} {self.level} s"

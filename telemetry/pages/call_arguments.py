@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -12,6 +13,7 @@ from telemetry.measurement import CallOutcome, Measurement
 from telemetry.models import CallArguments
 
 SEE_VALUES = "telemetry.view_callarguments"
+SAME_CALL = timedelta(seconds=1)  # between a call and its arguments, for those that older versions stored
 LONGEST = 2_000  # characters of a value that are shown
 
 
@@ -37,7 +39,7 @@ class Arguments:
 
 
 def arguments_of(call: Measurement, *, may_see_values: bool) -> Arguments:
-    stored = CallArguments.objects.filter(request_id=call.request_id).first() if call.request_id else None
+    stored = _stored(call)
     names = (
         [str(name) for name in stored.names] if stored else [name for name in call.argument_names.split(",") if name]
     )
@@ -49,6 +51,13 @@ def arguments_of(call: Measurement, *, may_see_values: bool) -> Arguments:
     shown = tuple(_argument(name, values or {}, hidden) for name in names)
     masked = tuple(dict.fromkeys(_top(each) for each in hidden if _top(each) in (values or {})))
     return Arguments(shown, values, masked, _pretty(stored.answer), note)
+
+
+def _stored(call: Measurement) -> CallArguments | None:
+    """Those of this call: another may have the same id, because clients may choose it."""
+    near = (call.at - SAME_CALL, call.at + SAME_CALL)
+    found = CallArguments.objects.filter(request_id=call.request_id, at__range=near) if call.request_id else ()
+    return min(found, key=lambda each: abs(each.at - call.at), default=None)
 
 
 def _argument(name: str, values: Mapping[str, Any], hidden: Sequence[Mapping[str, Any]]) -> Argument:

@@ -22,7 +22,7 @@ from telemetry.pages.shell import page, show
 from telemetry.pages.tables import Cell, Table, TableColumn, table
 from telemetry.pages.tiles import Fact
 from telemetry.queries import Selection, Span
-from telemetry.queries.clients import NEWEST, Run, clients, sequences
+from telemetry.queries.clients import CLIENT_CALLS, NEWEST, Run, clients, sequences
 from telemetry.states import State
 
 CHARTS = ("outcomes", "tokens")
@@ -51,6 +51,7 @@ def caller(request: HttpRequest, address: Address, name: str) -> HttpResponseBas
     selection = address.selection.and_also(key=name)
     if form := export.wanted(request):
         return export.exported(_tools(address, selection, name), form, f"caller-{name}")
+    tools = guarded("Tools used", lambda: _tools(address, selection, name))
     calls = guarded("Figures", lambda: figures_of(address, selection))
     seen = calls.content.seen if calls.content else CallFigures()
     state = guarded("State", lambda: condition(address, selection))
@@ -72,7 +73,7 @@ def caller(request: HttpRequest, address: Address, name: str) -> HttpResponseBas
         clients=guarded("Clients", lambda: _clients(address, selection, name)),
         runs=guarded("Sequences", lambda: [_shown(address, run) for run in sequences(_span(address), selection)]),
         newest=wording.whole(NEWEST),
-        tools=guarded("Tools used", lambda: _tools(address, selection, name)),
+        tools=tools,
         unused=guarded("Tools not used", lambda: _unused(address, selection, known)),
         marks=guarded("Changes", lambda: marks(*address.span, (name,))),
         calls_link=address.to("calls", key=name),
@@ -103,6 +104,7 @@ def _facts(known: facts.KeyFacts | None, seen: CallFigures, last_used: str | Non
 
 
 def _clients(address: Address, selection: Selection, name: str) -> Table:
+    found = clients(_span(address), selection)
     rows = [
         [
             Cell(
@@ -116,10 +118,11 @@ def _clients(address: Address, selection: Selection, name: str) -> Table:
             Cell(wording.moment(each.first_at), value=each.first_at.isoformat()),
             Cell(wording.moment(each.last_at), value=each.last_at.isoformat()),
         ]
-        for each in clients(_span(address), selection)
+        for each in found.clients
     ]
     empty = f"No client used {name} in {address.range_in_words}."
-    return table(address, key="clients", title="Clients", columns=CLIENTS, rows=rows, empty=empty)
+    note = f"Of the newest {wording.whole(CLIENT_CALLS)} calls." if found.is_cut else ""
+    return table(address, key="clients", title="Clients", columns=CLIENTS, rows=rows, empty=empty, note=note)
 
 
 def _shown(address: Address, run: Run) -> dict[str, object]:
@@ -148,7 +151,10 @@ def _tools(address: Address, selection: Selection, name: str) -> Table:
 
 
 def _unused(address: Address, selection: Selection, known: facts.KeyFacts | None) -> Table:
-    used = {group.values[0] for group in queries.groups(_span(address), selection, by=BY, at_most=100_000)}
+    used = {
+        group.values[0]
+        for group in queries.groups(_span(address), selection, by=BY, at_most=100_000, wanted=queries.TABLES)
+    }
     hidden = known.hidden_tools if known else ()
     left = [each for each in facts.tools.all().values() if each.name not in used and each.name not in hidden]
     listed = sorted((each for each in left if each.is_listed), key=lambda each: -each.tokens)

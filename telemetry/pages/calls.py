@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from telemetry import queries, wording
-from telemetry.call_figures import IntervalFigures, Series
+from telemetry.call_figures import CallFigures, IntervalFigures, Series
 from telemetry.pages import export
 from telemetry.pages.address import THRESHOLDS, Address
 from telemetry.pages.call_export import export_calls
@@ -23,9 +23,11 @@ from telemetry.pages.panels import UNREADABLE, guarded
 from telemetry.pages.shell import page, show
 from telemetry.pages.words import ORIGIN_COLOURS, ORIGINS
 from telemetry.queries import Position, RecordPage, Selection, Span
+from telemetry.queries.span import DAY
 from telemetry.states import State
 
 ANSWERED, UNKNOWN = ("answered", "s3"), ("origin not known", "s5")
+TOO_MANY = "Too many calls have this text to be counted over time. Choose 24 hours or less."
 OLDER, NEWER = "before", "after"  # how a cursor begins
 
 
@@ -55,8 +57,9 @@ def calls(request: HttpRequest, address: Address) -> HttpResponseBase:
     if form := export.wanted(request):
         return export_calls(span, selection, text, form)
     address, cursor = _cursor(address)
-    drawn = guarded("Calls over time", lambda: _chart(address, span, selection, text))
     listed = guarded("Calls", lambda: _listed(address, _records(span, selection, text, *cursor)))
+    is_countable = not text or span.length <= DAY or (listed.content is not None and listed.content.is_total_exact)
+    drawn = guarded("Calls over time", lambda: _chart(address, span, selection, text, is_countable=is_countable))
     is_empty = listed.content is not None and not listed.content.rows
     return show(
         request,
@@ -71,7 +74,10 @@ def calls(request: HttpRequest, address: Address) -> HttpResponseBase:
         text=text,
         drawn=drawn,
         listed=listed,
-        facets=guarded("Values", lambda: facet_lists(address, queries.facets(span, selection, text))),
+        # With a text, all calls of the range are looked through, which takes long.
+        facets=guarded("Values", lambda: facet_lists(address, queries.facets(span, selection, text)))
+        if not text or span.length <= DAY
+        else None,
         narrowed=_narrowed(address),
         unfiltered=_unfiltered(address) if is_empty else None,
         connect=f"{reverse('home')}#connect",
@@ -124,9 +130,13 @@ class Drawn:
     errors: int
 
 
-def _chart(address: Address, span: Span, selection: Selection, text: str) -> Drawn:
+def _chart(address: Address, span: Span, selection: Selection, text: str, *, is_countable: bool) -> Drawn:
+    """`is_countable`: no sums have what a text matches, so that only the calls themselves can be counted."""
     within = queries.select(span, selection, text) if text else None
-    series = queries.series(span, selection, split="origin", calls=within, has_latency=False)
+    if is_countable:
+        series = queries.series(span, selection, split="origin", calls=within, wanted=queries.COUNTS)
+    else:
+        series = Series(span.step, tuple(IntervalFigures(start, CallFigures()) for start in span.starts))
     failed = {key: (label, ORIGIN_COLOURS[key]) for key, label in ORIGINS.items()} | {"": UNKNOWN}
     lines = [
         _line(series, *words, partial(_failed, key), address.filtered_by(origin=key) if key else "")
@@ -144,6 +154,7 @@ def _chart(address: Address, span: Span, selection: Selection, text: str) -> Dra
         step=series.step,
         marks=marks(*address.span),
         calls=address.timeless.link(),
+        empty="" if is_countable else TOO_MANY,
     )
     return Drawn(drawn, sum(bucket.figures.errors for bucket in series.buckets))
 
@@ -223,6 +234,6 @@ def _unfiltered(address: Address) -> Unfiltered | None:
     count = _narrowed_by(address)
     if not count:
         return None
-    every = queries.totals(Span.of(*address.span), has_latency=False).calls
+    every = queries.totals(Span.of(*address.span), wanted=queries.COUNTS).calls
     bare = replace(address, filters=(), others={})
     return Unfiltered(count, wording.whole(every), bare.link())

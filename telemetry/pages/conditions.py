@@ -26,8 +26,8 @@ def condition(address: Address, selection: Selection) -> SubjectHealth:
     """Down: half of 5 calls or more failed, in the last 5 minutes of the span or, where these have fewer calls, in all
     of it. Degraded: more than 5% of 20 or more."""
     since, until = address.span
-    whole = queries.totals(Span.of(since, until), selection, has_latency=False)
-    recent = queries.totals(Span.of(max(since, until - RECENT), until), selection, has_latency=False)
+    whole = queries.totals(Span.of(since, until), selection, wanted=queries.COUNTS)
+    recent = queries.totals(Span.of(max(since, until - RECENT), until), selection, wanted=queries.COUNTS)
     state = _state(recent if recent.calls >= DOWN_CALLS else whole)
     if state is State.NO_DATA:
         return SubjectHealth(state, f"No calls in {address.range_in_words}.")
@@ -45,7 +45,7 @@ def bad_state(figures: CallFigures) -> State | None:
 
 def counted(address: Address, selection: Selection) -> str:
     """How many calls failed in the page's span, and whose fault most of it is."""
-    whole = queries.totals(Span.of(*address.span), selection, has_latency=False)
+    whole = queries.totals(Span.of(*address.span), selection, wanted=queries.COUNTS)
     return _counts(whole) if whole.calls else f"No calls in {address.range_in_words}."
 
 
@@ -73,7 +73,7 @@ def _since(selection: Selection, until: datetime) -> str:
     """The first minute of the unbroken stretch in which half of the calls or more failed."""
     span = Span(until - LOOKED_BACK, until, timedelta(minutes=1))
     first = None
-    for bucket in reversed(queries.series(span, selection, has_latency=False).buckets):
+    for bucket in reversed(queries.series(span, selection, wanted=queries.COUNTS).buckets):
         if bucket.figures.calls and (bucket.figures.error_share or 0) < DOWN_SHARE:
             break
         first = bucket.start if bucket.figures.calls else first

@@ -34,7 +34,7 @@ def emptiness(address: Address, selection: Selection) -> Emptiness:
 def _filtered(address: Address, selection: Selection) -> Emptiness:
     names = {each.dimension for each in address.filters}
     rest = Selection(tuple(each for each in selection.conditions if each.dimension not in names))
-    count = queries.totals(Span.of(*address.span), rest, has_latency=False).calls
+    count = queries.totals(Span.of(*address.span), rest, wanted=queries.COUNTS).calls
     filters = "this filter" if len(address.filters) == 1 else f"these {len(address.filters)} filters"
     without = "it" if len(address.filters) == 1 else "them"
     said = f"No call matches {filters} in {address.range_in_words}. Without {without} there are {wording.whole(count)}."

@@ -27,7 +27,7 @@ Before = Mapping[tuple[object, ...], CallFigures]
 
 
 def groups_of(address: Address, selection: Selection, by: tuple[str, ...]) -> Sequence[GroupFigures]:
-    return queries.groups(Span.of(*address.span), selection, by=by, at_most=AT_MOST)
+    return queries.groups(Span.of(*address.span), selection, by=by, at_most=AT_MOST, wanted=queries.TABLES)
 
 
 def group_table(address: Address, selection: Selection, by: tuple[str, ...], *, title: str, empty: str) -> Table:
@@ -47,7 +47,7 @@ def _before(address: Address, selection: Selection, by: tuple[str, ...]) -> Befo
     """The figures of the span before, by the same values; None: no comparison."""
     if not address.before:
         return None
-    groups = queries.groups(Span.of(*address.before), selection, by=by, at_most=AT_MOST)
+    groups = queries.groups(Span.of(*address.before), selection, by=by, at_most=AT_MOST, wanted=queries.COUNTS)
     return {tuple(group.values): group.figures for group in groups}
 
 

@@ -40,7 +40,7 @@ class Tail:
             self._number += 1
             if self._number % every == 0:
                 self._rows.append(call)
-        self._newest_end = max(call.at.timestamp() + call.latency_ms / 1000 for call in mine)
+        self._newest_end = max(call.at.timestamp() for call in mine)
 
     def one_in(self, now: float) -> int:
         return max(1, math.ceil(self._rates(now)[0] / MOST_A_SECOND))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from telemetry import events
+from telemetry import events, page_memory
 from telemetry.models import Event
 from telemetry.pages.charts import Mark
 
@@ -14,7 +14,7 @@ def marks(since: datetime, until: datetime, subjects: Sequence[str] = ()) -> tup
     """The newest events of [since, until), oldest first. `subjects`: only those of these objects, and deployments."""
     found = [
         event
-        for event in events.between(since, until)
+        for event in page_memory.remembered(("events", since, until), lambda: events.between(since, until))
         if not subjects or event.subject in subjects or event.kind == Event.EventKind.DEPLOYMENT
     ]
     return tuple(mark_of(event) for event in reversed(found[:AT_MOST]))

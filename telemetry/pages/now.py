@@ -103,7 +103,7 @@ def during(address: Address) -> str:
 
 def _bars(address: Address, changes: Sequence[Mark]) -> OriginBars:
     span = Span.of(*address.span)
-    series = queries.series(span, address.selection, split="upstream", has_latency=False)
+    series = queries.series(span, address.selection, split="upstream", wanted=queries.COUNTS)
     return origin_bars(address, series, changes)
 
 
@@ -168,4 +168,4 @@ def _without_filters(address: Address, bars: OriginBars | None) -> int | None:
     """The number of calls without the filters, if there is none with them."""
     if bars is None or bars.calls or not address.filters:
         return None
-    return queries.totals(Span.of(*address.span), has_latency=False).calls
+    return queries.totals(Span.of(*address.span), wanted=queries.COUNTS).calls

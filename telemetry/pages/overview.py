@@ -44,6 +44,7 @@ def overview(request: HttpRequest, address: Address) -> HttpResponseBase:
     by = address.by or ("tool",)
     if form := export.wanted(request):
         return export.exported(_groups(address, selection, by), form, "overview")
+    groups = guarded("By group", lambda: _groups(address, selection, by))
     calls = guarded("Figures", lambda: figures_of(address, selection))
     seen = calls.content.seen if calls.content else CallFigures()
     charts = guarded("Charts", lambda: charts_of(address, selection, seen))
@@ -62,7 +63,7 @@ def overview(request: HttpRequest, address: Address) -> HttpResponseBase:
         nothing=calls.content and calls.content.nothing,
         charts=charts,
         more=guarded("Facts", lambda: _facts(address, selection, seen)),
-        groups=guarded("By group", lambda: _groups(address, selection, by)),
+        groups=groups,
         by=by,
         dimensions=DIMENSIONS.items(),
         marks=guarded("Changes", lambda: marks(*address.span)),
@@ -70,6 +71,9 @@ def overview(request: HttpRequest, address: Address) -> HttpResponseBase:
 
 
 def figures_of(address: Address, selection: Selection) -> Calls:
+    """A page's charts and tables need series and groups of the same calls. Where these were read before, the totals are
+    added up from them."""
+    queries.series(Span.of(*address.span), selection)
     seen = queries.totals(Span.of(*address.span), selection)
     before = queries.totals(Span.of(*address.before), selection) if address.before else None
     return Calls(seen, call_tiles(address, seen, before), None if seen.calls else emptiness(address, selection))
@@ -112,7 +116,7 @@ def _sentence(worst: Light | None, seen: CallFigures) -> str:
 
 def _facts(address: Address, selection: Selection, seen: CallFigures) -> list[Fact]:
     """The figures that are shown as lines instead of tiles."""
-    keys = queries.groups(Span.of(*address.span), selection, by=("key",), at_most=AT_MOST, has_latency=False)
+    keys = queries.groups(Span.of(*address.span), selection, by=("key",), at_most=AT_MOST, wanted=queries.COUNTS)
     return [
         Fact("Lists read by pages", wording.share(seen.pagination_adoption)),
         Fact("From cache", wording.share(share(seen.cached_calls, seen.calls)), address.to("calls", cache="yes")),

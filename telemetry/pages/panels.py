@@ -5,16 +5,20 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from django.db import DatabaseError, connection, transaction
+
+from telemetry import postgres
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 UNREADABLE = "Not known: the calls cannot be read now. What stands here without an error is complete."
 SECONDS = 5
+_is_limited: ContextVar[bool] = ContextVar("is_limited", default=False)
 STEPS = 20_000  # instructions of SQLite between two checks of the clock: some milliseconds
 
 
@@ -57,10 +61,29 @@ def _was_stopped(error: DatabaseError) -> bool:
 
 
 @contextmanager
+def limited() -> Iterator[None]:
+    """For a page: on Postgres, the limit of all its panels at once, and room for their sums."""
+    if connection.vendor != "postgresql":
+        yield
+        return
+    with postgres.settings(statement_timeout=f"{int(1000 * SECONDS)}", work_mem=postgres.ROOM):
+        token = _is_limited.set(True)
+        try:
+            yield
+        finally:
+            _is_limited.reset(token)
+
+
+@contextmanager
 def _limited(seconds: float) -> Iterator[None]:
     """Stops the database's work after `seconds`. Without a transaction, which would block writers on SQLite."""
+    if _is_limited.get():
+        yield
+        return
     connection.ensure_connection()
-    with _limited_sqlite(seconds) if connection.vendor == "sqlite" else _limited_postgres(seconds):
+    is_sqlite = connection.vendor == "sqlite"
+    milliseconds = f"{int(1000 * seconds)}"
+    with _limited_sqlite(seconds) if is_sqlite else postgres.settings(statement_timeout=milliseconds):
         yield
 
 
@@ -72,17 +95,3 @@ def _limited_sqlite(seconds: float) -> Iterator[None]:
         yield
     finally:
         connection.connection.set_progress_handler(None, 0)
-
-
-@contextmanager
-def _limited_postgres(seconds: float) -> Iterator[None]:
-    set_timeout = "SELECT set_config('statement_timeout', %s, false)"
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT current_setting('statement_timeout')")
-        (usual,) = cursor.fetchone()
-        cursor.execute(set_timeout, [f"{int(1000 * seconds)}"])
-    try:
-        yield
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute(set_timeout, [usual])

@@ -5,7 +5,7 @@ from telemetry.pages.address import Address
 from telemetry.pages.tables import Cell, Table, TableColumn, table
 from telemetry.pages.words import ORIGINS
 from telemetry.queries import Selection, Span
-from telemetry.queries.reasons import reasons
+from telemetry.queries.reasons import NEWEST, reasons
 
 COLUMNS = (
     TableColumn("reason", "Reason", is_number=False),
@@ -21,7 +21,7 @@ COLUMNS = (
 def reason_table(address: Address, selection: Selection, **chosen: str) -> Table:
     """`chosen`: the filter that names the object of the page, for links."""
     found = reasons(Span.of(*address.span), selection)
-    failed = sum(each.calls for each in found)
+    failed = sum(each.calls for each in found.reasons)
     rows = [
         [
             Cell(each.reason, address.to("calls", reason=each.reason, **chosen), is_code=True),
@@ -32,7 +32,7 @@ def reason_table(address: Address, selection: Selection, **chosen: str) -> Table
             Cell(wording.clock(each.last_at, address.now), value=each.last_at.isoformat()),
             Cell(each.message or each.request_id, address.to("call", each.request_id)),
         ]
-        for each in found
+        for each in found.reasons
     ]
     return table(
         address,
@@ -40,5 +40,6 @@ def reason_table(address: Address, selection: Selection, **chosen: str) -> Table
         title="Errors by reason",
         columns=COLUMNS,
         rows=rows,
+        note=f"Of the newest {wording.whole(NEWEST)} failed calls." if found.is_cut else "",
         empty=f"No call failed in {address.range_in_words}.",
     )

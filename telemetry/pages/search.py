@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.views.decorators.http import require_safe
 
-from telemetry import facts
+from telemetry import facts, queries
 from telemetry.models import TelemetryRecord
 from telemetry.pages.address import Address, is_text
 from telemetry.pages.panels import UNREADABLE, guarded
 from telemetry.pages.shell import page, show
 
 AT_MOST = 50  # results of each kind
-# The columns that are searched: the kind of their names, and the page about one of them.
-KINDS = {"operation": ("Tool", "tool"), "caller": ("Key", "caller"), "upstream": ("Upstream", "upstream")}
+# The dimensions that are searched: the kind of their names, and the page about one of them.
+KINDS = {"tool": ("Tool", "tool"), "key": ("Key", "caller"), "upstream": ("Upstream", "upstream")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +60,17 @@ def _found(text: str, address: Address) -> list[SearchMatch]:
     if TelemetryRecord.objects.filter(request_id=text).exists():
         return [SearchMatch("Request", text, plain.to("call", text))]
     known: Mapping[str, Iterable[str]] = {
-        "operation": facts.tools.all(),
-        "caller": facts.keys.all(),
+        "tool": facts.tools.all(),
+        "key": facts.keys.all(),
         "upstream": facts.upstreams.all(),
     }
     return [
         SearchMatch(label, name, plain.to(target, name))
-        for column, (label, target) in KINDS.items()
-        for name in _names(column, text, known[column])
+        for dimension, (label, target) in KINDS.items()
+        for name in _names(dimension, text, known[dimension])
     ]
 
 
-def _names(column: str, text: str, known: Iterable[str]) -> list[str]:
-    stored = TelemetryRecord.objects.filter(**{f"{column}__icontains": text}).order_by(column)
-    names = {*stored.values_list(column, flat=True).distinct()[:AT_MOST]}
-    names |= {name for name in known if text.lower() in name.lower()}
+def _names(dimension: str, text: str, known: Iterable[str]) -> list[str]:
+    names = {*queries.names(dimension, text), *(name for name in known if text.lower() in name.lower())}
     return sorted(names)[:AT_MOST]

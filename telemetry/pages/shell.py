@@ -35,9 +35,9 @@ from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
-from telemetry import access, wording
+from telemetry import access, page_memory, wording
 from telemetry.models import SavedView
-from telemetry.pages import ranges, recorder_notes, saved_views
+from telemetry.pages import panels, ranges, recorder_notes, saved_views
 from telemetry.pages.address import COMPARISONS, DIMENSIONS, REFRESHES, Address, CallFilter, is_text
 from telemetry.pages.panels import guarded
 from telemetry.states import State
@@ -199,7 +199,7 @@ def page(
                 address = address.about(subject)
             if added := _added_filter(request):
                 return HttpResponseRedirect(address.with_filter(added))
-            with timezone.override(ZoneInfo(address.zone)):
+            with timezone.override(ZoneInfo(address.zone)), page_memory.kept(), panels.limited():
                 if since_first and address.range and "range" not in address.chosen:
                     # A page that cannot read when data starts still says which of its panels failed.
                     address = _shortened(address, guarded("First call", since_first).content)

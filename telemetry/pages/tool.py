@@ -42,6 +42,7 @@ def tool(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
         return export.exported(_callers(address, selection, name), form, f"tool-{name}")
     upstreams = guarded("Upstreams", lambda: _upstreams(address, name)).content or ()
     subjects = [name, *upstreams]
+    callers = guarded("Who calls it", lambda: _callers(address, selection, name))
     calls = guarded("Figures", lambda: figures_of(address, selection))
     seen = calls.content.seen if calls.content else CallFigures()
     state = guarded("State", lambda: condition(address, selection))
@@ -63,7 +64,7 @@ def tool(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
         shown=[drawn.content[key] for key in CHARTS] if drawn.content else [],
         reasons=guarded("Errors by reason", lambda: reason_table(address, selection, tool=name)),
         recommended=guarded("Recommendation", lambda: recommendation(address, known)),
-        callers=guarded("Who calls it", lambda: _callers(address, selection, name)),
+        callers=callers,
         usage=guarded("How it is called", lambda: _usage(address, name)),
         latest=guarded("Latest calls", lambda: latest_calls(address, selection)),
         marks=guarded("Changes", lambda: marks(*address.span, subjects)),
@@ -74,7 +75,7 @@ def tool(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
 def _upstreams(address: Address, name: str) -> Sequence[str]:
     """The upstreams that its calls of the last month needed."""
     month = Span.of(address.now - MONTH, address.now)
-    groups = queries.groups(month, Selection().and_also(tool=name), by=("upstream",), has_latency=False)
+    groups = queries.groups(month, Selection().and_also(tool=name), by=("upstream",), wanted=queries.COUNTS)
     return [str(group.values[0]) for group in groups if group.values[0]]
 
 
@@ -82,7 +83,7 @@ def _facts(
     address: Address, known: facts.ToolFacts | None, upstreams: Sequence[str], seen: CallFigures
 ) -> Sequence[Fact]:
     needed = [Fact("Upstream", each, address.to("upstream", each)) for each in upstreams]
-    every = queries.totals(Span.of(*address.span), address.selection, has_latency=False)
+    every = queries.totals(Span.of(*address.span), address.selection, wanted=queries.SUMS)
     of_all = Fact("Of all tokens sent", wording.share(share(seen.tokens_sent, every.tokens_sent)))
     if known is None:
         return [Fact("Catalogue", "not in it now: removed, renamed or switched off"), *needed, of_all]

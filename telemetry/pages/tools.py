@@ -93,7 +93,7 @@ def _pages(group: GroupFigures) -> float:
 def _unused(address: Address) -> Table:
     """The tools that had no call in the last month, whatever the range of the page."""
     span = Span.of(address.now - timedelta(days=UNUSED_DAYS), address.now)
-    called = {group.values[0] for group in queries.groups(span, by=BY, at_most=100_000, has_latency=False)}
+    called = {group.values[0] for group in queries.groups(span, by=BY, at_most=100_000, wanted=queries.COUNTS)}
     unused = [each for name, each in facts.tools.all().items() if name not in called and each.is_listed]
     rows = _unused_rows(address, unused)
     cost = sum(each.tokens for each in unused)

@@ -12,15 +12,14 @@ from telemetry import facts, lights, processes, queries, wording
 from telemetry.call_figures import CallFigures, Series
 from telemetry.lights.light import Light
 from telemetry.lights.since import since
-from telemetry.models import TelemetryRecord
 from telemetry.pages import export
 from telemetry.pages.address import Address
 from telemetry.pages.breaker_strips import breaker_strip
+from telemetry.pages.call_charts import call_charts
 from telemetry.pages.charts import Chart, Line, chart
 from telemetry.pages.conditions import SubjectHealth, condition, counted
 from telemetry.pages.group_table import group_table
 from telemetry.pages.marks import marks
-from telemetry.pages.overview import charts_of
 from telemetry.pages.panels import UNREADABLE, guarded, is_missing
 from telemetry.pages.reason_table import reason_table
 from telemetry.pages.shell import page, show
@@ -48,11 +47,13 @@ STATUSES: tuple[tuple[str, str, Callable[[int], bool]], ...] = (
 def upstream(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
     known = facts.upstreams.get(name)
     report = upstream_reports().get(name)
-    if known is None and report is None and is_missing(TelemetryRecord.objects.filter(upstream=name).exists):
+    if known is None and report is None and is_missing(lambda: name in queries.names("upstream", name)):
         raise Http404
     selection = address.selection.and_also(upstream=name)
     if form := export.wanted(request):
         return export.exported(_tools(address, selection, name), form, f"upstream-{name}")
+    charts = guarded("Charts", lambda: _charts(address, selection, name))
+    tools = guarded("Tools on it", lambda: _tools(address, selection, name))
     seen = guarded("Lights", lights.lights_now)
     light = seen.content.of_upstream(name) if seen.content and address.range else None
     state = guarded("State", lambda: _condition(address, selection, light, report))
@@ -69,9 +70,9 @@ def upstream(request: HttpRequest, address: Address, name: str) -> HttpResponseB
         strip=guarded("Breaker", lambda: breaker_strip(name, report, *address.span)),
         check=reverse("telemetry:check-upstream", args=(name,)) if report else "",
         tiles=guarded("Figures", lambda: _tiles(address, selection, report)),
-        charts=guarded("Charts", lambda: _charts(address, selection, name)),
+        charts=charts,
         reasons=guarded("Errors by reason", lambda: reason_table(address, selection, upstream=name)),
-        tools=guarded("Tools on it", lambda: _tools(address, selection, name)),
+        tools=tools,
         marks=guarded("Changes", lambda: marks(*address.span, (name,))),
         calls_link=address.to("calls", upstream=name),
     )
@@ -133,8 +134,12 @@ def _facts(known: facts.UpstreamFacts | None, report: UpstreamReport | None) -> 
 
 
 def _tiles(address: Address, selection: Selection, report: UpstreamReport | None) -> Sequence[Tile]:
-    now = queries.totals(Span.of(*address.span), selection)
-    before = queries.totals(Span.of(*address.before), selection) if address.before else None
+    now = queries.totals(Span.of(*address.span), selection, wanted=queries.SUMS_AND_UPSTREAM_TIMES)
+    before = (
+        queries.totals(Span.of(*address.before), selection, wanted=queries.SUMS_AND_UPSTREAM_TIMES)
+        if address.before
+        else None
+    )
     old, against = before or now, address.before_in_words if before else ""
     requests, requests_before = now.total("attempts"), old.total("attempts")
     tried = now.calls - now.cached_calls
@@ -175,15 +180,16 @@ def _rate(report: UpstreamReport | None) -> tuple[str, str, tuple[str, ...]]:
 
 def _charts(address: Address, selection: Selection, name: str) -> Sequence[Chart]:
     span = Span.of(*address.span)
-    series = queries.series(span, selection, split="status")
-    seen = queries.totals(span, selection, has_latency=False)
-    usual = charts_of(address, selection, seen, (name,))
+    series = queries.series(span, selection, split="status", wanted=queries.SUMS_AND_UPSTREAM_TIMES)
+    seen = queries.totals(span, selection, wanted=queries.SUMS)
+    marked = marks(*address.span, (name,))
+    usual = call_charts(address, seen, series, marked)
     draw = partial(
         chart,
         address,
         starts=[bucket.start for bucket in series.buckets],
         step=series.step,
-        marks=usual["outcomes"].marks,
+        marks=marked,
     )
     statuses = draw(
         key="statuses",

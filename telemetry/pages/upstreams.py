@@ -10,10 +10,11 @@ from telemetry.call_figures import CallFigures
 from telemetry.lights.light import Component, Light, Lights
 from telemetry.pages import export
 from telemetry.pages.address import Address
-from telemetry.pages.group_table import groups_of
+from telemetry.pages.group_table import AT_MOST
 from telemetry.pages.panels import UNREADABLE, guarded
 from telemetry.pages.shell import page, show
 from telemetry.pages.tables import Cell, Table, TableColumn, table
+from telemetry.queries import Span
 from telemetry.states import State
 from telemetry.upstream_reports import UpstreamReport, upstream_reports
 
@@ -69,7 +70,13 @@ def _sentence(bad: Sequence[Light], reported: int) -> str:
 
 
 def _table(address: Address, reports: Mapping[str, UpstreamReport], seen: Lights | None) -> Table:
-    groups = groups_of(address, address.selection, ("upstream",))
+    groups = queries.groups(
+        Span.of(*address.span),
+        address.selection,
+        by=("upstream",),
+        at_most=AT_MOST,
+        wanted=queries.SUMS_AND_UPSTREAM_TIMES,
+    )
     figures = {str(group.values[0]): group.figures for group in groups if group.values[0]}
     names = sorted({*figures, *reports, *facts.upstreams.all()})
     lit = {name: seen.of_upstream(name) if seen else None for name in names}

@@ -4,7 +4,7 @@ Span + Selection ──► totals, series, groups   sums, from rollups and from 
                  └─► records, facets          single calls
 """
 
-from telemetry.queries.facts import first_call_at, health, lacking, last_answer, last_failure
+from telemetry.queries.facts import first_call_at, health, lacking, last_answer, last_failure, names
 from telemetry.queries.records import (
     Facets,
     Newer,
@@ -17,24 +17,44 @@ from telemetry.queries.records import (
     stored_after,
 )
 from telemetry.queries.selection import DIMENSIONS, Selection
+from telemetry.queries.sources import (
+    COUNTS,
+    COUNTS_AND_TIMES,
+    EVERYTHING,
+    SUMS,
+    SUMS_AND_TIMES,
+    SUMS_AND_UPSTREAM_TIMES,
+    TABLES,
+)
 from telemetry.queries.span import Span
-from telemetry.queries.sums import groups, series, totals
+from telemetry.queries.sums import groups, intervals, series, totals
+from telemetry.rollups.adding import Wanted
 
 __all__ = [
+    "COUNTS",
+    "COUNTS_AND_TIMES",
     "DIMENSIONS",
+    "EVERYTHING",
+    "SUMS",
+    "SUMS_AND_TIMES",
+    "SUMS_AND_UPSTREAM_TIMES",
+    "TABLES",
     "Facets",
     "Newer",
     "Position",
     "RecordPage",
     "Selection",
     "Span",
+    "Wanted",
     "facets",
     "first_call_at",
     "groups",
     "health",
+    "intervals",
     "lacking",
     "last_answer",
     "last_failure",
+    "names",
     "neighbours",
     "records",
     "select",

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, Max, Min, Q
-
 from telemetry.measurement import CallOutcome
 from telemetry.queries.records import select
 from telemetry.queries.selection import Selection
@@ -13,7 +11,9 @@ from telemetry.queries.span import Span
 
 GAP = timedelta(minutes=5)  # without a call for so long, a sequence has ended
 NEWEST = 2000  # calls that sequences are made of
+CLIENT_CALLS = 10_000  # the newest calls that clients are counted over
 SEQUENCES = 50
+MOST = 100  # clients
 # The columns of a RunCall.
 RUN_CALL = (
     "client",
@@ -29,8 +29,10 @@ RUN_CALL = (
 CLIENT = ("client", "client_version", "protocol", "transport")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ClientUsage:
+    """It grows while its calls are read, the newest first."""
+
     name: str
     version: str
     protocol: str
@@ -83,19 +85,27 @@ class Run:
         return len({call.tool for call in self.calls})
 
 
-def clients(span: Span, selection: Selection) -> tuple[ClientUsage, ...]:
-    """The clients of the selected calls, the last used first."""
-    rows: Any = (
-        select(span, selection)
-        .values_list(*CLIENT)
-        .annotate(
-            n=Count("pk"),
-            failed=Count("pk", filter=Q(outcome=CallOutcome.ERROR)),
-            first=Min("created_at"),
-            last=Max("created_at"),
-        )
-    )
-    return tuple(ClientUsage(*row) for row in rows.order_by("-last")[:100])
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """The last used first. `is_cut`: only the newest CLIENT_CALLS calls were looked at."""
+
+    clients: tuple[ClientUsage, ...]
+    is_cut: bool
+
+
+def clients(span: Span, selection: Selection) -> Clients:
+    columns = (*CLIENT, "outcome", "created_at")
+    rows: Any = select(span, selection).order_by("-created_at").values_list(*columns)[:CLIENT_CALLS]
+    found: dict[tuple[str, ...], ClientUsage] = {}
+    count = 0
+    for name, version, protocol, transport, outcome, at in rows:
+        key = (name, version, protocol, transport)
+        known = found.setdefault(key, ClientUsage(*key, 0, 0, at, at))
+        known.calls += 1
+        known.errors += outcome == CallOutcome.ERROR
+        known.first_at = at
+        count += 1
+    return Clients(tuple(found.values())[:MOST], is_cut=count >= CLIENT_CALLS)
 
 
 def sequences(span: Span, selection: Selection) -> tuple[Run, ...]:

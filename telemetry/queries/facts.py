@@ -4,16 +4,18 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
-from django.db.models import Count, Max, Min
+from django.db.models import Count, Max
 from django.utils import timezone
 
+from telemetry import page_memory
 from telemetry.call_figures import CallFigures, Health
 from telemetry.measurement import CallOutcome
 from telemetry.models.calls import TelemetryRecord
-from telemetry.models.rollups import Rollup
-from telemetry.queries.sources import Calls
+from telemetry.models.rollups import Level, Rollup
+from telemetry.queries.selection import DimensionFilter, Selection
+from telemetry.queries.sources import COUNTS, SUMS, Calls
 from telemetry.queries.span import Span
-from telemetry.queries.sums import totals
+from telemetry.queries.sums import groups, totals
 
 LACKING = 12  # rows that `lacking` returns
 DAY = timedelta(hours=24)
@@ -25,17 +27,32 @@ def health(*, now: datetime | None = None) -> Health:
     first = first_call_at()
     return Health(
         last_24_hours=totals(Span.of(now - DAY, now)),
-        ever=totals(Span.of(min(first, now - DAY), now), has_latency=False) if first else CallFigures(),
+        ever=totals(Span.of(min(first, now - DAY), now), wanted=SUMS) if first else CallFigures(),
         last_call_at=TelemetryRecord.objects.order_by("-created_at").values_list("created_at", flat=True).first(),
     )
 
 
 def first_call_at() -> datetime | None:
     """The start of the oldest day that has figures: rollups are kept longer than calls."""
-    summed = Rollup.objects.filter(level=86_400, scope="all").aggregate(first=Min("start"))["first"]
-    stored = TelemetryRecord.objects.order_by("created_at").values_list("created_at", flat=True).first()
-    known = [moment.astimezone(UTC) for moment in (summed, stored) if moment]
-    return min(known) if known else None
+    return page_memory.remembered("first call", _first_call_at)
+
+
+def _first_call_at() -> datetime | None:
+    summed = Rollup.objects.filter(level=Level.DAY, scope="all").order_by("start").values_list("start", flat=True)
+    stored = TelemetryRecord.objects.order_by("created_at").values_list("created_at", flat=True)
+    known = [moment.astimezone(UTC) for moment in (summed.first(), stored.first()) if moment]
+    return min(known, default=None)
+
+
+def names(dimension: str, part: str = "", *, now: datetime | None = None) -> list[str]:
+    """The values of a dimension that any call has had, as far as they contain `part`; whatever its case."""
+    now = now or timezone.now()
+    first = first_call_at()
+    if first is None or first >= now:
+        return []
+    selection = Selection((DimensionFilter(dimension, f"*{part}*"),))
+    found = groups(Span.of(first, now), selection, by=(dimension,), at_most=100_000, wanted=COUNTS)
+    return sorted(str(each.values[0]) for each in found if each.values[0])
 
 
 def lacking(calls: Calls) -> list[Mapping[str, Any]]:

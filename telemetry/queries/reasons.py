@@ -2,19 +2,20 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-
-from django.db.models import Count, Max, Min
+from typing import Any
 
 from telemetry.measurement import CallOutcome
-from telemetry.models.calls import TelemetryRecord
 from telemetry.queries.records import select
 from telemetry.queries.selection import Selection
 from telemetry.queries.span import Span
 
+NEWEST = 5_000  # failed calls that are looked at
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Reason:
-    """Failed calls with one reason and origin. `request_id` and `message` are those of the last one."""
+    """Failed calls with one reason and origin. `request_id` and `message` are those of the last one. It grows while its
+    calls are read, the newest first."""
 
     reason: str
     origin: str
@@ -25,23 +26,21 @@ class Reason:
     message: str
 
 
-def reasons(span: Span, selection: Selection, at_most: int = 50) -> tuple[Reason, ...]:
-    """The reasons of the selected calls, the most frequent first."""
-    failed = select(span, selection).filter(outcome=CallOutcome.ERROR)
-    found = failed.values("error_reason", "origin").annotate(
-        calls=Count("pk"), first=Min("created_at"), last=Max("created_at"), example=Max("pk")
-    )
-    rows = list(found.order_by("-calls", "error_reason")[:at_most])
-    examples = TelemetryRecord.objects.in_bulk([row["example"] for row in rows])
-    return tuple(
-        Reason(
-            row["error_reason"],
-            row["origin"],
-            row["calls"],
-            row["first"],
-            row["last"],
-            examples[row["example"]].measurement.request_id,
-            examples[row["example"]].measurement.error_message,
-        )
-        for row in rows
-    )
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """The most frequent first. `is_cut`: only the NEWEST failed calls were looked at."""
+
+    reasons: tuple[Reason, ...]
+    is_cut: bool
+
+
+def reasons(span: Span, selection: Selection, at_most: int = 50) -> Reasons:
+    failed = select(span, selection).filter(outcome=CallOutcome.ERROR).order_by("-created_at", "-pk")
+    rows: Any = failed.values_list("error_reason", "origin", "created_at", "request_id", "error_message")
+    found: dict[tuple[str, str], Reason] = {}
+    for reason, origin, at, request_id, message in rows[:NEWEST]:
+        known = found.setdefault((reason, origin), Reason(reason, origin, 0, at, at, request_id, message))
+        known.calls += 1
+        known.first_at = at
+    ranked = sorted(found.values(), key=lambda each: (-each.calls, each.reason))
+    return Reasons(tuple(ranked[:at_most]), is_cut=sum(each.calls for each in ranked) >= NEWEST)

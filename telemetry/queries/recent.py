@@ -6,19 +6,21 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from django.db.models import Count, Sum
-
 from telemetry.call_figures import Latency
 from telemetry.measurement import OUTSIDE_FIGURES
 from telemetry.models.calls import TelemetryRecord
-from telemetry.queries.sources import Calls
+from telemetry.queries.sources import SUMS, SUMS_AND_UPSTREAM_TIMES
 from telemetry.queries.span import Span
 from telemetry.queries.sums import groups, totals
+from telemetry.rollups import adding, histogram
+from telemetry.rollups.adding import Wanted
 from telemetry.rollups.bucket_number import BucketNumber
 
 MINUTES = 15
 LATENCY_MINUTES = 5
 HOUR, WEEK = timedelta(hours=1), timedelta(days=7)
+COLUMNS = ("interval", "upstream", "origin")
+WANTED = Wanted(("calls", "total_latency_ms", "total_upstream_ms"), ("upstream_latency",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,30 +68,20 @@ class Usual:
 
 
 def recent(now: datetime) -> Recent:
+    """In one query."""
     start = int(now.timestamp()) - 60 * MINUTES
-    calls = _since(now - timedelta(minutes=MINUTES)).annotate(
-        bucket=BucketNumber("created_at", start=start, seconds=60)
-    )
-    counted = calls.values_list("bucket", "upstream", "origin").annotate(
-        n=Count("pk"), whole=Sum("latency_ms"), upstream_time=Sum("upstream_ms")
-    )
-    rows = tuple(
-        Counted(max(0, MINUTES - 1 - bucket), upstream, origin, n, max(0.0, whole - upstream_time))
-        for bucket, upstream, origin, n, whole, upstream_time in counted
-    )
-    return Recent(rows, _p95(now))
-
-
-def _p95(now: datetime) -> Mapping[str, float | None]:
-    calls = _since(now - timedelta(minutes=LATENCY_MINUTES)).exclude(upstream="")
+    calls = TelemetryRecord.objects.filter(created_at__gte=now - timedelta(minutes=MINUTES))
+    calls = calls.exclude(transport__in=OUTSIDE_FIGURES)
+    calls = calls.annotate(interval=BucketNumber("created_at", start=start, seconds=60))
+    rows: list[Counted] = []
     histograms: dict[str, Counter[int]] = {}
-    for upstream, bucket, n in calls.values_list("upstream", "upstream_bucket").annotate(n=Count("pk")):
-        histograms.setdefault(upstream, Counter())[bucket] += n
-    return {upstream: Latency.of(counts).p95 for upstream, counts in histograms.items()}
-
-
-def _since(moment: datetime) -> Calls:
-    return TelemetryRecord.objects.filter(created_at__gte=moment).exclude(transport__in=OUTSIDE_FIGURES).order_by()
+    for added in adding.added_up([adding.of_calls(calls, COLUMNS, WANTED)], COLUMNS, WANTED):
+        (interval, upstream, origin), (count, whole, in_upstream) = added.key, added.measures
+        minute = MINUTES - 1 - interval
+        rows.append(Counted(max(0, minute), upstream, origin, int(count), max(0.0, whole - in_upstream)))
+        if upstream and minute < LATENCY_MINUTES:
+            histograms.setdefault(upstream, Counter()).update(histogram.joined(added.histograms[0]))
+    return Recent(tuple(rows), {upstream: Latency.of(counts).p95 for upstream, counts in histograms.items()})
 
 
 def usual(now: datetime) -> Usual:
@@ -99,8 +91,8 @@ def usual(now: datetime) -> Usual:
 
 @lru_cache(maxsize=2)
 def _usual(hour: datetime) -> Usual:
-    week = groups(Span.of(hour - WEEK, hour), by=("upstream",))
-    same_hour = totals(Span.of(hour - WEEK, hour - WEEK + HOUR), has_latency=False)
+    week = groups(Span.of(hour - WEEK, hour), by=("upstream",), wanted=SUMS_AND_UPSTREAM_TIMES)
+    same_hour = totals(Span.of(hour - WEEK, hour - WEEK + HOUR), wanted=SUMS)
     p95 = {str(group.values[0]): group.figures.upstream_latency.p95 for group in week if group.values[0]}
     return Usual(p95, same_hour.gateway_ms if same_hour.calls >= 20 else None)
 

@@ -5,20 +5,22 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import Q
 from django.utils import timezone
 
+from telemetry import page_memory
+from telemetry.measurement import CallOutcome
 from telemetry.models.calls import TelemetryRecord
-from telemetry.queries.selection import DIMENSIONS, Selection
-from telemetry.queries.sources import Calls, Question
+from telemetry.queries.selection import DimensionFilter, Selection
+from telemetry.queries.sources import COUNTS, Calls, Question
 from telemetry.queries.span import Span
-from telemetry.queries.sums import totals
+from telemetry.queries.sums import groups, totals
+from telemetry.queries.values import Value, values_of
 
 COUNTED = 10_000  # calls; a larger total is given as "10,000+"
-FACET_CALLS = 100_000  # the newest calls that facets are counted over
+FACET_CALLS = 50_000  # the newest calls that facets are counted over
 FACETS = ("origin", "reason", "tool", "key", "client", "upstream", "transport", "outcome")
 FACET_VALUES = 8
-TEXT_COLUMNS = ("error_message__icontains", "error_reason__icontains", "operation__icontains")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +70,22 @@ def select(span: Span, selection: Selection, text: str = "") -> Calls:
     is_id = Q(request_id=text) | Q(trace_id=text)
     if len(text) >= 32 and calls.filter(is_id).exists():
         return calls.filter(is_id).order_by()
-    matches = Q(request_id__startswith=text) | Q(trace_id__startswith=text)
-    for column in TEXT_COLUMNS:
-        matches |= Q(**{column: text})
-    return calls.filter(within, matches).order_by()
+    return calls.filter(within, _has(span, text)).order_by()
+
+
+def _has(span: Span, text: str) -> Q:
+    """Each part has an index: a text is looked for in failed calls, which are few, and among the names of tools."""
+    is_id = Q(request_id__startswith=text) | Q(trace_id__startswith=text)
+    in_error = Q(error_message__icontains=text) | Q(error_reason__icontains=text)
+    tools = page_memory.remembered(("tools", span, text), lambda: _tools(span, text))
+    return is_id | Q(in_error, outcome=CallOutcome.ERROR) | (Q(operation__in=tools) if tools else Q())
+
+
+def _tools(span: Span, text: str) -> list[str]:
+    """Those that were called, and whose name contains the text."""
+    selection = Selection((DimensionFilter("tool", f"*{text}*"),))
+    groups_of = groups(span, selection, by=("tool",), at_most=100_000, wanted=COUNTS)
+    return [each.values[0] for each in groups_of]
 
 
 def records(
@@ -125,25 +139,23 @@ def stored_after(pk: int | None, selection: Selection, *, since: datetime, size:
 
 
 def facets(span: Span, selection: Selection, text: str = "") -> Facets:
-    """The values of each dimension among the calls that the other filters select."""
-    found, is_sampled = {}, False
-    common = _newest(span, selection, text)
-    for dimension in FACETS:
-        others = selection.without(dimension)
-        calls, is_cut = common if others == selection else _newest(span, others, text)
-        is_sampled |= is_cut
-        counts = calls.order_by().values_list(DIMENSIONS[dimension]).annotate(n=Count("pk")).order_by("-n")
-        found[dimension] = tuple((value, n) for value, n in counts[: FACET_VALUES + 1] if value != "")[:FACET_VALUES]
-    return Facets(found, is_sampled)
+    """For each dimension, the values among the calls that the other filters select: one query for the dimensions
+    without a filter, and one for each other."""
+    filtered = [name for name in FACETS if selection.without(name) != selection]
+    free = [name for name in FACETS if name not in filtered]
+    parts = [(selection, free), *((selection.without(name), [name]) for name in filtered)]
+    found = [values_of(select(span, chosen, text), names, FACET_CALLS) for chosen, names in parts if names]
+    counts = [each for values in found for each in values.counts]
+    by_dimension = {name: [each for each in counts if each.dimension == name] for name in FACETS}
+    return Facets(
+        {name: _most_frequent(values) for name, values in by_dimension.items()},
+        is_sampled=any(values.calls >= FACET_CALLS for values in found),
+    )
 
 
-def _newest(span: Span, selection: Selection, text: str) -> tuple[Calls, bool]:
-    """The newest FACET_CALLS calls, and whether there are more."""
-    calls = select(span, selection, text)
-    newest = calls.order_by("-created_at").values("pk")[: FACET_CALLS + 1]
-    if len(newest[FACET_CALLS:]) == 0:
-        return calls, False
-    return TelemetryRecord.objects.filter(pk__in=newest[:FACET_CALLS]), True
+def _most_frequent(values: list[Value]) -> tuple[tuple[Any, int], ...]:
+    ranked = sorted(values, key=lambda each: (-each.calls, each.value))
+    return tuple((each.value, each.calls) for each in ranked[:FACET_VALUES])
 
 
 def neighbours(record: TelemetryRecord, within: timedelta = timedelta(hours=1)) -> tuple[Any, Any]:
@@ -158,7 +170,7 @@ def neighbours(record: TelemetryRecord, within: timedelta = timedelta(hours=1)) 
 def _total(span: Span, selection: Selection, text: str) -> tuple[int, bool]:
     """The number of calls, and whether it is exact. Rollups have it if they have the filters' dimensions."""
     if not text and Question(span, selection).scope:
-        return totals(span, selection, has_latency=False).calls, True
+        return totals(span, selection, wanted=COUNTS).calls, True
     counted = len(select(span, selection, text).values_list("pk")[: COUNTED + 1])
     return min(counted, COUNTED), counted <= COUNTED
 

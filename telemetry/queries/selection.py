@@ -28,6 +28,7 @@ DIMENSIONS: Mapping[str, str] = {
     "chain": "chain",
 }
 YES_OR_NO = ("cache", "oversized")  # dimensions with these two values
+YES_OR_NO_COLUMNS = frozenset(DIMENSIONS[name] for name in YES_OR_NO)
 ANSWERS = {"yes": True, "no": False}
 
 

@@ -1,31 +1,52 @@
 """The sums of calls, read from rollups where these have what is asked for, else from the calls."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import add
 from typing import Any
 
-from django.db import connection, transaction
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from telemetry.call_figures import CallFigures, Latency
+from telemetry.call_figures import MIN_CALLS_FOR_PERCENTILES, CallFigures, Latency
 from telemetry.measurement import CallOutcome
 from telemetry.measures import MEASURES
 from telemetry.models.calls import TelemetryRecord
 from telemetry.models.rollups import Rollup
-from telemetry.queries.selection import Selection
+from telemetry.queries.selection import YES_OR_NO_COLUMNS, Selection
 from telemetry.queries.span import Span
-from telemetry.rollups import histogram
+from telemetry.rollups import adding, histogram
+from telemetry.rollups.adding import HISTOGRAMS, Added, Wanted
 from telemetry.rollups.bucket_number import BucketNumber
 from telemetry.rollups.coverage import RAW, SpanPart, cover
 
 Calls = QuerySet[TelemetryRecord]
 Key = tuple[Any, ...]  # the start of the bucket, where there are buckets, and a value for each column of `by`
-SUMS = {name: Sum(name, default=0) for name in MEASURES}
 EVERY_CALL = ("outcome", "origin")  # columns that all sums are counted by
+
+# What a panel can want. Without times, figures have no percentiles.
+COUNTS = Wanted(("calls", "oversized_calls", "cached_calls"))
+COUNTS_AND_TIMES = Wanted(COUNTS.measures, ("latency",))
+# For tables by group: what their columns show.
+TABLES = Wanted(
+    (
+        "calls",
+        "oversized_calls",
+        "list_calls",
+        "later_pages",
+        "counted_estimate",
+        "total_estimated_tokens",
+        "total_claude_tokens",
+        "total_baseline_tokens",
+    ),
+    ("latency",),
+)
+SUMS = Wanted(tuple(MEASURES))
+SUMS_AND_TIMES = Wanted(SUMS.measures, ("latency",))
+SUMS_AND_UPSTREAM_TIMES = Wanted(SUMS.measures, ("upstream_latency",))
+EVERYTHING = Wanted(SUMS.measures, tuple(HISTOGRAMS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +57,7 @@ class Question:
     selection: Selection
     by: tuple[str, ...] = ()  # columns
     is_over_time: bool = False
-    has_latency: bool = True
+    wanted: Wanted = SUMS_AND_TIMES
     calls: Calls | None = None
 
     @property
@@ -55,100 +76,121 @@ class Question:
         levels = Rollup.LEVELS_OF_SCOPE[self.scope]
         return [level for level in levels if not self.is_over_time or (level <= step and step % level == 0)]
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns of an answer's keys."""
+        return (*(("interval",) if self.is_over_time else ()), *self.by)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.key, *EVERY_CALL)))
+
+    def interval(self, column: str) -> BucketNumber:
+        """The number of the span's bucket."""
+        step = int(self.span.step.total_seconds())
+        return BucketNumber(column, start=int(self.span.starts[0].timestamp()), seconds=step)
+
 
 @dataclass(slots=True)
 class Sums:
-    """Sums that grow while rows are read."""
+    """Sums that grow while rows are read. `measures`: in the order in which they are wanted."""
 
-    measures: Counter[str] = field(default_factory=Counter)
-    outcomes: Counter[str] = field(default_factory=Counter)
-    origins: Counter[str] = field(default_factory=Counter)
-    latency: Counter[int] = field(default_factory=Counter)
-    upstream_latency: Counter[int] = field(default_factory=Counter)
+    wanted: Wanted
+    measures: list[float] = field(default_factory=list)
+    calls: int = 0
+    outcomes: dict[str, int] = field(default_factory=dict)
+    origins: dict[str, int] = field(default_factory=dict)  # of failed calls
+    texts: list[list[str]] = field(default_factory=list)  # of each histogram, not read yet
+    histograms: list[Counter[int]] = field(default_factory=list)
 
-    def add(self, outcome: str, origin: str, row: Mapping[str, Any]) -> None:
-        for name in MEASURES:
-            self.measures[name] += row[name] or 0
-        self.outcomes[outcome] += row["calls"]
+    def __post_init__(self) -> None:
+        self.measures = [0] * len(self.wanted.measures)
+        self.texts = [[] for _ in self.wanted.histograms]
+        self.histograms = [Counter() for _ in self.wanted.histograms]
+
+    def add(self, outcome: str, origin: str, row: Added) -> None:
+        calls = int(row.measures[self.wanted.measures.index("calls")])
+        self.calls += calls
+        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + calls
         if outcome == CallOutcome.ERROR:
-            self.origins[origin] += row["calls"]
+            self.origins[origin] = self.origins.get(origin, 0) + calls
+        self.measures = list(map(add, self.measures, row.measures))
+        for texts, text in zip(self.texts, row.histograms, strict=True):
+            if text:
+                texts.append(text)
+
+    def merge(self, other: "Sums") -> None:
+        self.calls += other.calls
+        for mine, more in ((self.outcomes, other.outcomes), (self.origins, other.origins)):
+            for name, count in more.items():
+                mine[name] = mine.get(name, 0) + count
+        self.measures = list(map(add, self.measures, other.measures))
+        for n, counts in enumerate(other.histograms):
+            self.histograms[n].update(counts)
+            self.texts[n] += other.texts[n]
+
+    def _histogram(self, n: int) -> Counter[int]:
+        if self.texts[n]:
+            self.histograms[n].update(histogram.joined(",".join(self.texts[n])))
+            self.texts[n] = []
+        return self.histograms[n]
 
     def figures(self) -> CallFigures:
+        """Histograms are read only if there are enough calls for percentiles: of few calls there are many."""
+        has_times = self.calls >= MIN_CALLS_FOR_PERCENTILES
+        times = {name: Latency.of(self._histogram(n)) for n, name in enumerate(self.wanted.histograms) if has_times}
         return CallFigures(
-            {name: self.measures[name] for name in MEASURES},
+            dict(zip(self.wanted.measures, self.measures, strict=True)),
             self.outcomes,
             self.origins,
-            Latency.of(self.latency),
-            Latency.of(self.upstream_latency),
+            times.get("latency", Latency()),
+            times.get("upstream_latency", Latency()),
         )
 
 
 def read(question: Question, *, now: datetime | None = None) -> dict[Key, Sums]:
-    """The sums by key. The figures agree with each other: all is read from one snapshot of the database."""
+    """The sums by key. The figures agree with each other: all is read in one statement, and each call in one place."""
+    parts = cover(question.span.since, question.span.until, question.levels, now or timezone.now())
+    sources = [source for source in (_calls(question, parts), _rollups(question, parts)) if source is not None]
+    starts = question.span.starts
+    places = [question.columns.index(column) for column in question.key]
+    flags = [n for n, column in enumerate(question.key) if column in YES_OR_NO_COLUMNS]
+    outcome, origin = map(question.columns.index, EVERY_CALL)
     found: dict[Key, Sums] = {}
-    now = now or timezone.now()
-    with _one_snapshot():
-        parts = cover(question.span.since, question.span.until, question.levels, now)
-        for level in dict.fromkeys(part.level for part in parts):
-            ranges = [part for part in parts if part.level == level]
-            source = _calls(question, ranges) if level == RAW else _rollups(question, level, ranges)
-            source.add_to(found, question)
+    for row in adding.added_up(sources, question.columns, question.wanted):
+        key = [row.key[place] for place in places]
+        if question.is_over_time:
+            key[0] = starts[key[0]]
+        for n in flags:  # SQLite has 0 and 1
+            key[n] = bool(key[n])
+        sums = found.get(tuple(key)) or found.setdefault(tuple(key), Sums(question.wanted))
+        sums.add(row.key[outcome], row.key[origin], row)
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    rows: QuerySet[Any]
-    columns: tuple[str, ...]  # columns of the key
-    sums: Mapping[str, Any]
-    bucket: Callable[[Any], Any]  # a value of the key's first column → the start of the bucket
-    histograms: Callable[[str], Iterator[tuple[Key, histogram.Histogram]]]
-
-    def add_to(self, found: dict[Key, Sums], question: Question) -> None:
-        for row in self.rows.values(*self.columns, *EVERY_CALL).annotate(**self.sums):
-            key = self._key(tuple(row[name] for name in self.columns), question)
-            found.setdefault(key, Sums()).add(row["outcome"], row["origin"], row)
-        if not question.has_latency:
-            return
-        for name in ("latency", "upstream_latency"):
-            for values, counts in self.histograms(name):
-                key = self._key(values, question)
-                getattr(found.setdefault(key, Sums()), name).update(counts)
-
-    def _key(self, values: Key, question: Question) -> Key:
-        return (self.bucket(values[0]), *values[1:]) if question.is_over_time else values
-
-
-def _calls(question: Question, parts: Sequence[SpanPart]) -> _Source:
-    calls = TelemetryRecord.objects.all() if question.calls is None else question.calls
-    if question.calls is None:
-        calls = calls.filter(question.selection.of_calls)
-    calls = calls.filter(_within("created_at", parts)).order_by()
-    starts = question.span.starts
+def _calls(question: Question, parts: Sequence[SpanPart]) -> "QuerySet[Any] | None":
+    ranges = [part for part in parts if part.level == RAW]
+    if not ranges:
+        return None
+    calls = TelemetryRecord.objects.filter(question.selection.of_calls) if question.calls is None else question.calls
+    calls = calls.filter(_within("created_at", ranges))
     if question.is_over_time:
-        step = int(question.span.step.total_seconds())
-        calls = calls.annotate(interval=BucketNumber("created_at", start=int(starts[0].timestamp()), seconds=step))
-    columns = (*(("interval",) if question.is_over_time else ()), *question.by)
-
-    def histograms(name: str) -> Iterator[tuple[Key, histogram.Histogram]]:
-        rows = calls if name == "latency" else calls.exclude(upstream="")
-        bucket = "latency_bucket" if name == "latency" else "upstream_bucket"
-        for *key, number, count in rows.values_list(*columns, bucket).annotate(n=Count("pk")):
-            yield tuple(key), {number: count}
-
-    return _Source(calls, columns, MEASURES, lambda number: starts[number], histograms)
+        calls = calls.annotate(interval=question.interval("created_at"))
+    return adding.of_calls(calls, question.columns, question.wanted)
 
 
-def _rollups(question: Question, level: int, parts: Sequence[SpanPart]) -> _Source:
-    rows = Rollup.objects.filter(_within("start", parts), question.selection.of_rollups, level=level)
-    rows = rows.filter(scope=question.scope).order_by()
-    columns = (*(("start",) if question.is_over_time else ()), *question.by)
-
-    def histograms(name: str) -> Iterator[tuple[Key, histogram.Histogram]]:
-        for *key, text in rows.values_list(*columns, name).iterator():
-            yield tuple(key), histogram.loads(text)
-
-    return _Source(rows, columns, SUMS, question.span.bucket, histograms)
+def _rollups(question: Question, parts: Sequence[SpanPart]) -> "QuerySet[Any] | None":
+    levels = {part.level for part in parts} - {RAW}
+    if not levels:
+        return None
+    wanted = Q()
+    for level in levels:
+        ranges = [part for part in parts if part.level == level]
+        wanted |= Q(_within("start", ranges), level=level, scope=question.scope)
+    rows = Rollup.objects.filter(wanted, question.selection.of_rollups)
+    if question.is_over_time:
+        rows = rows.annotate(interval=question.interval("start"))
+    return adding.of_rollups(rows, question.columns, question.wanted)
 
 
 def _within(column: str, parts: Sequence[SpanPart]) -> Q:
@@ -156,21 +198,3 @@ def _within(column: str, parts: Sequence[SpanPart]) -> Q:
     for part in parts:
         wanted |= Q(**{f"{column}__gte": part.since, f"{column}__lt": part.until})
     return wanted
-
-
-@contextmanager
-def _one_snapshot() -> Iterator[None]:
-    """Inside, all queries see one snapshot of the database. Within an outer transaction, that one's isolation holds."""
-    if connection.in_atomic_block:
-        yield
-    elif connection.vendor == "postgresql":
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            yield
-    else:  # not atomic(), which would lock the database for writers
-        with connection.cursor() as cursor:
-            cursor.execute("BEGIN DEFERRED")
-            try:
-                yield
-            finally:
-                cursor.execute("COMMIT")

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
+from django.db.models import QuerySet
 
+from telemetry import page_memory
 from telemetry.models.rollups import Level, StaleBucket
 
 RAW = 0  # the level of a part that is read from the calls
+MARGIN = timedelta(minutes=1)  # rollups that are about to be deleted are not used
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +29,8 @@ class SpanPart:
 
 def cover(since: datetime, until: datetime, levels: Sequence[int], now: datetime) -> tuple[SpanPart, ...]:
     """The parts of [since, until), in order of time. `levels` may be used, in any order; without any, all is RAW."""
-    marks = StaleBucket.objects.filter(start__gte=since - timedelta(days=1), start__lt=until)
-    stale = [(level, int(start.timestamp())) for level, start in marks.values_list("level", "start")] if levels else []
-    oldest = {level: now.timestamp() - kept.total_seconds() for level, kept in kept_for().items()}
+    stale = _marked(since - timedelta(days=1), until) if levels else ()
+    oldest = {level: (now - kept + MARGIN).timestamp() for level, kept in kept_for().items()}
     usable = _Usable(oldest, {level: {at - at % level for marked, at in stale if marked <= level} for level in levels})
     parts = _split(since.timestamp(), until.timestamp(), sorted(levels, reverse=True), usable)
     return tuple(
@@ -44,6 +46,24 @@ def kept_for() -> dict[int, timedelta]:
         Level.HOUR: timedelta(days=settings.TELEMETRY_HOUR_DAYS),
         Level.DAY: timedelta(days=36_500),
     }
+
+
+_Mark = tuple[int, int]  # level, start as Unix time
+
+
+def _marked(since: datetime, until: datetime) -> Sequence[_Mark]:
+    """All questions of a page use the marks as the first one finds them.
+
+    What is stored after a look at the marks makes no figure wrong, only later: a bucket without a mark has all calls of
+    before, a bucket with one is read from shorter buckets or from its calls, and each call counts in one of them.
+    """
+    if page_memory.is_kept():
+        return page_memory.remembered("marks", lambda: _read(StaleBucket.objects.all()))
+    return _read(StaleBucket.objects.filter(start__gte=since, start__lt=until))
+
+
+def _read(marks: "QuerySet[StaleBucket]") -> list[_Mark]:
+    return [(level, int(start.timestamp())) for level, start in marks.values_list("level", "start")]
 
 
 @dataclass(frozen=True, slots=True)

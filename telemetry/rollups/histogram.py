@@ -9,6 +9,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+import orjson
+
 PER_DOUBLING = 16  # buckets between a duration and its double
 LAST = 16 * 40  # the bucket of 2^40 microseconds, 12 days; longer durations count as such
 
@@ -49,3 +51,15 @@ def dumps(histogram: Histogram) -> str:
 
 def loads(text: str) -> dict[int, int]:
     return {int(bucket): count for bucket, count in json.loads(text).items()} if text else {}
+
+
+def joined(texts: str | None) -> dict[int, int]:
+    """The sum of histograms, whose texts are separated by commas."""
+    total: dict[str, int] = {}
+    for each in orjson.loads(f"[{texts or ''}]"):
+        if total:
+            for bucket, count in each.items():
+                total[bucket] = total.get(bucket, 0) + count
+        else:
+            total = each
+    return {int(bucket): count for bucket, count in total.items()}

@@ -5,12 +5,12 @@ from typing import Annotated, Any, NamedTuple
 
 import pytest
 from django.db import connection
-from prometheus_client import Counter
 
 from telemetry import admin, counters, measures, storage
 from telemetry.figure import EMPTY, Figure, Group, Metric, Unit, figures_of
 from telemetry.measurement import FIGURES, Measurement
 from telemetry.models import TelemetryRecord
+from telemetry.series import Family
 from tests.telemetry.examples import NOON, a_call, stored
 
 
@@ -77,7 +77,7 @@ def test_every_figure_is_on_the_admins_page_of_a_call():
 def test_every_metric_has_a_counter_and_every_total_a_sum():
     counted = {figure.name for figure in counters.FIGURE_COUNTERS}
     assert counted == {name for name, figure in FIGURES.items() if figure.metric}
-    assert all(isinstance(figure.counter, Counter) for figure in counters.FIGURE_COUNTERS)
+    assert all(isinstance(figure.counter, Family) for figure in counters.FIGURE_COUNTERS)
     assert measures.TOTALS.keys() == {f"total_{name}" for name, figure in FIGURES.items() if figure.is_totalled}
 
 

@@ -103,13 +103,13 @@ class SummaryView(TelemetryView):
         span, selection, by = given.span, given.selection, given.dimensions("by")
         document: dict[str, Any] = {
             "span": documents.span(span),
-            "figures": documents.figures(queries.totals(span, selection)),
+            "figures": documents.figures(queries.totals(span, selection, wanted=queries.EVERYTHING)),
         }
         if by:
             most = given.number("most", 100, 1, MOST_GROUPS) or 100
             document["groups"] = [
                 {**dict(zip(by, each.values, strict=True)), "figures": documents.figures(each.figures)}
-                for each in queries.groups(span, selection, by=by, at_most=most)
+                for each in queries.groups(span, selection, by=by, at_most=most, wanted=queries.EVERYTHING)
             ]
         return Response(document)
 
@@ -124,7 +124,7 @@ class SeriesView(TelemetryView):
     def get(self, request: Request) -> Response:
         given = QueryArguments.of(request.query_params, "split")
         span = given.span
-        found = queries.series(span, given.selection, split=given.dimension("split"))
+        found = queries.series(span, given.selection, split=given.dimension("split"), wanted=queries.EVERYTHING)
         buckets = [
             {
                 "start": each.start,

@@ -7,7 +7,7 @@ from telemetry import queries
 from telemetry.alert_kinds import Per, RuleKind
 from telemetry.alerts import words
 from telemetry.alerts.conditions import Reading, RuleCondition, ToolShare
-from telemetry.alerts.readings.measures import CURSOR_REASONS, MeasuredValue, filters, measured, needs_latency
+from telemetry.alerts.readings.measures import CURSOR_REASONS, MeasuredValue, filters, measured, wanted
 from telemetry.call_figures import MIN_CALLS_FOR_PERCENTILES, CallFigures
 from telemetry.queries import Selection, Span
 
@@ -22,7 +22,7 @@ def read(condition: RuleCondition, now: datetime) -> Sequence[Reading]:
     ]
     for tool in condition.own_limits:
         own = condition.for_tool(tool)
-        figures = queries.totals(_window(own, now), Selection.of(filters(own)), has_latency=False)
+        figures = queries.totals(_window(own, now), Selection.of(filters(own)), wanted=queries.COUNTS)
         found.append(_reading(tool, own, measured(figures, own), now))
     return found
 
@@ -30,13 +30,13 @@ def read(condition: RuleCondition, now: datetime) -> Sequence[Reading]:
 def _figures_by_subject(condition: RuleCondition, now: datetime) -> Sequence[tuple[str, CallFigures]]:
     span, selection = _window(condition, now), Selection.of(filters(condition))
     if condition.per is Per.ALL:
-        return [("", queries.totals(span, selection, has_latency=needs_latency(condition)))]
+        return [("", queries.totals(span, selection, wanted=wanted(condition)))]
     grouped = queries.groups(
         span,
         selection,
         by=(condition.per.value,),
         at_most=MOST_SUBJECTS,
-        has_latency=needs_latency(condition),
+        wanted=wanted(condition),
     )
     return [(group.values[0], group.figures) for group in grouped if group.values[0]]
 
@@ -65,7 +65,7 @@ def _tools(subject: str, condition: RuleCondition, now: datetime) -> Sequence[To
     """The tools with affected calls, those with the most first."""
     chosen = Selection.of({**filters(condition), **_of_subject(subject, condition)})
     span = _window(condition, now)
-    grouped = queries.groups(span, chosen, by=("tool",), at_most=MOST_SUBJECTS, has_latency=False)
+    grouped = queries.groups(span, chosen, by=("tool",), at_most=MOST_SUBJECTS, wanted=queries.COUNTS)
     seen = [(group.values[0], measured(group.figures, condition)) for group in grouped]
     shares = [ToolShare(tool, each.affected, each.sample) for tool, each in seen if each.affected]
     return sorted(shares, key=lambda share: (-share.affected, share.tool))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from telemetry.alert_kinds import RuleKind
 from telemetry.alerts.conditions import RuleCondition
 from telemetry.call_figures import CallFigures
+from telemetry.queries import COUNTS, COUNTS_AND_TIMES, Wanted
 
 CURSOR_REASONS = ("cursor_expired", "cursor_invalid", "cursor_mismatch")
 
@@ -56,8 +57,8 @@ def measured(figures: CallFigures, condition: RuleCondition) -> MeasuredValue:
     return MEASURES[condition.kind](figures, condition)
 
 
-def needs_latency(condition: RuleCondition) -> bool:
-    return condition.kind is RuleKind.SLOW
+def wanted(condition: RuleCondition) -> Wanted:
+    return COUNTS_AND_TIMES if condition.kind is RuleKind.SLOW else COUNTS
 
 
 def filters(condition: RuleCondition) -> dict[str, list[str]]:

@@ -77,7 +77,7 @@ def remembered(memory: Mapping[str, Any], reported: Sequence[UpstreamHealth], no
 
 def _calls(condition: RuleCondition, since: datetime, until: datetime) -> dict[str, MeasuredValue]:
     chosen = {"upstream": list(condition.upstreams)} if condition.upstreams else {}
-    grouped = queries.groups(Span.of(since, until), Selection.of(chosen), by=("upstream",), has_latency=False)
+    grouped = queries.groups(Span.of(since, until), Selection.of(chosen), by=("upstream",), wanted=queries.SUMS)
     found = {}
     for group in grouped:
         calls, failed = group.figures.calls, group.figures.origins.get("upstream", 0)
@@ -163,7 +163,7 @@ def _reading(
 
 def _tools(name: str, condition: RuleCondition, now: datetime) -> Sequence[ToolShare]:
     span, selection = Span.of(now - condition.window, now), Selection.of({"upstream": [name]})
-    grouped = queries.groups(span, selection, by=("tool",), has_latency=False)
+    grouped = queries.groups(span, selection, by=("tool",), wanted=queries.COUNTS)
     shares = [
         ToolShare(each.values[0], each.figures.origins.get("upstream", 0), each.figures.calls) for each in grouped
     ]

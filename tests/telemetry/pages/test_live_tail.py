@@ -59,7 +59,7 @@ def test_a_frame_says_how_many_calls_a_second_there_are_and_how_far_it_is_behind
     looked.add([an_answer(AT, latency_ms=500), a_failure(AT, latency_ms=500)], NOW + 1)
     frame = looked.frame(NOW + 1.1)
     assert (frame["rate"], frame["failed"]) == (0.4, 0.2)
-    assert frame["behind"] == pytest.approx(0.6)
+    assert frame["behind"] == pytest.approx(1.1)  # since they ended
     assert looked.frame(NOW + 7)["rate"] == 0
 
 

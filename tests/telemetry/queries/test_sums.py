@@ -8,7 +8,7 @@ import pytest
 from telemetry import queries
 from telemetry.call_figures import Latency
 from telemetry.models import Rollup
-from telemetry.queries import Selection, Span
+from telemetry.queries import EVERYTHING, Selection, Span
 from telemetry.rollups.builder import build_stale
 from telemetry.rollups.marks import floor
 from tests.telemetry.examples import NOON, a_call, calls_of_all_sorts, stored
@@ -120,7 +120,7 @@ def test_totals_are_those_of_the_selected_calls(subtests):
     for values in SELECTIONS:
         with subtests.test(values=values):
             assert chosen(values)
-            assert_figures_of(queries.totals(SPAN, Selection.of(values)), chosen(values))
+            assert_figures_of(queries.totals(SPAN, Selection.of(values), wanted=EVERYTHING), chosen(values))
 
 
 @pytest.mark.usefixtures("_calls")
@@ -133,7 +133,7 @@ def test_a_series_has_each_call_in_its_bucket(subtests):
 
 def assert_each_call_in_its_bucket(minutes, values):
     span = Span.of(NOON - timedelta(minutes=minutes, seconds=13), NOON - timedelta(seconds=5))
-    shown = queries.series(span, Selection.of(values), split="outcome")
+    shown = queries.series(span, Selection.of(values), split="outcome", wanted=EVERYTHING)
     within = [call for call in chosen(values) if span.since <= call.at < span.until]
     assert [bucket.start for bucket in shown.buckets] == sorted(bucket.start for bucket in shown.buckets)
     for bucket in shown.buckets:
@@ -151,7 +151,7 @@ def assert_each_call_in_its_bucket(minutes, values):
 )
 def test_groups_have_each_call_once(by):
     column = {"tool": "operation", "key": "caller", "policy": "revision", "status": "upstream_status"}
-    found = queries.groups(SPAN, by=by)
+    found = queries.groups(SPAN, by=by, wanted=EVERYTHING)
     assert sum(group.figures.calls for group in found) == len(CALLS)
     assert [group.figures.calls for group in found] == sorted((group.figures.calls for group in found), reverse=True)
     for group in found:

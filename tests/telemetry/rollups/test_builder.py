@@ -3,9 +3,12 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from telemetry.models import Rollup, StaleBucket
 from telemetry.models.rollups import Level
+from telemetry.rollups import builder
 from telemetry.rollups.builder import build_stale
 from tests.telemetry.examples import NOON, a_call, calls_of_all_sorts, stored
 
@@ -76,3 +79,43 @@ def test_calls_that_staff_repeat_are_in_no_sum():
     stored(a_call(transport="replay"), a_call())
     build_stale(now=LATER)
     assert sums(Level.DAY) == (1, 900)
+
+
+def test_a_call_that_is_stored_while_its_bucket_is_added_up_is_not_lost():
+    stored(a_call(at=NOON), a_call(at=NOON + timedelta(minutes=1)))
+    marked = [builder.Marked(*each) for each in StaleBucket.objects.order_by("start").values_list("start", "marks")]
+    rows = builder._rows(Level.MINUTE, marked, LATER)
+    stored(a_call(at=NOON + timedelta(seconds=1)))
+    assert builder._replace(Level.MINUTE, marked, rows) == 1  # the other minute
+    assert list(StaleBucket.objects.filter(level=Level.MINUTE).values_list("start", "marks")) == [(NOON, 2)]
+    build_stale(now=LATER)
+    assert sums(Level.MINUTE) == sums(Level.DAY) == (3, 2700)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_writers_wait_only_while_sums_are_stored(monkeypatch):
+    """On SQLite a transaction keeps all other writers waiting, so none reads calls, and each stores few rows."""
+    monkeypatch.setattr(builder, "ROWS", 20)
+    calls = list(calls_of_all_sorts(200, span=timedelta(minutes=40)))
+    stored(*calls)
+    with CaptureQueriesContext(connection) as asked:
+        build_stale(now=LATER)
+    is_within, transactions = False, 0
+    for statement in (each["sql"] for each in asked):
+        if statement.startswith("BEGIN"):
+            is_within, transactions = True, transactions + 1
+        elif statement.startswith("COMMIT"):
+            is_within = False
+        assert not (is_within and "telemetry_telemetryrecord" in statement), statement
+    assert transactions > 10
+    assert sums(Level.MINUTE) == sums(Level.DAY) == (200, sum(call.estimated_tokens for call in calls))
+
+
+def test_a_day_is_built_from_its_calls_once_its_hours_may_be_deleted(settings):
+    settings.TELEMETRY_HOUR_DAYS = 1
+    stored(*[a_call(at=NOON - timedelta(hours=hours)) for hours in range(10)])
+    build_stale(now=LATER)
+    Rollup.objects.filter(level=Level.HOUR).delete()
+    stored(a_call(at=NOON))
+    build_stale(now=LATER)
+    assert sums(Level.DAY) == (11, 9900)
