@@ -35,6 +35,11 @@ class Light:
         return self.state in WORST_FIRST
 
     @property
+    def sentence(self) -> str:
+        """`said` with its full stop, unless it is a question."""
+        return self.said if self.said.endswith(("?", ".")) else f"{self.said}."
+
+    @property
     def key(self) -> str:
         return f"{self.part}-{self.name}" if self.part is Component.UPSTREAM else str(self.part)
 

@@ -32,9 +32,10 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """A field is None if no process reports it."""
+    """A field is None if no process reports it. `started_at`: of the oldest process."""
 
     count: int = 0
+    started_at: datetime | None = None
     database: Store | None = None
     redis: Store | None = None
     recorder: Recorder | None = None
@@ -46,10 +47,12 @@ Reports = Sequence[Mapping[str, Any]]
 
 def processes(now: datetime) -> Processes:
     """The merged reports of the running processes."""
-    reports = [process.report for process in alive(now=now)]
+    running = alive(now=now)
+    reports = [process.report for process in running]
     stores = [report["stores"] for report in reports if "stores" in report]
     return Processes(
         count=len(reports),
+        started_at=min((process.started_at for process in running), default=None),
         database=_store([(each["database"], each.get("room", True)) for each in stores if each.get("database")]),
         redis=_store([(each["redis"], True) for each in stores if each.get("redis")]),
         recorder=_recorder([report["recorder"] for report in reports if "recorder" in report], now),

@@ -178,6 +178,9 @@ def alerting(readings: Readings) -> Light:
     counted = wording.plural(rules, "rule")
     if not rules:
         return Light(Component.ALERTING, "Alerting", State.NO_DATA, ("no rule is on",))
+    started_at = readings.processes.started_at
+    if checked_at is None and started_at and readings.now - started_at <= UNCHECKED:
+        return Light(Component.ALERTING, "Alerting", State.NO_DATA, ("not checked yet", counted))
     if checked_at is None:
         said = "Alerts have never been checked. Is the beat process running?"
         return Light(Component.ALERTING, "Alerting", State.DOWN, ("never checked", counted), said)

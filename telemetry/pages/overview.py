@@ -103,7 +103,7 @@ def nothing(address: Address) -> str:
 
 
 def _sentence(worst: Light | None, seen: CallFigures) -> str:
-    now = f"{worst.said.rstrip('.')}. " if worst else ""
+    now = f"{worst.sentence} " if worst else ""
     if not seen.calls:
         return now
     said = f"{now}{wording.plural(seen.calls, 'call')}, {wording.share(answered(seen))} answered."

@@ -192,6 +192,18 @@ def test_a_slash_leads_to_the_search_and_escape_closes_a_menu(chromium: Browser,
         assert complaints == []
 
 
+@pytest.mark.parametrize("menu", ["#more", "#add-filter", "#menu", "#user-menu"])
+def test_a_menu_fits_a_phone(chromium: Browser, sluice: Sluice, menu: str) -> None:
+    with window(chromium, sluice, viewport={"width": 390, "height": 800}) as (page, _):
+        use_login(page, sluice)
+        page.goto(OVERVIEW)
+        page.locator(f"{menu} > summary").click()
+        box = page.locator(f"{menu} > div").bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+
+
 def test_single_keys_can_be_switched_off(chromium: Browser, sluice: Sluice) -> None:
     with window(chromium, sluice) as (page, _):
         use_login(page, sluice)

@@ -188,3 +188,9 @@ def test_nothing_is_green_while_no_process_reports():
     states = {light.name: light.state for light in lights.all}
     assert states["Database"] is states["Recording"] is State.NO_DATA
     assert lights.state is State.NO_DATA
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(10, State.NO_DATA), (100, State.DOWN)])
+def test_a_first_start_has_some_time_for_the_first_check_of_rules(seconds, expected):
+    started = replace(WELL.processes, started_at=NOON - timedelta(seconds=seconds))
+    assert alerting(replace(WELL, processes=started, alerting=Checker(None, 9))).state is expected
