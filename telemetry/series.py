@@ -11,7 +11,7 @@ from itertools import accumulate
 ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 
 
-class Series:
+class ValueSeries:
     """A number that is added to. `text`: its name and labels."""
 
     __slots__ = ("text", "value")
@@ -34,7 +34,7 @@ class HistogramSeries:
     def __init__(self, name: str, labels: Sequence[tuple[str, str]], limits: Sequence[float]) -> None:
         ends = (*(repr(float(limit)) for limit in limits), "+Inf")
         self._texts = [_text(f"{name}_bucket", (*labels, ("le", end))) for end in ends]
-        self._sum, count = Series(_text(f"{name}_sum", labels)), _text(f"{name}_count", labels)
+        self._sum, count = ValueSeries(_text(f"{name}_sum", labels)), _text(f"{name}_count", labels)
         self._texts.append(count)
         self._limits, self._counts = limits, [0] * len(ends)
 
@@ -55,12 +55,12 @@ class Family:
     def __init__(self, name: str, help: str, labels: Sequence[str], kind: str = "counter") -> None:
         self._name = f"{name}_total" if kind == "counter" else name
         self._help, self._labels, self._kind = help, labels, kind
-        self._series: dict[tuple[str, ...], Series] = {}
+        self._series: dict[tuple[str, ...], ValueSeries] = {}
 
-    def labels(self, *values: str) -> Series:
+    def labels(self, *values: str) -> ValueSeries:
         """The series with these values of the labels, which begins with 0."""
         if (known := self._series.get(values)) is None:
-            known = self._series[values] = Series(_text(self._name, list(zip(self._labels, values, strict=True))))
+            known = self._series[values] = ValueSeries(_text(self._name, list(zip(self._labels, values, strict=True))))
         return known
 
     def lines(self) -> Iterator[str]:

@@ -86,7 +86,7 @@ def newest_failed(address: Address) -> Table:
     )
 
 
-def _failed_groups(address: Address, by: tuple[str, ...], *, wanted: queries.Wanted) -> list[GroupFigures]:
+def _failed_groups(address: Address, by: tuple[str, ...], *, wanted: queries.MeasureSet) -> list[GroupFigures]:
     groups = queries.groups(Span.of(*address.span), address.selection, by=by, at_most=GROUPS, wanted=wanted)
     failed = [group for group in groups if group.figures.errors]
     return sorted(failed, key=lambda group: -group.figures.errors)

@@ -82,5 +82,8 @@ def _words(each: Stretch, now: datetime) -> str:
 
 def stretches(changes: Sequence[tuple[datetime, State, str]], end: datetime) -> list[Stretch]:
     """`changes`: when it came into which state, in their order. The last one lasts to `end`."""
-    ends = [*(at for at, _, _ in changes[1:]), end]
-    return [Stretch(at, until, state, word) for (at, state, word), until in zip(changes, ends, strict=True)]
+    starts = [at for at, _, _ in changes]
+    return [
+        Stretch(at, until, state, word)
+        for (at, state, word), until in zip(changes, [*starts[1:], end], strict=False)  # without changes, none
+    ]

@@ -28,7 +28,7 @@ from telemetry.queries.sources import (
 )
 from telemetry.queries.span import Span
 from telemetry.queries.sums import groups, intervals, series, totals
-from telemetry.rollups.adding import Wanted
+from telemetry.rollups.adding import MeasureSet
 
 __all__ = [
     "COUNTS",
@@ -40,12 +40,12 @@ __all__ = [
     "SUMS_AND_UPSTREAM_TIMES",
     "TABLES",
     "Facets",
+    "MeasureSet",
     "Newer",
     "Position",
     "RecordPage",
     "Selection",
     "Span",
-    "Wanted",
     "facets",
     "first_call_at",
     "groups",

@@ -13,14 +13,14 @@ from telemetry.queries.sources import SUMS, SUMS_AND_UPSTREAM_TIMES
 from telemetry.queries.span import Span
 from telemetry.queries.sums import groups, totals
 from telemetry.rollups import adding, histogram
-from telemetry.rollups.adding import Wanted
+from telemetry.rollups.adding import MeasureSet
 from telemetry.rollups.bucket_number import BucketNumber
 
 MINUTES = 15
 LATENCY_MINUTES = 5
 HOUR, WEEK = timedelta(hours=1), timedelta(days=7)
 COLUMNS = ("interval", "upstream", "origin")
-WANTED = Wanted(("calls", "total_latency_ms", "total_upstream_ms"), ("upstream_latency",))
+WANTED = MeasureSet(("calls", "total_latency_ms", "total_upstream_ms"), ("upstream_latency",))
 
 
 @dataclass(frozen=True, slots=True)

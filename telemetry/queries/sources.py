@@ -18,7 +18,7 @@ from telemetry.models.rollups import Rollup
 from telemetry.queries.selection import YES_OR_NO_COLUMNS, Selection
 from telemetry.queries.span import Span
 from telemetry.rollups import adding, histogram
-from telemetry.rollups.adding import HISTOGRAMS, Added, Wanted
+from telemetry.rollups.adding import HISTOGRAMS, Added, MeasureSet
 from telemetry.rollups.bucket_number import BucketNumber
 from telemetry.rollups.coverage import RAW, SpanPart, cover
 
@@ -27,10 +27,10 @@ Key = tuple[Any, ...]  # the start of the bucket, where there are buckets, and a
 EVERY_CALL = ("outcome", "origin")  # columns that all sums are counted by
 
 # What a panel can want. Without times, figures have no percentiles.
-COUNTS = Wanted(("calls", "oversized_calls", "cached_calls"))
-COUNTS_AND_TIMES = Wanted(COUNTS.measures, ("latency",))
+COUNTS = MeasureSet(("calls", "oversized_calls", "cached_calls"))
+COUNTS_AND_TIMES = MeasureSet(COUNTS.measures, ("latency",))
 # For tables by group: what their columns show.
-TABLES = Wanted(
+TABLES = MeasureSet(
     (
         "calls",
         "oversized_calls",
@@ -43,10 +43,10 @@ TABLES = Wanted(
     ),
     ("latency",),
 )
-SUMS = Wanted(tuple(MEASURES))
-SUMS_AND_TIMES = Wanted(SUMS.measures, ("latency",))
-SUMS_AND_UPSTREAM_TIMES = Wanted(SUMS.measures, ("upstream_latency",))
-EVERYTHING = Wanted(SUMS.measures, tuple(HISTOGRAMS))
+SUMS = MeasureSet(tuple(MEASURES))
+SUMS_AND_TIMES = MeasureSet(SUMS.measures, ("latency",))
+SUMS_AND_UPSTREAM_TIMES = MeasureSet(SUMS.measures, ("upstream_latency",))
+EVERYTHING = MeasureSet(SUMS.measures, tuple(HISTOGRAMS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Question:
     selection: Selection
     by: tuple[str, ...] = ()  # columns
     is_over_time: bool = False
-    wanted: Wanted = SUMS_AND_TIMES
+    wanted: MeasureSet = SUMS_AND_TIMES
     calls: Calls | None = None
 
     @property
@@ -95,7 +95,7 @@ class Question:
 class Sums:
     """Sums that grow while rows are read. `measures`: in the order in which they are wanted."""
 
-    wanted: Wanted
+    wanted: MeasureSet
     measures: list[float] = field(default_factory=list)
     calls: int = 0
     outcomes: dict[str, int] = field(default_factory=dict)

@@ -9,13 +9,13 @@ from telemetry.call_figures import CallFigures, GroupFigures, IntervalFigures, S
 from telemetry.queries.selection import DIMENSIONS, Selection
 from telemetry.queries.sources import SUMS, SUMS_AND_TIMES, Calls, Key, Question, Sums, read
 from telemetry.queries.span import Span
-from telemetry.rollups.adding import Wanted
+from telemetry.rollups.adding import MeasureSet
 
 ALL = Selection()
 
 
 def totals(
-    span: Span, selection: Selection = ALL, *, calls: Calls | None = None, wanted: Wanted = SUMS_AND_TIMES
+    span: Span, selection: Selection = ALL, *, calls: Calls | None = None, wanted: MeasureSet = SUMS_AND_TIMES
 ) -> CallFigures:
     """The figures of the selected calls. `calls`: of these calls instead, whatever rollups say."""
     question = Question(span, selection, wanted=wanted, calls=calls)
@@ -29,7 +29,7 @@ def series(
     *,
     split: str | None = None,
     calls: Calls | None = None,
-    wanted: Wanted = SUMS_AND_TIMES,
+    wanted: MeasureSet = SUMS_AND_TIMES,
 ) -> Series:
     """The figures over time, in the span's buckets. `split`: a dimension, by whose values each bucket has parts."""
     by = (DIMENSIONS[split],) if split else ()
@@ -47,7 +47,7 @@ def series(
 
 
 def intervals(
-    span: Span, selection: Selection, *, split: str, wanted: Wanted
+    span: Span, selection: Selection, *, split: str, wanted: MeasureSet
 ) -> dict[Any, list[tuple[datetime, CallFigures]]]:
     """The same for each value of the dimension, without the whole: only the buckets that have calls, in order. Many
     values over many buckets take a third of the time that `series` takes."""
@@ -64,7 +64,7 @@ def groups(
     *,
     by: Sequence[str],
     at_most: int = 100,
-    wanted: Wanted = SUMS_AND_TIMES,
+    wanted: MeasureSet = SUMS_AND_TIMES,
 ) -> tuple[GroupFigures, ...]:
     """The figures for each combination of values of the dimensions, the one with the most calls first."""
     found = _asked(Question(span, selection, tuple(DIMENSIONS[each] for each in by), wanted=wanted))

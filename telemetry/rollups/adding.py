@@ -26,13 +26,13 @@ JOIN = {"postgresql": "STRING_AGG", "sqlite": "GROUP_CONCAT"}
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What to add up: names of MEASURES and of HISTOGRAMS. Each takes time for every row."""
+class MeasureSet:
+    """The names of MEASURES and of HISTOGRAMS to add up. Each takes time for every row."""
 
     measures: tuple[str, ...]
     histograms: tuple[str, ...] = ()
 
-    def has(self, other: "Wanted") -> bool:
+    def has(self, other: "MeasureSet") -> bool:
         return {*other.measures} <= {*self.measures} and {*other.histograms} <= {*self.histograms}
 
 
@@ -46,7 +46,7 @@ class Added:
     histograms: Sequence[str | None]
 
 
-def of_calls(calls: QuerySet[Any], columns: Sequence[str], wanted: Wanted) -> QuerySet[Any]:
+def of_calls(calls: QuerySet[Any], columns: Sequence[str], wanted: MeasureSet) -> QuerySet[Any]:
     """The calls as a part of `added_up`: by columns and by the buckets of their durations."""
     buckets = {f"{name}_of": HISTOGRAMS[name] for name in wanted.histograms}
     rows = calls.order_by().annotate(**buckets).values(*columns, *buckets)
@@ -56,12 +56,12 @@ def of_calls(calls: QuerySet[Any], columns: Sequence[str], wanted: Wanted) -> Qu
     return added
 
 
-def of_rollups(rollups: QuerySet[Any], columns: Sequence[str], wanted: Wanted) -> QuerySet[Any]:
+def of_rollups(rollups: QuerySet[Any], columns: Sequence[str], wanted: MeasureSet) -> QuerySet[Any]:
     texts = [NullIf(name, Value("", output_field=TextField())) for name in wanted.histograms]
     return rollups.order_by().values_list(*columns, *wanted.measures, *texts)
 
 
-def added_up(parts: Sequence[QuerySet[Any]], columns: Sequence[str], wanted: Wanted) -> Iterator[Added]:
+def added_up(parts: Sequence[QuerySet[Any]], columns: Sequence[str], wanted: MeasureSet) -> Iterator[Added]:
     """The sums of all parts for each combination of values of the columns; at least one column, and one part."""
     compiled = [part.query.sql_with_params() for part in parts]
     first, second = len(columns), len(columns) + len(wanted.measures)
@@ -81,7 +81,7 @@ def _as_json(bucket: str) -> Func:
     return Func(*parts, template="(%(expressions)s)", arg_joiner=" || ", output_field=TextField())
 
 
-def _statement(parts: Sequence[str], columns: int, wanted: Wanted) -> str:
+def _statement(parts: Sequence[str], columns: int, wanted: MeasureSet) -> str:
     keys = ", ".join(f"k{n}" for n in range(columns))
     measures = [f"m{n}" for n in range(len(wanted.measures))]
     texts = [f"h{n}" for n in range(len(wanted.histograms))]

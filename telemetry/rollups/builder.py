@@ -25,15 +25,15 @@ from telemetry.measures import MEASURES
 from telemetry.models.calls import TelemetryRecord
 from telemetry.models.rollups import Level, Rollup, StaleBucket
 from telemetry.rollups import adding, histogram
-from telemetry.rollups.adding import HISTOGRAMS, Wanted
+from telemetry.rollups.adding import HISTOGRAMS, MeasureSet
 from telemetry.rollups.bucket_number import BucketNumber
 from telemetry.rollups.coverage import MARGIN, kept_for
 from telemetry.rollups.marks import floor, mark
 
 COARSER = {Level.MINUTE: Level.HOUR, Level.HOUR: Level.DAY}
 TOGETHER = {Level.MINUTE: 60, Level.HOUR: 6, Level.DAY: 1}  # buckets whose calls are read together
-SUMS, UPSTREAM_TIMES = Wanted(tuple(MEASURES), ("latency",)), Wanted((), ("upstream_latency",))
-EVERYTHING = Wanted(tuple(MEASURES), tuple(HISTOGRAMS))
+SUMS, UPSTREAM_TIMES = MeasureSet(tuple(MEASURES), ("latency",)), MeasureSet((), ("upstream_latency",))
+EVERYTHING = MeasureSet(tuple(MEASURES), tuple(HISTOGRAMS))
 ROWS = 2_000  # of one transaction, or those of one bucket
 
 logger = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ MONTHS = re.compile(r"\b(January|February|March|April|May|June|July|August|Septe
 def test_the_days_and_months_above_a_list_are_written_in_numbers(admin_client: Client, days: tuple[str, ...]):
     for day in days:
         at = datetime.fromisoformat(day).replace(tzinfo=UTC)
-        SecurityEvent.objects.create(kind=SecurityEvent.EventKind.LOGOUT, at=at)
+        SecurityEvent.objects.create(kind=SecurityEvent.SecurityEventKind.LOGOUT, at=at)
     page = admin_client.get("/admin/logins/securityevent/").content.decode()
     assert 'class="toplinks"' in page
     assert MONTHS.findall(page) == []

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from telemetry.alert_kinds import RuleKind
 from telemetry.alerts.conditions import RuleCondition
 from telemetry.call_figures import CallFigures
-from telemetry.queries import COUNTS, COUNTS_AND_TIMES, Wanted
+from telemetry.queries import COUNTS, COUNTS_AND_TIMES, MeasureSet
 
 CURSOR_REASONS = ("cursor_expired", "cursor_invalid", "cursor_mismatch")
 
@@ -57,7 +57,7 @@ def measured(figures: CallFigures, condition: RuleCondition) -> MeasuredValue:
     return MEASURES[condition.kind](figures, condition)
 
 
-def wanted(condition: RuleCondition) -> Wanted:
+def wanted(condition: RuleCondition) -> MeasureSet:
     return COUNTS_AND_TIMES if condition.kind is RuleKind.SLOW else COUNTS
 
 

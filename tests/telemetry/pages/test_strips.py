@@ -51,3 +51,8 @@ def test_states_differ_in_height_not_only_in_colour():
 def test_what_comes_and_goes_all_the_time_is_drawn_once_for_each_place():
     flapping = [Stretch(at(n / 100), at(n / 100 + 0.005), State.DOWN, "Firing") for n in range(6000)]
     assert len(strip(flapping, NOON, NOON + HOUR).pieces) <= 1001
+
+
+def test_an_alert_that_changed_no_state_has_nothing_to_draw():
+    assert stretches([], NOON) == []
+    assert strip([], NOON, NOON + HOUR).pieces == ()

@@ -100,7 +100,7 @@ def test_a_server_of_the_admin_is_offered_while_it_is_enabled(configure: Configu
 def test_a_server_of_the_file_goes_before_one_of_the_admin(configure: Configure):
     McpServer.objects.create(name="sim", url="http://127.0.0.1:9/mcp")
     configure(sim=CHILD)
-    assert [type(server).__name__ for server in registry.servers()] == ["Command"]
+    assert [type(server).__name__ for server in registry.servers()] == ["StdioServer"]
 
 
 @pytest.mark.parametrize("over", ["stdio", "http", "http of 2025"])
