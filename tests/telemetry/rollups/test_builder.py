@@ -63,7 +63,9 @@ def test_building_twice_changes_nothing():
 
 
 def without_id(row):
-    return repr({name: value for name, value in row.items() if name != "id"})
+    """Sums of floats are rounded: Postgres adds them in any order."""
+    shown = {name: round(value, 6) if isinstance(value, float) else value for name, value in row.items()}
+    return repr({name: value for name, value in shown.items() if name != "id"})
 
 
 def test_a_late_call_does_not_replace_the_sums_of_deleted_calls():
