@@ -1,4 +1,4 @@
-"""Millions of calls as a busy month leaves them behind: for benchmarks of what reads them.
+"""Generates the calls of a busy month, millions of them, for benchmarks of the pages that read them.
 
 Few tools and keys have most of the calls, days are busier than nights, a key has a few clients, a tool has one
 upstream, 2 % of calls fail and a twentieth is oversized. Latencies are log-normal.
@@ -21,7 +21,7 @@ from telemetry.models.rollups import Level
 from telemetry.rollups import marks
 from telemetry.rollups.coverage import kept_for
 from telemetry.rollups.histogram import bucket_of
-from telemetry.storage import COLUMNS, COPY, INSERT, TABLE
+from telemetry.storage import CALLS, COLUMNS
 
 TOOLS, KEYS, UPSTREAMS = 120, 50, 12
 DAYS = 30
@@ -52,7 +52,7 @@ class Tool:
 
 
 def _zipf(count: int) -> list[float]:
-    """The added-up weights of `count` things, of which the first is the most frequent."""
+    """The cumulative weights of `count` items. The first item is the most frequent."""
     return list(accumulate(1 / (n + 1) for n in range(count)))
 
 
@@ -173,15 +173,8 @@ def moments(chance: random.Random, day: datetime, until: datetime, count: int) -
 
 
 def write(rows: Iterator[tuple[Any, ...]]) -> None:
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            with cursor.copy(COPY) as copy:
-                for row in rows:
-                    copy.write_row(row)
-        else:
-            at = COLUMNS.index("created_at")
-            adapt = connection.ops.adapt_datetimefield_value
-            cursor.executemany(INSERT, [(*row[:at], adapt(row[at]), *row[at + 1 :]) for row in rows])
+    at, adapt = COLUMNS.index("created_at"), connection.ops.adapt_datetimefield_value
+    CALLS.insert((*row[:at], adapt(row[at]), *row[at + 1 :]) for row in rows)
 
 
 def fill_day(day: datetime, until: datetime, count: int) -> None:
@@ -195,7 +188,7 @@ def fill_day(day: datetime, until: datetime, count: int) -> None:
 def fill(count: int, until: datetime, processes: int = 2) -> None:
     """About `count` calls in the DAYS days before `until`, and the marks of their buckets, in tables emptied before."""
     days = [until.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=n) for n in range(DAYS + 1)]
-    _run(f"{'DELETE FROM' if connection.vendor == 'sqlite' else 'TRUNCATE'} {TABLE}")
+    _run(f"{'DELETE FROM' if connection.vendor == 'sqlite' else 'TRUNCATE'} {CALLS.table}")
     Rollup.objects.all().delete()
     StaleBucket.objects.all().delete()
     if connection.vendor == "sqlite":
@@ -227,7 +220,7 @@ def mark_all(now: datetime) -> None:
         start = f"strftime('{form}', created_at)" if is_sqlite else f"date_trunc('{unit}', created_at, 'UTC')"
         _run(
             f"INSERT INTO {StaleBucket._meta.db_table} (level, start, marks) "  # noqa: S608 (names of our own)
-            f"SELECT {level}, {start}, COUNT(*) FROM {TABLE} {condition} GROUP BY 2"
+            f"SELECT {level}, {start}, COUNT(*) FROM {CALLS.table} {condition} GROUP BY 2"
         )
 
 
@@ -235,7 +228,8 @@ def _drop_indexes() -> list[str]:
     """Those that are built faster afterwards; returns what builds them."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = %s AND indexname NOT LIKE '%%_pkey'", [TABLE]
+            "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = %s AND indexname NOT LIKE '%%_pkey'",
+            [CALLS.table],
         )
         found = cursor.fetchall()
     _run(*(f'DROP INDEX "{name}"' for name, _ in found))

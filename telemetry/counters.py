@@ -96,7 +96,7 @@ def _figure_counters() -> Iterator[FigureCounter]:
 
 
 FIGURE_COUNTERS = tuple(_figure_counters())
-# Of calls, by operation or client. All other metrics are in REGISTRY.
+# The metrics of calls, by operation or client. All other metrics are in REGISTRY.
 FAMILIES: tuple[Family | HistogramFamily, ...] = (
     CALLS,
     CLIENT_CALLS,

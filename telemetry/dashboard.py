@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from telemetry import audits, queries, wording
 from telemetry.call_figures import CallFigures
-from telemetry.figure import Figure, Unit
+from telemetry.figure import Figure
 from telemetry.measurement import FIGURES
 from telemetry.pages.address import Address
 from telemetry.pages.call_charts import call_charts
@@ -97,10 +97,9 @@ def _ruler_accuracy() -> Tile:
 
 
 def _total(figure: Figure, seen: CallFigures) -> Tile:
-    total, average = seen.totals[figure.name], wording.in_unit(seen.average(figure.name), figure.unit)
-    has_name = figure.unit in (Unit.BYTES, Unit.MILLISECONDS)
-    shown = wording.in_unit(total, figure.unit) if has_name else wording.short(total)
-    return _tile(figure.tile, shown, f"{average} per call")
+    average = wording.in_unit(seen.average(figure.name), figure.unit)
+    total = wording.in_unit(seen.totals[figure.name], figure.unit, number=wording.short)
+    return _tile(figure.tile, total, f"{average} per call")
 
 
 def _tile(label: str, value: str, note: str) -> Tile:

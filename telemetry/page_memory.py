@@ -1,4 +1,4 @@
-"""What a page has read already: several of its panels ask the same of the database.
+"""Caches database reads while one page is rendered, because several of its panels need the same rows.
 
 with page_memory.kept():                       around a page
     remembered("marks", read_marks)            reads once; outside of a page, each time

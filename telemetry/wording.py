@@ -141,14 +141,15 @@ def tick(value: datetime, step: timedelta) -> str:
     return f"{local.day} {local:%b}" if step >= timedelta(days=1) else f"{local:%H:%M}"
 
 
-def in_unit(value: float | None, unit: Unit | None) -> str:
+def in_unit(value: float | None, unit: Unit | None, number: Callable[[float | None], str] = whole) -> str:
+    """`number` writes a value that has no unit of its own."""
     match unit:
         case Unit.MILLISECONDS:
             return milliseconds(value)
         case Unit.BYTES:
             return size(value)
         case _:
-            return whole(value)
+            return number(value)
 
 
 def plural(count: float, one: str, many: str = "") -> str:

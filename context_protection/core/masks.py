@@ -67,8 +67,8 @@ def withheld_in_rows(rows: Iterable[Mapping[str, Any]]) -> Counts:
 
 
 def withheld_in_body(body: bytes, rows: Iterable[Mapping[str, Any]]) -> Counts:
-    """The masks in rows, of which the JSON `body` was written. Most bodies have none, and a search of their bytes is a
-    hundred times as fast as one through the values."""
+    """The masks in the rows of the JSON `body`. Most bodies have none, and a search of the bytes is a hundred times as
+    fast as a search of the values."""
     return withheld_in_rows(rows) if MARK_BYTES in body else NOTHING_WITHHELD
 
 

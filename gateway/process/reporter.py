@@ -31,7 +31,7 @@ from telemetry.models import ProcessReport
 from telemetry.storage import release_connection
 
 SECONDS = 5.0
-SELDOM = 60.0  # seconds between two reports of what changes slowly
+SELDOM = 60.0  # seconds between two reports of figures that change slowly
 SEARCH, ALL_TOOLS = "search", "all tools"
 
 logger = logging.getLogger(__name__)

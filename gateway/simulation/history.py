@@ -11,7 +11,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import islice
 
-from gateway.simulation import waiting
+from gateway.simulation import polling
 from gateway.simulation.traffic import MARK
 from telemetry import storage
 from telemetry.measurement import Measurement
@@ -35,7 +35,7 @@ def measured(since: datetime, expected: int) -> list[Measurement]:
     """The calls of simulated clients since a time, in their order, once the server has stored `expected` of them.
     Raises NothingMeasured."""
     records = TelemetryRecord.objects.filter(caller__startswith=MARK, created_at__gte=since)
-    waiting.until(lambda: records.count() >= expected, STORED_SECONDS)
+    polling.until(lambda: records.count() >= expected, STORED_SECONDS)
     if not records.exists():
         raise NothingMeasured(
             "The server has stored no call of the simulated clients, so there is nothing to replay. Does it use the "
@@ -68,7 +68,7 @@ def _store(batch: Sequence[Measurement]) -> int:
             results.append(storage.store(batch))
         return bool(results)
 
-    if not waiting.until(is_stored, BUSY_SECONDS):
+    if not polling.until(is_stored, BUSY_SECONDS):
         raise NothingMeasured(f"The database has taken no calls for {BUSY_SECONDS:g} seconds.")
     return results[0].stored
 

@@ -24,7 +24,7 @@ from django.utils import timezone
 
 from gateway.simulation import history, traffic
 from gateway.simulation.allowance import Allowance
-from gateway.simulation.waiting import until
+from gateway.simulation.polling import until
 from telemetry import models
 from telemetry.measurement import Measurement
 from telemetry.rollups import marks

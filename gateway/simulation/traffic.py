@@ -11,8 +11,8 @@ import httpx2
 from gateway.access.models import ApiKey
 from gateway.simulation.allowance import Allowance, Finished
 from gateway.simulation.clients import SimulatedConnection
+from gateway.simulation.polling import until
 from gateway.simulation.scenarios import ROLES, ClientRole
-from gateway.simulation.waiting import until
 
 MARK = "simulated: "  # begins the names of the keys, which telemetry shows as the callers
 KEY_SECONDS = 10.0  # for a new key to reach the server

@@ -1,6 +1,7 @@
 """Masks and stores the arguments of calls. `store` runs on the writer thread."""
 
 import json
+import logging
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -11,6 +12,8 @@ from telemetry.arguments.masks import Hidden, masked
 from telemetry.models import CallArguments
 from telemetry.recorder import ProcessRecorder
 from telemetry.storage import StoreResult, release_connection
+
+logger = logging.getLogger(__name__)
 
 LONGEST = 64 * 1024  # characters of arguments whose values are stored
 LONGEST_ANSWER = 8 * 1024  # bytes
@@ -53,7 +56,9 @@ def _row(call: CallWithArguments) -> CallArguments | None:
     try:
         values, hidden = _masked(call.operation, call.arguments)
         answer, _ = _masked(call.operation, call.answer.decode())
-    except Exception:  # the value itself must not reach a log, so nothing is logged
+    except Exception as error:
+        # The error's message is left out, since it may contain an argument's value.
+        logger.warning("arguments could not be masked, so they are not stored", extra={"error": type(error).__name__})
         return None
     text = json.dumps(answer, ensure_ascii=False, separators=(",", ":")) if answer is not None else ""
     return CallArguments(

@@ -32,7 +32,7 @@ def _is_open(changes: Sequence[tuple[datetime, State, str]]) -> bool:
 
 
 def _changes(events: Sequence[Event]) -> list[tuple[datetime, State, str]]:
-    """Of all processes together, the oldest first."""
+    """The changes of the breaker across all processes, oldest first. It is open while any process has it open."""
     found: list[tuple[datetime, State, str]] = []
     opened: set[str] = set()
     for event in events:

@@ -28,7 +28,7 @@ from telemetry.queries.sources import (
 )
 from telemetry.queries.span import Span
 from telemetry.queries.sums import groups, intervals, series, totals
-from telemetry.rollups.adding import MeasureSet
+from telemetry.rollups.summation import MeasureSet
 
 __all__ = [
     "COUNTS",

@@ -38,9 +38,10 @@ def reasons(span: Span, selection: Selection, at_most: int = 50) -> Reasons:
     failed = select(span, selection).filter(outcome=CallOutcome.ERROR).order_by("-created_at", "-pk")
     rows: Any = failed.values_list("error_reason", "origin", "created_at", "request_id", "error_message")
     found: dict[tuple[str, str], Reason] = {}
-    for reason, origin, at, request_id, message in rows[:NEWEST]:
+    newest = list(rows[: NEWEST + 1])
+    for reason, origin, at, request_id, message in newest[:NEWEST]:
         known = found.setdefault((reason, origin), Reason(reason, origin, 0, at, at, request_id, message))
         known.calls += 1
         known.first_at = at
     ranked = sorted(found.values(), key=lambda each: (-each.calls, each.reason))
-    return Reasons(tuple(ranked[:at_most]), is_cut=sum(each.calls for each in ranked) >= NEWEST)
+    return Reasons(tuple(ranked[:at_most]), is_cut=len(newest) > NEWEST)

@@ -12,9 +12,9 @@ from telemetry.models.calls import TelemetryRecord
 from telemetry.queries.sources import SUMS, SUMS_AND_UPSTREAM_TIMES
 from telemetry.queries.span import Span
 from telemetry.queries.sums import groups, totals
-from telemetry.rollups import adding, histogram
-from telemetry.rollups.adding import MeasureSet
+from telemetry.rollups import histogram, summation
 from telemetry.rollups.bucket_number import BucketNumber
+from telemetry.rollups.summation import MeasureSet
 
 MINUTES = 15
 LATENCY_MINUTES = 5
@@ -75,7 +75,7 @@ def recent(now: datetime) -> Recent:
     calls = calls.annotate(interval=BucketNumber("created_at", start=start, seconds=60))
     rows: list[Counted] = []
     histograms: dict[str, Counter[int]] = {}
-    for added in adding.added_up([adding.of_calls(calls, COLUMNS, WANTED)], COLUMNS, WANTED):
+    for added in summation.added_up([summation.of_calls(calls, COLUMNS, WANTED)], COLUMNS, WANTED):
         (interval, upstream, origin), (count, whole, in_upstream) = added.key, added.measures
         minute = MINUTES - 1 - interval
         rows.append(Counted(max(0, minute), upstream, origin, int(count), max(0.0, whole - in_upstream)))

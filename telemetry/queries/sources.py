@@ -17,10 +17,10 @@ from telemetry.models.calls import TelemetryRecord
 from telemetry.models.rollups import Rollup
 from telemetry.queries.selection import YES_OR_NO_COLUMNS, Selection
 from telemetry.queries.span import Span
-from telemetry.rollups import adding, histogram
-from telemetry.rollups.adding import HISTOGRAMS, Added, MeasureSet
+from telemetry.rollups import histogram, summation
 from telemetry.rollups.bucket_number import BucketNumber
 from telemetry.rollups.coverage import RAW, SpanPart, cover
+from telemetry.rollups.summation import HISTOGRAMS, Added, MeasureSet
 
 Calls = QuerySet[TelemetryRecord]
 Key = tuple[Any, ...]  # the start of the bucket, where there are buckets, and a value for each column of `by`
@@ -157,7 +157,7 @@ def read(question: Question, *, now: datetime | None = None) -> dict[Key, Sums]:
     flags = [n for n, column in enumerate(question.key) if column in YES_OR_NO_COLUMNS]
     outcome, origin = map(question.columns.index, EVERY_CALL)
     found: dict[Key, Sums] = {}
-    for row in adding.added_up(sources, question.columns, question.wanted):
+    for row in summation.added_up(sources, question.columns, question.wanted):
         key = [row.key[place] for place in places]
         if question.is_over_time:
             key[0] = starts[key[0]]
@@ -176,7 +176,7 @@ def _calls(question: Question, parts: Sequence[SpanPart]) -> "QuerySet[Any] | No
     calls = calls.filter(_within("created_at", ranges))
     if question.is_over_time:
         calls = calls.annotate(interval=question.interval("created_at"))
-    return adding.of_calls(calls, question.columns, question.wanted)
+    return summation.of_calls(calls, question.columns, question.wanted)
 
 
 def _rollups(question: Question, parts: Sequence[SpanPart]) -> "QuerySet[Any] | None":
@@ -190,7 +190,7 @@ def _rollups(question: Question, parts: Sequence[SpanPart]) -> "QuerySet[Any] | 
     rows = Rollup.objects.filter(wanted, question.selection.of_rollups)
     if question.is_over_time:
         rows = rows.annotate(interval=question.interval("start"))
-    return adding.of_rollups(rows, question.columns, question.wanted)
+    return summation.of_rollups(rows, question.columns, question.wanted)
 
 
 def _within(column: str, parts: Sequence[SpanPart]) -> Q:

@@ -9,7 +9,7 @@ from telemetry.call_figures import CallFigures, GroupFigures, IntervalFigures, S
 from telemetry.queries.selection import DIMENSIONS, Selection
 from telemetry.queries.sources import SUMS, SUMS_AND_TIMES, Calls, Key, Question, Sums, read
 from telemetry.queries.span import Span
-from telemetry.rollups.adding import MeasureSet
+from telemetry.rollups.summation import MeasureSet
 
 ALL = Selection()
 

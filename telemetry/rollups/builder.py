@@ -19,16 +19,17 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from telemetry import postgres
+from telemetry.bulk_rows import BulkRows
 from telemetry.locks import only_one
 from telemetry.measurement import OUTSIDE_FIGURES
 from telemetry.measures import MEASURES
 from telemetry.models.calls import TelemetryRecord
 from telemetry.models.rollups import Level, Rollup, StaleBucket
-from telemetry.rollups import adding, histogram
-from telemetry.rollups.adding import HISTOGRAMS, MeasureSet
+from telemetry.rollups import histogram, summation
 from telemetry.rollups.bucket_number import BucketNumber
 from telemetry.rollups.coverage import MARGIN, kept_for
 from telemetry.rollups.marks import floor, mark
+from telemetry.rollups.summation import HISTOGRAMS, MeasureSet
 
 COARSER = {Level.MINUTE: Level.HOUR, Level.HOUR: Level.DAY}
 TOGETHER = {Level.MINUTE: 60, Level.HOUR: 6, Level.DAY: 1}  # buckets whose calls are read together
@@ -117,8 +118,8 @@ def _of_hours(
     """A day of the hours that are built. One that is not has a mark, and once it is built, it marks the day again."""
     hours = Rollup.objects.filter(level=Level.HOUR, scope=scope, start__gte=first, start__lt=until)
     columns = ("interval", *dimensions)
-    rows = adding.of_rollups(hours.annotate(interval=interval("start")), columns, EVERYTHING)
-    for added in adding.added_up([rows], columns, EVERYTHING):
+    rows = summation.of_rollups(hours.annotate(interval=interval("start")), columns, EVERYTHING)
+    for added in summation.added_up([rows], columns, EVERYTHING):
         yield added.key, added.measures, [histogram.joined(text) for text in added.histograms]
 
 
@@ -129,12 +130,12 @@ def _of_calls(
     calls = TelemetryRecord.objects.filter(created_at__gte=first, created_at__lt=until)
     calls = calls.exclude(transport__in=OUTSIDE_FIGURES).annotate(interval=interval("created_at"))
     columns = ("interval", *dimensions)
-    upstreams = adding.of_calls(calls.exclude(upstream=""), columns, UPSTREAM_TIMES)
+    upstreams = summation.of_calls(calls.exclude(upstream=""), columns, UPSTREAM_TIMES)
     times = {
         added.key: histogram.joined(added.histograms[0])
-        for added in adding.added_up([upstreams], columns, UPSTREAM_TIMES)
+        for added in summation.added_up([upstreams], columns, UPSTREAM_TIMES)
     }
-    for added in adding.added_up([adding.of_calls(calls, columns, SUMS)], columns, SUMS):
+    for added in summation.added_up([summation.of_calls(calls, columns, SUMS)], columns, SUMS):
         yield added.key, added.measures, (histogram.joined(added.histograms[0]), times.get(added.key, {}))
 
 
@@ -142,12 +143,7 @@ def _of_calls(
 
 EMPTY = {name: getattr(Rollup(), name) for name in Rollup.DIMENSIONS}
 COLUMNS = ("level", "scope", "start", *Rollup.DIMENSIONS, *MEASURES, "latency", "upstream_latency")
-TABLE = Rollup._meta.db_table
-INSERT = (
-    f"INSERT INTO {TABLE} ({', '.join(COLUMNS)}) "  # noqa: S608 (names of our own)
-    f"VALUES ({', '.join(['%s'] * len(COLUMNS))})"
-)
-COPY = f"COPY {TABLE} ({', '.join(COLUMNS)}) FROM STDIN"
+ROLLUPS = BulkRows(Rollup._meta.db_table, COLUMNS)
 
 
 def _parts(buckets: Sequence[Marked], rows: Rows | None) -> Iterator[list[Marked]]:
@@ -174,7 +170,7 @@ def _replace(level: Level, buckets: Sequence[Marked], rows: Rows | None) -> int:
             return 0
         if rows is not None:
             Rollup.objects.filter(level=level, start__in=unchanged).delete()
-            _insert([row for start in unchanged for row in rows[start]])
+            ROLLUPS.insert([row for start in unchanged for row in rows[start]])
         if level in COARSER:
             mark({floor(start, COARSER[level]) for start in unchanged}, COARSER[level])
     return len(unchanged)
@@ -187,17 +183,6 @@ def _take_marks(level: Level, buckets: Sequence[Marked]) -> list[datetime]:
     unchanged = [each.start for each in buckets if current.get(each.start) == each.marks]
     marks.filter(start__in=unchanged).delete()
     return unchanged
-
-
-def _insert(rows: Sequence[Row]) -> None:
-    """Plain SQL: the ORM takes ten times as long for rows of so many columns."""
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            with connection.wrap_database_errors, cursor.copy(COPY) as copy:
-                for row in rows:
-                    copy.write_row(row)
-        else:
-            cursor.executemany(INSERT, rows)
 
 
 def _adapted(start: datetime) -> Any:

@@ -60,7 +60,7 @@ def test_every_figure_is_stored_and_read_again():
     stored(call)
     assert TelemetryRecord.objects.get().measurement == call
     with connection.cursor() as cursor:
-        columns = {each.name for each in connection.introspection.get_table_description(cursor, storage.TABLE)}
+        columns = {each.name for each in connection.introspection.get_table_description(cursor, storage.CALLS.table)}
     assert columns == {"id", *storage.COLUMNS}
 
 

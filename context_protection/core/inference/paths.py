@@ -100,7 +100,7 @@ def _wrapped(path: str, value: Mapping[str, Any]) -> Iterator[PlainValue]:
 
 
 def _related(path: str, value: Mapping[str, Any]) -> Iterator[PlainValue]:
-    """What identifies a related object, and the names of people in it."""
+    """The identifying fields of a related object, and the names of people in it."""
     holder = words(path.rpartition(".")[2])
     for step, each in islice(value.items(), MAX_BELOW):
         if isinstance(each, dict) and is_shown(step) and not PEOPLE.isdisjoint(words(step)[-1:]):

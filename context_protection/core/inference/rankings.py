@@ -164,7 +164,7 @@ def _is_state(leaf: Leaf) -> bool:
 
 
 def _noun(leaf: Leaf) -> str:
-    """What the field is the name of: "stage" for `StageName`, "status" for `status.name` and `status`."""
+    """The subject of a name field: "stage" for `StageName`, "status" for `status.name` and `status`."""
     nouns = [each for each in (*leaf.holder, *leaf.words) if each not in NAMES and each != "display"]
     return nouns[-1] if nouns else ""
 

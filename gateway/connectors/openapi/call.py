@@ -124,7 +124,7 @@ class Calling:
         return replace(response, content=replace(content, read_by=self.spec))
 
     async def learn(self, answered: Answered) -> Shape:
-        """The shape of what was answered: learned from it, if there were enough records."""
+        """The shape of the answer's records. It is learned from them if there are enough."""
         if not self.learns:
             return self.shape
         records = answered.rows if answered.rows is not None else [answered.record or {}]

@@ -1,4 +1,4 @@
-"""The likeness of tools to a query: of their names, and of what they do.
+"""Compares tools with a query: their names, and their purpose.
 
 Names say briefly what a tool is about, so every word counts: one that the query has speaks for the tool, and one that
 it lacks against it. The tool with the shortest names that match therefore wins.

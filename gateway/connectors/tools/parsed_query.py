@@ -1,4 +1,4 @@
-"""The parsed query: what it asks to be done, what is wanted, and whose or of what it is."""
+"""Parses a query: its verb, the objects that it asks for, and their owner or parent."""
 
 import re
 from collections.abc import Mapping, Sequence

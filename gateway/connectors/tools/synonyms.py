@@ -1,4 +1,4 @@
-"""What people say, and what APIs call it: groups of words that stand for each other, and phrases that stand for one."""
+"""Synonyms between the language of users and of APIs: groups of equivalent words, and phrases that equal one word."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -20,7 +20,7 @@ _STOP = (
 )
 STOP_WORDS = frozenset(_STOP.split())
 KNOWN_VERBS = frozenset().union(*VERBS)
-# Words that mean whoever asks.
+# Words for the user who asks.
 MINE = frozenset({"me", "current", "authenticated", "self", "own"})
 _NO_RESOURCE = frozenset({"api", "tools", "rest", "json", "xml"})
 
