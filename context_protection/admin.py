@@ -9,11 +9,14 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from context_protection.configuration import budgets, policies
+from context_protection.configuration import policies
+from context_protection.configuration.declarations import declared
+from context_protection.core.errors import nearest
 from context_protection.core.policy import SETTINGS, Policy, RulerName
+from context_protection.core.scopes import ANY
 from context_protection.core.setting import Setting, SettingGroup, Value
 from context_protection.history import HistoryAdmin
-from context_protection.models import TokenBudget
+from context_protection.models import SCOPE, TokenBudget
 
 INHERITED = "An empty field inherits its value, which is shown in grey and under “What applies now”."
 
@@ -27,29 +30,28 @@ def unit_of(setting: Setting, ruler: str) -> str:
 
 
 class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
-    operation = forms.ChoiceField(
-        required=False,
-        help_text="One operation, or all of them. A budget for one takes precedence over the budget for all.",
-    )
-
     class Meta:
         model = TokenBudget
-        fields = ("operation", *SETTINGS)
+        fields = (*SCOPE, *SETTINGS)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.instance.pk:
-            del self.fields["operation"]  # the operation of a saved budget cannot change
-        else:
-            known = [(name, name) for name in budgets.kinds]
-            self.fields["operation"].choices = [("", "All operations"), *known]  # type: ignore[attr-defined]
+            for name in SCOPE:
+                self.fields.pop(name, None)  # the scope of a saved budget cannot change
+        elif "connector" in self.fields:
+            connectors = sorted({each.connector for each in declared.values() if each.connector})
+            self.fields["connector"] = forms.ChoiceField(
+                choices=[("", "–"), *((name, name) for name in connectors)],
+                required=False,
+                help_text=self.fields["connector"].help_text,
+            )
         self._show_inherited()
 
     def _show_inherited(self) -> None:
         """Shows the inherited value in each empty field."""
-        inherited = (
-            TokenBudget.objects.budgets().with_layer(self.instance.operation, {}).resolve(self.instance.operation)
-        )
+        scope = self.instance.scope
+        inherited = TokenBudget.objects.budgets().with_budget(scope, {}).resolve(scope)
         ruler = self.instance.ruler or inherited.ruler
         for name in self.fields.keys() & SETTINGS.keys():  # users with view permission only have none of these fields
             _show_inherited_value(self.fields[name], SETTINGS[name], getattr(inherited, name))
@@ -59,11 +61,21 @@ class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def clean_operation(self) -> str:
         operation: str = self.cleaned_data["operation"]
-        if TokenBudget.objects.filter(operation=operation).exclude(pk=self.instance.pk).exists():
+        if operation and ANY not in operation and operation not in declared:
+            close = nearest(operation, declared)
             raise forms.ValidationError(
-                f"{operation or 'All operations'} has a budget already. Edit that one instead of adding another."
+                f"There is no operation {operation}. "
+                + (f"Did you mean {close}?" if close else "Write a name of the tool list, or a pattern such as nsip_*.")
             )
         return operation
+
+    def clean(self) -> dict[str, Any] | None:
+        cleaned = super().clean()
+        scope = {name: self.cleaned_data.get(name, "") for name in SCOPE}
+        if not self.instance.pk and TokenBudget.objects.filter(**scope).exists():
+            words = f"{TokenBudget(**scope)} has a budget already. Edit that one instead of adding another."
+            self.add_error("operation", words)
+        return cleaned
 
 
 def _show_inherited_value(field: forms.Field, setting: Setting, value: Value) -> None:
@@ -107,13 +119,13 @@ class TokenBudgetAdmin(HistoryAdmin):
     )
     readonly_fields = ("effective", "budget_for")
     fieldsets = (
-        (None, {"fields": ("operation",), "description": INHERITED}),
+        (None, {"fields": SCOPE, "description": INHERITED}),
         *((group.value, {"fields": _names_in(group)}) for group in SettingGroup),
         ("What applies now", {"fields": ("effective",)}),
     )
 
     def get_fieldsets(self, request: HttpRequest, obj: TokenBudget | None = None) -> Any:
-        """Shows the operation of a saved budget as text, because it cannot be changed."""
+        """Shows the scope of a saved budget as text, because it cannot be changed."""
         fieldsets = super().get_fieldsets(request, obj)
         return [(None, {**fieldsets[0][1], "fields": ("budget_for",)}), *fieldsets[1:]] if obj else fieldsets
 
@@ -132,9 +144,9 @@ class TokenBudgetAdmin(HistoryAdmin):
     def _say_what_is_rejected(self, request: HttpRequest) -> None:
         """Invalid budgets are not used. The form rejects them, but the database accepts them from elsewhere."""
         rejected = policies.with_last_good(TokenBudget.objects.budgets()).rejected if request.method == "GET" else {}
-        for operation, problems in rejected.items():
+        for scope, problems in rejected.items():
             sentences = " ".join(each.sentence for each in problems)
-            text = f"The budget for {operation or 'all operations'} is not used: {sentences} The last valid one stays."
+            text = f"The budget for {scope} is not used: {sentences} The last valid one stays."
             self.message_user(request, text, messages.ERROR)
 
     @admin.display(description="Threshold", ordering="token_budget_threshold")
@@ -149,22 +161,26 @@ class TokenBudgetAdmin(HistoryAdmin):
         value = getattr(budget, name)
         if value is None:
             return "–"
-        policy = policies.with_last_good(TokenBudget.objects.budgets()).resolve(budget.operation)
+        policy = policies.with_last_good(TokenBudget.objects.budgets()).resolve(budget.scope)
         return f"{value:,} {unit_of(SETTINGS[name], policy.ruler)}"
 
-    @admin.display(description="Operation")
+    @admin.display(description="Budget for")
     def budget_for(self, budget: TokenBudget) -> str:
         return str(budget)
 
     @admin.display(description="Effective values")
     def effective(self, budget: TokenBudget) -> SafeString:
         set_by_ops = policies.with_last_good(TokenBudget.objects.budgets())
-        policy = set_by_ops.resolve(budget.operation)
+        policy = set_by_ops.resolve(budget.scope)
         rows = format_html_join(
             "",
             '<tr><th scope="row">{}</th><td>{}</td><td>{}</td></tr>',
             (
-                (each.canonical_name, _measured(each, policy), set_by_ops.source(budget.operation, name))
+                (
+                    each.canonical_name,
+                    _measured(each, policy),
+                    set_by_ops.source(budget.scope, name).words(budget.scope),
+                )
                 for name, each in SETTINGS.items()
             ),
         )

@@ -7,9 +7,10 @@ from django.db import models
 from django.db.models import F
 from simple_history.models import HistoricalRecords
 
-from context_protection.configuration.budgets import Budgets
+from context_protection.configuration.budgets import BudgetProblem, Budgets
 from context_protection.core.policy import SETTINGS
-from context_protection.core.setting import Layer, Setting
+from context_protection.core.scopes import EVERYTHING, Breadth, BudgetScope
+from context_protection.core.setting import Setting
 
 
 def _column(setting: Setting) -> "models.Field[Any, Any]":
@@ -33,21 +34,37 @@ class PolicySettings(models.Model):
         abstract = True
 
 
+SCOPE = ("operation", "connector", "caller")  # the columns of a BudgetScope
+
+
 class TokenBudgetManager(models.Manager["TokenBudget"]):
     def budgets(self) -> Budgets:
-        rows = self.values("operation", *SETTINGS)
-        return Budgets({row.pop("operation"): row for row in rows})
+        rows = self.values(*SCOPE, *SETTINGS)
+        return Budgets({BudgetScope(**{name: row.pop(name) for name in SCOPE}): row for row in rows})
 
 
 class TokenBudget(PolicySettings):
-    """The size limits of responses. An empty value is inherited: from the budget for all operations, else from the
+    """The size limits of responses. An empty value is inherited: from the next less specific budget, else from the
     environment, else from the built-in default."""
 
     operation = models.CharField(
         max_length=100,
-        unique=True,
         blank=True,
-        help_text="The operation that this budget is for; empty: all of them.",
+        help_text="The operation that this budget is for, or a pattern such as nsip_*; empty: all of them.",
+    )
+    connector = models.CharField(
+        max_length=100,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The connector whose operations this budget is for, instead of an operation.",
+    )
+    caller = models.CharField(
+        max_length=100,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The name of the API key that this budget is for; empty: all of them.",
     )
     changed_at = models.DateTimeField(auto_now=True)
 
@@ -55,10 +72,16 @@ class TokenBudget(PolicySettings):
     history = HistoricalRecords()
 
     class Meta:
-        ordering = ("operation",)
+        ordering = ("caller", "connector", "operation")
+        constraints = (models.UniqueConstraint(fields=SCOPE, name="one_budget_per_scope"),)
 
     def __str__(self) -> str:
-        return self.operation or "All operations"
+        text = str(self.scope)
+        return text[0].upper() + text[1:] if self.scope.breadth is Breadth.ALL else text
+
+    @property
+    def scope(self) -> BudgetScope:
+        return BudgetScope(self.operation, self.connector, self.caller)
 
     def layer(self) -> dict[str, Any]:
         """The values of all settings by name; None where a setting is inherited."""
@@ -66,21 +89,27 @@ class TokenBudget(PolicySettings):
 
     def clean(self) -> None:
         """Rejects values that are invalid in combination with the other settings in effect."""
+        if self.operation and self.connector:
+            sentence = "Choose an operation or a connector, not both: an operation has one connector."
+            raise ValidationError({"connector": sentence})
         for name, setting in SETTINGS.items():
             if isinstance(value := getattr(self, name), str):
                 setattr(self, name, value.strip() or None)
-            if getattr(self, name) is not None and not self.operation and Layer.ALL_OPERATIONS not in setting.layers:
+            is_one = self.scope.breadth is Breadth.OPERATION
+            if getattr(self, name) is not None and setting.one_operation_only and not is_one:
                 sentence = f"Operations differ in their {setting.canonical_name}: choose one operation."
                 raise ValidationError({name: sentence})
-        budgets = TokenBudget.objects.budgets().with_layer(self.operation, self.layer())
         found: dict[str, list[str]] = {}
-        for operation, problem in budgets.problems():
-            where = f" (for {operation})" if operation not in ("", self.operation) else ""
-            sentences = found.setdefault(problem.name, [])
-            if not any(sentence.startswith(problem.sentence) for sentence in sentences):
-                sentences.append(f"{problem.sentence}{where}")
+        for each in TokenBudget.objects.budgets().with_budget(self.scope, self.layer()).problems():
+            sentences, sentence = found.setdefault(each.problem.name, []), each.problem.sentence
+            if not any(known.startswith(sentence) for known in sentences):
+                sentences.append(f"{sentence}{self._elsewhere(each)}")
         if found:
             raise ValidationError(found)
+
+    def _elsewhere(self, found: BudgetProblem) -> str:
+        """Where the problem is, unless it is in the scope of this budget."""
+        return "" if found.at in (self.scope, EVERYTHING) else f" (for {found.at})"
 
 
 class RevisionManager(models.Manager["Revision"]):

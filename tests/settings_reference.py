@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from context_protection.core.policy import SETTINGS
-from context_protection.core.setting import Layer, Setting, SettingGroup
+from context_protection.core.setting import Setting, SettingGroup
 
 ROOT = Path(__file__).parent.parent
 WIDTH, COLUMN = 126, 36  # characters of a line, and before a comment
@@ -26,8 +26,8 @@ def default_of(setting: Setting) -> str:
 
 def row(setting: Setting) -> str:
     """A setting's row in docs/operators.md."""
-    layers = "" if setting.layers == frozenset(Layer) else f" Set for {', '.join(sorted(setting.layers))} only."
-    return f"| {setting.canonical_name} | {default_of(setting)} | {setting.expected} | {setting.help}{layers} |\n"
+    limit = " Set for one operation only." if setting.one_operation_only else ""
+    return f"| {setting.canonical_name} | {default_of(setting)} | {setting.expected} | {setting.help}{limit} |\n"
 
 
 def variable(setting: Setting) -> str:

@@ -1,88 +1,163 @@
-"""The budgets that ops have saved, and the effective policy of each operation.
+"""The budgets in force, and the effective policy of each operation and caller.
 
-Precedence, lowest first: defaults, the operation's own settings, `settings.CONTEXT_PROTECTION` (the environment), the
-budget for all operations, the budget for one.
+The layers, weakest first: built-in defaults, the operation's own settings, the environment
+(`settings.CONTEXT_PROTECTION`), the budgets of the admin, the caller's arm. Within the admin's, the most specific scope
+wins (`core/scopes.py`).
 """
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 
-from context_protection.core.policy import SETTINGS, Kind, Policy, problems, resolve
-from context_protection.core.setting import Problem
+from context_protection.configuration.arms import Arm, ArmChooser
+from context_protection.configuration.declarations import UNDECLARED, declared
+from context_protection.core.cached_property import cached_property
+from context_protection.core.policy import SETTINGS, Policy, problems, resolve
+from context_protection.core.scopes import Breadth, BudgetScope
+from context_protection.core.setting import Layer, Problem
 
-ALL_OPERATIONS = ""
+logger = logging.getLogger(__name__)
 
-# The kind of every declared operation; budgets can be set for these.
-kinds: dict[str, Kind] = {}
-# Settings that an operation declares for itself; ops can override them.
-built_in: dict[str, Mapping[str, Any]] = {}
-
-
-def declare(operation: str, kind: Kind, settings: Mapping[str, Any] | None = None) -> None:
-    kinds[operation] = kind
-    built_in[operation] = settings or {}
+Values = Mapping[str, Any]  # settings by name; None: not set
+Scoped = Mapping[BudgetScope, Values]
 
 
-def withdraw(operation: str) -> None:
-    """Undoes `declare`."""
-    kinds.pop(operation, None)
-    built_in.pop(operation, None)
+class AppliedPolicy(NamedTuple):
+    """The policy of a call, and the name of the caller's arm; "" if the call takes part in no trial."""
+
+    policy: Policy
+    arm: str
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSource:
+    """Where the effective value of a setting comes from. `scope`: of the budget that won; None for other layers."""
+
+    layer: Layer
+    scope: BudgetScope | None = None
+
+    def words(self, at: BudgetScope) -> str:
+        """The source as the admin shows it for the budget `at`."""
+        if self.scope is not None:
+            return "set here" if self.scope == at else f"set for {self.scope}"
+        return "built-in default" if self.layer is Layer.DEFAULT else str(self.layer)
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetProblem:
+    """An invalid combination of settings, with the operation and the caller that have it."""
+
+    at: BudgetScope
+    problem: Problem
 
 
 @dataclass(frozen=True)
 class Budgets:
-    """The settings that ops have saved, by operation. `rejected`: what is wrong with those that are not used."""
+    """The budgets of one configuration. `rejected`: what is wrong with those that are not used."""
 
-    layers: Mapping[str, Mapping[str, Any]]
-    rejected: Mapping[str, list[Problem]] = field(default_factory=dict)
-    resolved: dict[str, Policy] = field(default_factory=dict)
+    admin: Scoped
+    choosers: tuple[ArmChooser, ...] = ()
+    rejected: Mapping[BudgetScope, list[Problem]] = field(default_factory=dict)
+    resolved: dict[tuple[str, str, str], AppliedPolicy] = field(default_factory=dict)
 
     def valid(self, last: "Budgets | None") -> "Budgets":
         """The budgets with those of `last` in place of invalid ones, which only a write past the admin can leave."""
-        rejected = {name: found for name, layer in self.layers.items() if (found := _problems(layer))}
-        before = last.layers if last is not None else {}
-        layers = {name: before.get(name, {}) if name in rejected else layer for name, layer in self.layers.items()}
-        return Budgets(layers, rejected)
+        rejected = {scope: found for scope, values in self.admin.items() if (found := _problems(values))}
+        before = last.admin if last is not None else {}
+        admin = {scope: before.get(scope, {}) if scope in rejected else each for scope, each in self.admin.items()}
+        return Budgets(admin, self.choosers, rejected)
 
-    def policy(self, operation: str) -> Policy:
-        """The effective policy, cached for declared operations only, because callers may send any name."""
-        if operation in self.resolved:
-            return self.resolved[operation]
-        policy = self.resolve(operation)
-        if operation in kinds or operation == ALL_OPERATIONS:
-            self.resolved[operation] = policy
-        return policy
+    def policy(self, operation: str, caller: str = "") -> Policy:
+        """The effective policy. `caller`: the name of an API key; "": callers without budgets of their own."""
+        return self.applied(operation, caller).policy
 
-    def resolve(self, operation: str) -> Policy:
-        set_by_ops = [self.layers.get(name, {}) for name in (ALL_OPERATIONS, operation)]
-        layers = [built_in.get(operation, {}), environment(), *set_by_ops]
-        return resolve(kinds.get(operation, Kind.LIST), layers)
+    def applied(self, operation: str, caller: str) -> AppliedPolicy:
+        """The policy of a call, with the caller's arm. It is cached for declared operations, and by caller only if the
+        caller has budgets of its own, because callers may be many, and send any name."""
+        arm = self._arm(operation, caller) if self.choosers and caller else None
+        key = operation, self.own(caller), arm.name if arm is not None else ""
+        if key in self.resolved:
+            return self.resolved[key]
+        applied = self._with_arm(BudgetScope(operation, caller=key[1]), arm)
+        if operation in declared or not operation:
+            self.resolved[key] = applied
+        return applied
 
-    def with_layer(self, operation: str, layer: Mapping[str, Any]) -> "Budgets":
-        return Budgets({**self.layers, operation: layer})
+    def arm_name(self, operation: str, caller: str) -> str:
+        """The caller's arm for the operation; "" without one."""
+        return self.applied(operation, caller).arm if self.choosers else ""
 
-    def problems(self) -> list[tuple[str, Problem]]:
-        """Invalid combinations of settings, each with the operation that has it."""
-        names = dict.fromkeys([ALL_OPERATIONS, *kinds, *self.layers])
-        return [(name, problem) for name in names for problem in problems(self.resolve(name))]
+    def own(self, caller: str) -> str:
+        """The caller, if it has budgets of its own, else "". Callers with the same result have the same policies,
+        their arms aside."""
+        return caller if caller in self.callers else ""
 
-    def source(self, operation: str, name: str) -> str:
-        """The source of a setting's effective value, as text for the admin."""
-        if operation != ALL_OPERATIONS and self.layers.get(operation, {}).get(name) is not None:
-            return "set here"
-        if self.layers.get(ALL_OPERATIONS, {}).get(name) is not None:
-            return "set for all operations" if operation != ALL_OPERATIONS else "set here"
-        return "environment" if environment().get(name) is not None else "built-in default"
+    @cached_property
+    def callers(self) -> frozenset[str]:
+        """The callers that have budgets of their own."""
+        return frozenset(scope.caller for scope in self.admin if scope.caller)
+
+    def resolve(self, at: BudgetScope, arm: Values | None = None) -> Policy:
+        """The policy of an operation and a caller, or what a connector or a pattern has in common. Not cached. `arm`:
+        values above all layers."""
+        layers = [values for _, values in self._layers(at)]
+        return resolve(declared.get(at.operation, UNDECLARED).kind, [*layers, arm or {}])
+
+    def with_budget(self, scope: BudgetScope, values: Values) -> "Budgets":
+        """The budgets if the admin's budget for the scope had these values."""
+        return Budgets({**self.admin, scope: values}, self.choosers)
+
+    def problems(self) -> list[BudgetProblem]:
+        """Invalid combinations of settings. What all callers of an operation have is not repeated for each."""
+        named = (scope.operation for scope in self.admin if scope.breadth is Breadth.OPERATION)
+        names = dict.fromkeys(["", *list(declared), *named])
+        found: dict[tuple[str, Problem], BudgetProblem] = {}
+        for at in (BudgetScope(name, caller=caller) for caller in ["", *sorted(self.callers)] for name in names):
+            for each in problems(self.resolve(at)):
+                found.setdefault((at.operation, each), BudgetProblem(at, each))
+        return list(found.values())
+
+    def source(self, at: BudgetScope, name: str) -> ValueSource:
+        """Where the effective value of the setting `name` comes from, arms aside."""
+        setting = [source for source, values in self._layers(at) if values.get(name) is not None]
+        return setting[-1] if setting else ValueSource(Layer.DEFAULT)
+
+    def _layers(self, at: BudgetScope) -> Iterator[tuple[ValueSource, Values]]:
+        """What each layer sets, from the weakest to the strongest."""
+        about = declared.get(at.operation, UNDECLARED)
+        connector = at.connector or about.connector
+        yield ValueSource(Layer.DEFAULT), about.settings
+        yield ValueSource(Layer.ENVIRONMENT), environment()
+        for scope, values in self._ranked:
+            if scope.covers(at.operation, connector, at.caller):
+                yield ValueSource(Layer.ADMIN, scope), values
+
+    @cached_property
+    def _ranked(self) -> list[tuple[BudgetScope, Values]]:
+        return sorted(self.admin.items(), key=lambda each: each[0].rank)
+
+    def _arm(self, operation: str, caller: str) -> Arm | None:
+        return next((arm for each in self.choosers if (arm := each.arm_of(operation, caller)) is not None), None)
+
+    def _with_arm(self, at: BudgetScope, arm: Arm | None) -> AppliedPolicy:
+        if arm is None:
+            return AppliedPolicy(self.resolve(at), "")
+        policy = self.resolve(at, arm.values)
+        if found := problems(policy):
+            problem = {"arm": arm.name, "operation": at.operation, "problem": found[0].sentence}
+            logger.warning("the values of an arm are not used", extra=problem)
+            return AppliedPolicy(self.resolve(at), "")
+        return AppliedPolicy(policy, arm.name)
 
 
-def _problems(layer: Mapping[str, Any]) -> list[Problem]:
-    given = ((SETTINGS[name], value) for name, value in layer.items() if value is not None)
+def _problems(values: Values) -> list[Problem]:
+    given = ((SETTINGS[name], value) for name, value in values.items() if value is not None)
     return [problem for setting, value in given if (problem := setting.problem(value))]
 
 
-def environment() -> Mapping[str, Any]:
-    layer: Mapping[str, Any] = getattr(settings, "CONTEXT_PROTECTION", {})
+def environment() -> Values:
+    layer: Values = getattr(settings, "CONTEXT_PROTECTION", {})
     return layer

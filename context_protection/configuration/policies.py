@@ -1,13 +1,45 @@
-"""The policy of each operation, from the budgets that this process has cached."""
+"""The policy of each operation and caller, from the budgets that this process has cached."""
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from django.db import DatabaseError
+
+from context_protection.configuration.arms import ArmChooser, ArmProvider
 from context_protection.configuration.budgets import Budgets
 from context_protection.configuration.live import Live
 from context_protection.core.policy import DEFAULTS, Policy
 from context_protection.models import TokenBudget
 
+logger = logging.getLogger(__name__)
+
+_arm_providers: list[ArmProvider] = []
+# The budgets and the caller of the current call.
+_of_call: ContextVar[tuple[Budgets, str] | None] = ContextVar("budgets_of_call", default=None)
+
+
+def choose_arms_with(provider: ArmProvider) -> None:
+    """Registers a provider of arms (`arms.py`). Its choosers come after those of earlier providers."""
+    _arm_providers.append(provider)
+
 
 def _load() -> Budgets:
-    return with_last_good(TokenBudget.objects.budgets())
+    held = _live.held
+    saved = TokenBudget.objects.budgets()
+    return Budgets(saved.admin, _choosers(held)).valid(held)
+
+
+def _choosers(held: Budgets | None) -> tuple[ArmChooser, ...]:
+    """Those of all providers. If one fails, the choosers that are held stay in use (law 5)."""
+    try:
+        return tuple(chooser for provide in _arm_providers for chooser in provide())
+    except DatabaseError:
+        raise  # the whole configuration stays, and is loaded again
+    except Exception:
+        logger.exception("arms not read; those of before stay")
+        return held.choosers if held is not None else ()
 
 
 _live = Live(_load)
@@ -18,9 +50,10 @@ def with_last_good(saved: Budgets) -> Budgets:
     return saved.valid(_live.held)
 
 
-def policy_for(operation: str) -> Policy:
-    """The current policy: the same object until ops change a budget."""
-    return budgets().policy(operation)
+def policy_for(operation: str, caller: str = "") -> Policy:
+    """The current policy: the same object until ops change a budget. `caller`: the name of an API key, whose own
+    budgets and arm then count."""
+    return budgets().policy(operation, caller)
 
 
 def budgets() -> Budgets:
@@ -33,7 +66,24 @@ def current() -> Budgets | None:
     return _live.current()
 
 
-def last_policy_for(operation: str) -> Policy:
+def last_policy_for(operation: str, caller: str = "") -> Policy:
     """The last loaded policy. Never blocks, so the event loop may call it."""
     held = _live.held
-    return DEFAULTS if held is None else held.policy(operation)
+    return DEFAULTS if held is None else held.policy(operation, caller)
+
+
+@contextmanager
+def used_by_call(budgets: Budgets, caller: str) -> Iterator[None]:
+    """Within the block, `policy_in_call` answers from these budgets, for this caller."""
+    token = _of_call.set((budgets, caller))
+    try:
+        yield
+    finally:
+        _of_call.reset(token)
+
+
+def policy_in_call(operation: str) -> Policy:
+    """The policy of any operation in the configuration of the current call (law 6); outside a call, the last loaded
+    one. Never blocks."""
+    of_call = _of_call.get()
+    return last_policy_for(operation) if of_call is None else of_call[0].policy(operation, of_call[1])

@@ -1,7 +1,7 @@
 """The frozen settings of one call (law 6), and how they are resolved from layers.
 
-defaults < file < environment < admin (global) < admin (one operation): a value set in a layer overrides all layers
-below it, including the built-in default of a kind of operation.
+defaults < file < environment < admin < arm: a value set in a layer overrides all layers below it, including the
+built-in default of a kind of operation.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from context_protection.core.setting import Layer, Problem, Setting, SettingGroup, setting, settings_of
+from context_protection.core.setting import Problem, Setting, SettingGroup, setting, settings_of
 
 
 class Kind(StrEnum):
@@ -125,7 +125,7 @@ class Policy:
     summary_fields: str = setting(
         "",
         if_empty="declared by the type",
-        layers=frozenset({Layer.ONE_OPERATION}),  # operations differ in their fields
+        one_operation_only=True,
         group=SettingGroup.PREVIEWS,
         help="The fields of previews and condensed rows, besides those that identify a record: names, dotted paths, "
         "items.*.name, separated by commas.",
@@ -181,10 +181,15 @@ def _contradictions(policy: Policy) -> list[Problem]:
     return found
 
 
-def budget_schema(layer: Layer) -> dict[str, Any]:
-    """The JSON Schema of a budget in this layer: an object of the settings that it sets. The others are inherited."""
+def budget_schema(*, one_operation: bool) -> dict[str, Any]:
+    """The JSON Schema of a budget for one operation or for several: an object of the settings that it sets. The others
+    are inherited."""
     return {
         "type": "object",
-        "properties": {each.canonical_name: each.schema() for each in SETTINGS.values() if layer in each.layers},
+        "properties": {
+            each.canonical_name: each.schema()
+            for each in SETTINGS.values()
+            if one_operation or not each.one_operation_only
+        },
         "additionalProperties": False,
     }

@@ -24,11 +24,14 @@ class SettingGroup(StrEnum):
 
 
 class Layer(StrEnum):
-    """The places where ops set a value, from the weakest to the strongest."""
+    """The places where a value is set, from the weakest to the strongest. A value in a layer overrides all layers below
+    it, whatever their scopes."""
 
+    DEFAULT = "default"
+    FILE = "file"
     ENVIRONMENT = "environment"
-    ALL_OPERATIONS = "all operations"
-    ONE_OPERATION = "one operation"
+    ADMIN = "admin"
+    ARM = "arm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ class Setting:
     choices: Mapping[str, str] = field(default_factory=dict)
     by_kind: Mapping[str, Value] = field(default_factory=dict)  # defaults that differ for a kind of operation
     if_empty: str = "–"  # shown where the value is the empty text
-    layers: frozenset[Layer] = frozenset(Layer)
+    one_operation_only: bool = False  # operations differ too much for one value; also not in the environment
 
     def __post_init__(self) -> None:
         values = [each.value for each in self.value_type] if issubclass(self.value_type, Enum) else []
@@ -78,7 +81,7 @@ class Setting:
     @property
     def variable(self) -> str | None:
         """The environment variable; None if the environment cannot set it."""
-        return self.name.upper() if Layer.ENVIRONMENT in self.layers else None
+        return None if self.one_operation_only else self.name.upper()
 
     @property
     def expected(self) -> str:

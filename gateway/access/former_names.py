@@ -39,11 +39,12 @@ def rename(names: Mapping[str, str]) -> None:
 
 
 def _rename_in_settings(names: Mapping[str, str]) -> None:
-    budgets = {budget.operation: budget for budget in TokenBudget.objects.exclude(operation="")}
-    for old in names.keys() & budgets.keys():
-        if names[old] not in budgets:
-            budgets[old].operation = names[old]
-            budgets[old].save()
+    budgets = {budget.scope: budget for budget in TokenBudget.objects.exclude(operation="")}
+    for scope, budget in budgets.items():
+        new = names.get(scope.operation)
+        if new is not None and replace(scope, operation=new) not in budgets:
+            budget.operation = new
+            budget.save()
     for model, fields in ((ApiKey, ("pinned_tools", "hidden_tools")), (ToolSet, ("tools",))):
         for row in model._default_manager.all():
             before = [getattr(row, field) for field in fields]

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from context_protection.configuration import budgets
+from context_protection.configuration import declarations
 from context_protection.configuration.revisions import revisions
 from context_protection.core.errors import UnknownOperation, nearest
 from gateway.catalog.operation import Operation
@@ -141,9 +141,10 @@ class Catalogue:
             if merged.setdefault(operation.name, operation) is not operation:
                 logger.warning("the name of an operation is taken", extra={"operation": operation.name})
         for name in {each.name for each in self.operations} - merged.keys():
-            budgets.withdraw(name)
+            declarations.withdraw(name)
         for operation in merged.values():
-            budgets.declare(operation.name, operation.kind, operation.settings)
+            connector = self.connector_of(operation.name)
+            declarations.declare(operation.name, operation.kind, operation.settings, connector)
         if [*self.operations] != [*merged.values()]:
             self.operations = Operations(merged)
 

@@ -27,8 +27,9 @@ class Configuration:
         """Raises NotAuthenticated."""
         return callers.confirm(caller, self.keys)
 
-    def policy(self, operation: str) -> Policy:
-        return self.budgets.policy(operation)
+    def policy(self, operation: str, caller: str = "") -> Policy:
+        """`caller`: as in Budgets.policy."""
+        return self.budgets.policy(operation, caller)
 
 
 _last: Configuration | None = None
@@ -43,9 +44,11 @@ def in_memory() -> Configuration | None:
     return last if is_valid else None
 
 
-def last_revision() -> int:
-    """The revision of the configuration that was used last; 0 if none was. Does not block."""
-    return _last.revision if _last is not None else 0
+def last_used(operation: str, caller: str) -> tuple[int, str]:
+    """The revision of the configuration that was used last (0 if none was), and the caller's arm in it. Does not
+    block."""
+    last = _last
+    return (0, "") if last is None else (last.revision, last.budgets.arm_name(operation, caller))
 
 
 def current() -> Configuration:

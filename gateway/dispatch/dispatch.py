@@ -14,7 +14,7 @@ from typing import cast
 
 from asgiref.sync import async_to_sync
 
-from context_protection.configuration.policies import last_policy_for
+from context_protection.configuration.policies import last_policy_for, used_by_call
 from context_protection.core.errors import invalid_cursor
 from context_protection.core.payloads import Envelope, Payload
 from context_protection.core.protect import needs_no_fetch, protect, stored_payload
@@ -48,7 +48,7 @@ async def serve(call: Call) -> Envelope:
 
 
 async def _serve(call: Call) -> Envelope:
-    async with _time_limit(call, last_policy_for(call.operation).timeout_seconds):
+    async with _time_limit(call, last_policy_for(call.operation, call.caller.name).timeout_seconds):
         current = configuration.in_memory()
         if current is None:
             current = await on_thread(call.limit_key, configuration.current)
@@ -130,6 +130,11 @@ def _answer_from_snapshot(prepared: PreparedCall) -> Envelope | None:
 
 async def _fetch_and_finish(prepared: PreparedCall) -> Envelope:
     """Fetches the data that this call needs from the upstream, and protects it."""
+    with used_by_call(prepared.configuration.budgets, prepared.call.caller.name):
+        return await _fetch_and_protect(prepared)
+
+
+async def _fetch_and_protect(prepared: PreparedCall) -> Envelope:
     limit_key = prepared.call.limit_key
     operation = prepared.operation
     with spans.fetching(operation.name, operation.kind):
@@ -167,7 +172,8 @@ def _finish(
         until,
         fresh_until,
         version,
-        prepared.revision,
+        prepared.configuration.revision,
+        prepared.arm,
     )
     is_fresh = version is not None or fresh_until > time.monotonic()
     if call.key is not None and prepared.state is not None and is_fresh and envelope.is_complete:

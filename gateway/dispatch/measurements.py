@@ -76,6 +76,7 @@ class AnsweredCall(NamedTuple):
     failure: CallError | None
     threshold: int
     revision: int
+    arm: str
     is_cached: bool
     use: UpstreamUse | None
 
@@ -89,7 +90,7 @@ class AnsweredCall(NamedTuple):
             figures["baseline_tokens"] = figures["original_tokens"]
         figures["missing_fields"] = ", ".join(figures["missing_fields"])
         figures["withheld"] = _counts(figures["withheld"])
-        figures |= {"origin": "", "error_reason": "", "error_message": "", "arm": ""}
+        figures |= {"origin": "", "error_reason": "", "error_message": ""}
         if self.failure is not None:
             figures |= {
                 "outcome": "error",
@@ -104,6 +105,7 @@ class AnsweredCall(NamedTuple):
             response_bytes=self.size,
             threshold=self.threshold,
             revision=str(self.revision),
+            arm=self.arm,
             is_cached=self.is_cached,
             **_of_call(self.call),
             **_of_operation(self.operation),
@@ -130,6 +132,7 @@ class FailedCall(NamedTuple):
     origin: Origin
     body: bytes
     revision: int
+    arm: str
     use: UpstreamUse | None
 
     @property
@@ -152,6 +155,7 @@ class FailedCall(NamedTuple):
             baseline_tokens=tokens.formula(text),
             claude_tokens=claude.count(text) if text else 0,
             revision=str(self.revision),
+            arm=self.arm,
             **_of_call(self.call),
             **(_of_operation(operation) if operation else {"operation": UNKNOWN_OPERATION}),
             **_of_upstreams(self.use),
@@ -178,6 +182,7 @@ def record(call: Call, operation: Operation, response: CachedResponse, *, is_cac
             envelope.failure,
             response.threshold,
             response.revision,
+            response.arm,
             is_cached,
             usage.of_this_call(),
         )
@@ -204,6 +209,7 @@ def _record_failure(call: Call, reason: str, message: str, origin: Origin, body:
         origin = Origin.UPSTREAM  # the policy's time was spent waiting for an upstream
     text = kept_arguments.as_text(call)
     is_short = 0 < len(text) <= SHORT
+    revision, arm = configuration.last_used(call.operation, call.caller.name)
     recorder.record(
         FailedCall(
             ended,
@@ -216,7 +222,8 @@ def _record_failure(call: Call, reason: str, message: str, origin: Origin, body:
             message[: 4 * LONGEST_MESSAGE],
             origin,
             body,
-            configuration.last_revision(),
+            revision,
+            arm,
             use,
         )
     )

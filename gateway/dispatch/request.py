@@ -27,7 +27,8 @@ class PreparedCall:
     policy: Policy
     request: AnswerRequest
     state: Hashable
-    revision: int = 0  # the configuration's
+    configuration: Configuration
+    arm: str = ""  # the caller's arm of a rollout or an experiment
     cursor: str = ""
     answer: Envelope | None = None
 
@@ -42,15 +43,8 @@ def prepare(call: Call, configuration: Configuration) -> PreparedCall:
     own = {name: value for name, value in given.items() if name not in FORM_NAMES}
     form = {name: value for name, value in operation.form_of(own).items() if name != "pages" or "cursor" not in given}
     request = _request(call, configuration, operation, {**form, **given}, own)
-    return PreparedCall(
-        call,
-        operation,
-        configuration.policy(operation.name),
-        request,
-        state,
-        configuration.revision,
-        given.get("cursor", ""),
-    )
+    policy, arm = configuration.budgets.applied(operation.name, call.caller.name)
+    return PreparedCall(call, operation, policy, request, state, configuration, arm, given.get("cursor", ""))
 
 
 def _request(

@@ -44,6 +44,7 @@ class CachedResponse:
     fresh_until: float = math.inf  # time.monotonic(); until then the upstream need not be called
     version: Hashable = None
     revision: int = 0  # the configuration's
+    arm: str = ""  # the caller's arm of a rollout or an experiment
 
 
 class ResponseCache:

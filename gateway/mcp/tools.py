@@ -22,6 +22,7 @@ from context_protection.core.cached_property import cached_property
 from context_protection.core.errors import CallError, InvalidArgument, NotAuthenticated
 from context_protection.core.payloads import Envelope
 from context_protection.core.policy import Kind, Policy
+from context_protection.core.scopes import BudgetScope
 from context_protection.core.tokens import claude
 from gateway.catalog.caller import Caller, ToolChoice
 from gateway.catalog.definition import DESCRIBE_TOOL, ToolDefinition
@@ -114,34 +115,36 @@ class ListedTools:
 
 
 class _Listings:
-    """Caches the tool lists of one configuration, by ToolChoice. Each is built on first use."""
+    """Caches the tool lists of one configuration, by ToolChoice and, for a caller with budgets of its own, by caller:
+    definitions name page sizes and thresholds. Each is built on first use."""
 
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
-        self._built: dict[ToolChoice, ListedTools] = {}
+        self._built: dict[tuple[ToolChoice, str], ListedTools] = {}
 
-    def of(self, choice: ToolChoice) -> ListedTools:
-        if choice not in self._built:
-            self._built[choice] = self._build(choice)
-        return self._built[choice]
+    def of(self, choice: ToolChoice, caller: str = "") -> ListedTools:
+        key = choice, self.configuration.budgets.own(caller)
+        if key not in self._built:
+            self._built[key] = self._build(*key)
+        return self._built[key]
 
-    def _build(self, choice: ToolChoice) -> ListedTools:
+    def _build(self, choice: ToolChoice, caller: str) -> ListedTools:
         visible = [each for each in self.configuration.operations if each.name not in choice.hidden]
-        listed = [self._definition(each) for each in visible if each.listed]
+        listed = [self._definition(each, caller) for each in visible if each.listed]
         is_brief = any(each.listed and each.shown is not None for each in visible)
         describing = [each for each in visible if each.name == DESCRIBE_TOOL] if is_brief else []
-        every = [*listed, *(self._definition(each) for each in describing)]
+        every = [*listed, *(self._definition(each, caller) for each in describing)]
         whole = sum(each.tokens for each in every)
         if not _searched(choice, whole):
             return self._listed(choice, every, whole, searched=False)
         always = {*choice.pinned, *(each.name for each in visible if each.pinned)}
         pinned = [each for each in listed if each.tool.name in always]
-        return self._listed(choice, [*self._search_tools(visible), *pinned], whole, searched=True)
+        return self._listed(choice, [*self._search_tools(visible, caller), *pinned], whole, searched=True)
 
-    def _search_tools(self, visible: Sequence[Operation]) -> list[Definition]:
+    def _search_tools(self, visible: Sequence[Operation], caller: str) -> list[Definition]:
         """The tools that search, describe and call the tools that are not listed."""
         calling = [READING, *([ACTING] if any(each.kind is Kind.ACTION for each in visible) else [])]
-        return [self._definition(each) for each in (*(each for each in visible if not each.listed), *calling)]
+        return [self._definition(each, caller) for each in (*(each for each in visible if not each.listed), *calling)]
 
     def _listed(
         self, choice: ToolChoice, definitions: Sequence[Definition], whole: int, *, searched: bool
@@ -150,8 +153,11 @@ class _Listings:
         written = instructions(names, self.configuration.operations, acts=CALL_ACTION in names, hidden=choice.hidden)
         return ListedTools(definitions, searched, whole, written)
 
-    def _definition(self, published: ToolDefinition) -> Definition:
-        return definition(published, self.configuration.policy(published.name))
+    def _definition(self, published: ToolDefinition, caller: str) -> Definition:
+        """Does not follow arms: a list that flips costs its clients their prompt cache."""
+        at = BudgetScope(published.name, caller=caller)
+        budgets = self.configuration.budgets
+        return definition(published, budgets.resolve(at) if caller else budgets.policy(published.name))
 
 
 def _searched(choice: ToolChoice, tokens: int) -> bool:
@@ -168,7 +174,7 @@ def tool_list_of(caller: Caller, is_lazy: bool = False) -> ListedTools:
     all tools, unless the admin has chosen otherwise for the key. Blocks. Raises NotAuthenticated."""
     listings = _listings()
     choice = listings.configuration.confirm(caller).tools
-    return listings.of(replace(choice, listing="all") if is_lazy and not choice.listing else choice)
+    return listings.of(replace(choice, listing="all") if is_lazy and not choice.listing else choice, caller.name)
 
 
 def _listings() -> _Listings:

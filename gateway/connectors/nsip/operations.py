@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from nsip_client import NSIPClient
 from nsip_client.models import AnimalDetails
 
-from context_protection.configuration.policies import last_policy_for
+from context_protection.configuration.policies import policy_in_call
 from context_protection.core.errors import NotFound
 from context_protection.core.payloads import Payload, Record
 from context_protection.core.policy import Kind
@@ -40,7 +40,7 @@ CACHE_SECONDS = 3600  # default cache time of an answer (N-FR-009)
 
 def cache_seconds(method: str) -> float:
     """The seconds for which answers of a client method may be cached, as set by ops."""
-    return last_policy_for(OPERATIONS[method]).cache_seconds
+    return policy_in_call(OPERATIONS[method]).cache_seconds
 
 
 def animal(details: AnimalDetails) -> dict[str, Any]:

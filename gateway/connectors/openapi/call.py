@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from context_protection.configuration.policies import last_policy_for
+from context_protection.configuration.policies import policy_in_call
 from context_protection.core.memory_text import MemoryText
 from context_protection.core.payloads import Payload, Record, with_note
 from context_protection.core.policy import Kind
@@ -104,7 +104,7 @@ class Calling:
 
     @property
     def cache_seconds(self) -> float:
-        return float(last_policy_for(self.name).cache_seconds) if self.spec.is_safe else 0.0
+        return float(policy_in_call(self.name).cache_seconds) if self.spec.is_safe else 0.0
 
     async def send(self, request: Request) -> Response:
         return await self.upstream.fetch(request, cache_seconds=self.cache_seconds, accept=self._accepted)

@@ -135,7 +135,7 @@ def _groups(tools: Sequence[Operation]) -> str:
 
 def _describe(arguments: Arguments, caller: Caller) -> Payload:
     operation = replace(catalogue.get(arguments["name"], caller.tools.hidden), shown=None)
-    policy = policy_for(operation.name)
+    policy = policy_for(operation.name, caller.name)
     schema = operation.described_schema(policy)
     return Record(
         {

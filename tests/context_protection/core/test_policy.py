@@ -6,7 +6,7 @@ import jsonschema_rs
 import pytest
 
 from context_protection.core.policy import DEFAULTS, SETTINGS, Kind, Policy, RulerName, budget_schema, problems, resolve
-from context_protection.core.setting import Layer, Setting
+from context_protection.core.setting import Setting
 
 
 def test_the_shipped_values_are_those_of_the_seeds():
@@ -74,7 +74,7 @@ ODD: list[Any] = [None, True, False, "", "x", "5", "formula", "table", RulerName
 
 @pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
 def test_the_schema_accepts_what_the_policy_accepts(setting: Setting):
-    schema = budget_schema(Layer.ONE_OPERATION)
+    schema = budget_schema(one_operation=True)
     low, high = setting.range or (0, 0)
     values = [*ODD, low - 1, low, high, high + 1]
     accepted = [value for value in values if jsonschema_rs.is_valid(schema, {setting.canonical_name: value})]
@@ -82,10 +82,11 @@ def test_the_schema_accepts_what_the_policy_accepts(setting: Setting):
     assert accepted
 
 
-@pytest.mark.parametrize("layer", Layer)
-def test_a_budget_has_the_settings_of_its_layer_and_no_others(layer: Layer):
-    schema = budget_schema(layer)
-    assert set(schema["properties"]) == {each.canonical_name for each in SETTINGS.values() if layer in each.layers}
+@pytest.mark.parametrize("one", [True, False])
+def test_a_budget_has_the_settings_of_its_scope_and_no_others(one: bool):
+    schema = budget_schema(one_operation=one)
+    names = {each.canonical_name for each in SETTINGS.values() if one or not each.one_operation_only}
+    assert set(schema["properties"]) == names
     assert not jsonschema_rs.is_valid(schema, {"chunksize": 5})
     assert jsonschema_rs.is_valid(schema, {})
-    assert jsonschema_rs.is_valid(schema, {"summaryFields": "id"}) == (layer is Layer.ONE_OPERATION)
+    assert jsonschema_rs.is_valid(schema, {"summaryFields": "id"}) == one

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from context_protection.core.policy import SETTINGS
-from context_protection.core.setting import Layer, Setting, SettingGroup, setting, settings_of
+from context_protection.core.setting import Setting, SettingGroup, setting, settings_of
 
 
 class Colour(StrEnum):
@@ -21,7 +21,7 @@ class Sample:
     first_colour: Colour = setting(
         Colour.RED, choices={"red": "Red", "blue": "Blue"}, group=SettingGroup.PAGES, help="It."
     )
-    bright: bool = setting(False, layers=frozenset({Layer.ONE_OPERATION}), group=SettingGroup.SWITCHES, help="Light.")
+    bright: bool = setting(False, one_operation_only=True, group=SettingGroup.SWITCHES, help="Light.")
     title: str = setting("", group=SettingGroup.TEXTS, help="Words.")
 
 

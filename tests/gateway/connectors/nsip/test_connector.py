@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from context_protection.configuration.budgets import Budgets
+from context_protection.core.scopes import BudgetScope
 from gateway.catalog.operation import Operation
 from gateway.connectors.nsip.connector import CONNECTOR
 from gateway.connectors.nsip.operations import OPERATIONS
@@ -41,7 +42,7 @@ def test_it_offers_the_nine_operations_and_an_upstream_whose_health_can_be_read(
 def test_its_answers_are_kept_for_an_hour_unless_ops_set_another_time(offered):
     assert Budgets({}).policy("nsip_get_animal").cache_seconds == 3600
     assert (
-        Budgets({}).with_layer("nsip_get_animal", {"cache_seconds": 60}).policy("nsip_get_animal").cache_seconds == 60
+        Budgets({BudgetScope("nsip_get_animal"): {"cache_seconds": 60}}).policy("nsip_get_animal").cache_seconds == 60
     )
 
 
