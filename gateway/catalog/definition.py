@@ -31,7 +31,8 @@ class ToolDefinition:
     _: KW_ONLY
     required: tuple[str, ...] = ()
     form: tuple[str, ...] | None = None  # which of its kind's protection arguments it takes; None: all
-    quiet: frozenset[str] = frozenset()  # arguments hidden from tool lists: `where` can express them, or few need them
+    summarizes: bool = False  # takes `summarize`: the description says above which size the answer is a summary
+    without_effect: frozenset[str] = frozenset()  # arguments that older clients send; tool lists omit them
     plain: frozenset[str] = frozenset()  # arguments whose names say enough: tool lists do not describe them
     shown: Mapping[str, Mapping[str, Any]] | None = None  # `parameters` as tool lists show them, if different
     field_names: tuple[str, ...] = field(default=(), repr=False)  # examples for `fields`
@@ -74,10 +75,10 @@ class ToolDefinition:
         return SEARCH in self._protection(DEFAULTS)
 
     def published_description(self, policy: Policy) -> str:
-        """The description as published, with notes on previews and shortened arguments."""
+        """The description as published, with notes on summaries and shortened arguments."""
         sentences = [self.description]
-        if self.kind is Kind.RECORD and policy.summarization:
-            sentences.append(f"Above {policy.token_budget_threshold:,} tokens a preview.")
+        if self.summarizes and policy.summarization:
+            sentences.append(f"Summary above {policy.token_budget_threshold} tokens.")
         if self.shown is not None:
             sentences.append(f"Its arguments are shown in brief: {DESCRIBE_TOOL} has all of them.")
         return " ".join(sentences)
@@ -96,8 +97,7 @@ class ToolDefinition:
         every = self._open({**parameters, **self._protection(policy)})
         plain = self.plain | RESERVED | ({SEARCH} if self.takes_search else frozenset())
         listed = {name: _lean(each) if name in plain else each for name, each in every.items()}
-        hidden = self.quiet | QUIET_FORM.get(self.kind, frozenset())
-        return self._object({name: each for name, each in listed.items() if name not in hidden})
+        return self._object({name: each for name, each in listed.items() if name not in self.without_effect})
 
     def _protection(self, policy: Policy) -> dict[str, Any]:
         form = FORM_PARAMETERS[self.kind](self, policy)
@@ -113,9 +113,11 @@ class ToolDefinition:
 
 
 MOST_MEANT = 1000  # a higher maximum is a limit of storage, which no caller reaches
-_UNLISTED = frozenset({"default", "description", "minLength", "maxLength", "minimum", "pattern", "properties"})
-MOST_NAMES = 6  # names in the example of `fields`
-MOST_CHOICES, SOME_CHOICES = 6, 3  # choices listed of an enumeration: those of a longer one are examples
+_UNLISTED = frozenset(
+    {"default", "description", "format", "minLength", "maxLength", "minimum", "pattern", "properties"}
+)
+MOST_NAMES = 2  # names in the example of `fields`
+MOST_CHOICES, SOME_CHOICES = 6, 2  # choices listed of an enumeration: those of a longer one are examples
 
 
 def _lean(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -199,5 +201,3 @@ FORM_PARAMETERS: Mapping[Kind, Callable[[ToolDefinition, Policy], dict[str, Any]
     Kind.TEXT: _text_parameters,
     Kind.ACTION: lambda definition, policy: {"cursor": _CURSOR, "format": _HANDLE},
 }
-# Hidden from tool lists, because the server's instructions tell of it.
-QUIET_FORM = dict.fromkeys((Kind.RECORD, Kind.ACTION), frozenset({"format"}))

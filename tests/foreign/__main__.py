@@ -101,7 +101,9 @@ def _example(schema: Mapping[str, Any]) -> Any:
         return EXAMPLES[schema["format"]]
     if kind == "string" and pattern:
         return _matching(pattern, schema.get("maxLength"))
-    return {"integer": 7, "number": 7, "boolean": True}.get(str(kind), "q7")
+    if kind in ("integer", "number"):
+        return min(max(7, schema.get("minimum", 7)), schema.get("maximum", 7_000_000))
+    return True if kind == "boolean" else "q7".ljust(schema.get("minLength", 0), "7")
 
 
 @cache

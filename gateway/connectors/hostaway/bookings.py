@@ -84,8 +84,8 @@ FIELDS = (
         column="check_out",
         in_row=True,
         filters=(
-            Filter("checkOutFrom", "Departure on or after.", "gte", is_hidden=True),
-            Filter("checkOutTo", "Departure on or before.", "lte", is_hidden=True),
+            Filter("checkOutFrom", "Departure on or after.", "gte"),
+            Filter("checkOutTo", "Departure on or before.", "lte"),
         ),
     ),
     ResourceField(
@@ -94,8 +94,8 @@ FIELDS = (
         column="total_price",
         in_row=True,
         filters=(
-            Filter("minTotalPrice", "Total price of at least.", "gte", is_hidden=True),
-            Filter("maxTotalPrice", "Total price of at most.", "lte", is_hidden=True),
+            Filter("minTotalPrice", "Total price of at least.", "gte"),
+            Filter("maxTotalPrice", "Total price of at most.", "lte"),
         ),
     ),
     ResourceField(
@@ -103,7 +103,7 @@ FIELDS = (
         CODE,
         column="currency",
         in_row=True,
-        filters=(Filter("currency", "Currency code, e.g. EUR.", "iexact", is_hidden=True),),
+        filters=(Filter("currency", "Currency code, e.g. EUR.", "iexact"),),
     ),
     ResourceField(
         "propertyId",
@@ -126,7 +126,6 @@ FIELDS = (
                 "channel",
                 "Channel name, e.g. airbnbOfficial, homeaway, bookingcom, direct.",
                 "iexact",
-                is_hidden=True,
             ),
         ),
     ),
@@ -267,7 +266,7 @@ def _base_rate(finance: Any) -> Any:
 BOOKINGS = FieldTable(
     name="booking",
     model=Booking,
-    list_description="Reservations: guest, dates, status, price. Newest first; rows are condensed.",
+    list_description="Reservations: guest, dates, status, price. Newest first.",
     record_description="One reservation: guest and contact, stay, finances, notes, channels.",
     fields=FIELDS,
     sections=SECTIONS,

@@ -47,7 +47,7 @@ def operations() -> list[Operation]:
         Operation(
             name="list_documents",
             title="List documents",
-            description="Logs, manuals and guides, with their sizes; read one with read_document.",
+            description="Logs, manuals and guides; read_document reads one.",
             kind=Kind.LIST,
             parameters={
                 "title": {**TEXT.schema, "description": "Part of the title."},
@@ -55,7 +55,7 @@ def operations() -> list[Operation]:
             },
             plain=frozenset({"title", "order"}),
             examples={
-                "where": {"mediaType": "text/plain", "lines": {"gte": 1000}},
+                "where": {"lines": {"gte": 1000}},
                 "aggregate": {"groupBy": ["mediaType"], "metrics": [{"op": "count"}]},
             },
             form=("where", "search", "aggregate", "limit", "cursor", "fields", "format"),
@@ -69,8 +69,7 @@ def operations() -> list[Operation]:
         Operation(
             name=READ,
             title="Read a document",
-            description="A document's text: in chunks (follow nextCursor), a range of lines, or the lines that match "
-            "search.",
+            description="A document's text: in chunks, a range of lines, or the lines that match search.",
             kind=Kind.TEXT,
             parameters={"id": {**TEXT.schema, "description": "The document's id."}},
             plain=frozenset({"id"}),

@@ -113,11 +113,6 @@ class FieldTable:
         return {**filters, "order": order_parameter(self.orders)}
 
     @cached_property
-    def hidden(self) -> frozenset[str]:
-        """Parameters that are omitted from the list of tools."""
-        return frozenset(wanted.parameter for _, wanted in self._filters if wanted.is_hidden)
-
-    @cached_property
     def parameter_aliases(self) -> Mapping[str, tuple[str, ...]]:
         """Parameters by upstream's name of the field that they compare."""
         return {
@@ -182,7 +177,6 @@ def order_parameter(orders: Mapping[str, str]) -> dict[str, Any]:
         "type": "string",
         "pattern": f"^-?({'|'.join(orders)})$",
         "default": "-insertedOn",
-        "examples": ["-insertedOn"],
         "description": "Field to sort by; a minus sign before it sorts from high to low.",
     }
 

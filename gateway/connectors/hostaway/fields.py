@@ -77,14 +77,12 @@ MOMENT = FieldType(Type.MOMENT, _DAY, values.moment, moment, _start_of_day, _end
 
 @dataclass(frozen=True)
 class Filter:
-    """A list parameter that filters by the field. `lookup` is Django's, or CONTAINS, which ignores case and accents. A
-    hidden parameter is accepted, but omitted from the list of tools. `condition` replaces the lookup where one
-    comparison is not enough."""
+    """A list parameter that filters by the field. `lookup` is Django's, or CONTAINS, which ignores case and accents.
+    `condition` replaces the lookup where one comparison is not enough."""
 
     parameter: str
     description: str
     lookup: str = "exact"
-    is_hidden: bool = False
     one_of: Sequence[str] = ()
     condition: Callable[[Any], Q] | None = None
 
@@ -164,6 +162,6 @@ def amounts(*names: str) -> tuple[ResourceField, ...]:
 
 
 CREATED = (
-    Filter("createdFrom", "Created on or after.", "gte", is_hidden=True),
-    Filter("createdTo", "Created on or before.", "lte", is_hidden=True),
+    Filter("createdFrom", "Created on or after.", "gte"),
+    Filter("createdTo", "Created on or before.", "lte"),
 )

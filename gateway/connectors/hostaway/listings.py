@@ -51,7 +51,7 @@ FIELDS = (
         TEXT,
         column="country",
         in_row=True,
-        filters=(Filter("country", "Part of the country.", CONTAINS, is_hidden=True),),
+        filters=(Filter("country", "Part of the country.", CONTAINS),),
     ),
     ResourceField(
         "bedrooms",
@@ -59,7 +59,7 @@ FIELDS = (
         source="bedroomsNumber",
         column="bedrooms",
         in_row=True,
-        filters=(Filter("minBedrooms", "Bedrooms, at least.", "gte", is_hidden=True),),
+        filters=(Filter("minBedrooms", "Bedrooms, at least.", "gte"),),
     ),
     ResourceField("bathrooms", REAL, source="bathroomsNumber", column="bathrooms", in_row=True),
     ResourceField(
@@ -76,8 +76,8 @@ FIELDS = (
         column="price",
         in_row=True,
         filters=(
-            Filter("minPrice", "Price per night of at least.", "gte", is_hidden=True),
-            Filter("maxPrice", "Price per night of at most.", "lte", is_hidden=True),
+            Filter("minPrice", "Price per night of at least.", "gte"),
+            Filter("maxPrice", "Price per night of at most.", "lte"),
         ),
     ),
     ResourceField(
@@ -86,7 +86,7 @@ FIELDS = (
         source="currencyCode",
         column="currency",
         in_row=True,
-        filters=(Filter("currency", "Currency code.", "iexact", is_hidden=True),),
+        filters=(Filter("currency", "Currency code.", "iexact"),),
     ),
     ResourceField("timeZone", source="timeZoneName", preview=True),
     ResourceField("checkInFrom", source="checkInTimeStart", preview=True),
@@ -198,13 +198,13 @@ SECTIONS = (
 LISTINGS = FieldTable(
     name="listing",
     model=Listing,
-    list_description="Properties: name, place, size and price. Rows are condensed.",
+    list_description="Properties: name, place, size and price.",
     record_description="One property: texts, rooms, amenities, images, pricing, rules.",
     fields=FIELDS,
     sections=SECTIONS,
     updated=("updatedOn", "latestActivityOn"),
     examples={
-        "where": {"city": "Porto", "price": {"lte": 150}},
+        "where": {"price": {"lte": 150}},
         "aggregate": {"groupBy": ["city"], "metrics": [{"op": "avg", "field": "price"}]},
     },
     aliases=(Field("price.basePrice", "price"),),

@@ -47,7 +47,7 @@ def _list_operation(table: FieldTable) -> Operation:
         kind=Kind.LIST,
         parameters={**table.parameters, **former_parameters.PARAMETERS},
         plain=frozenset(table.parameters),
-        quiet=table.hidden | former_parameters.PARAMETERS.keys(),
+        without_effect=frozenset(former_parameters.PARAMETERS),
         examples=table.examples,
         aliases=table.parameter_aliases,
         order_names=table.order_names,

@@ -40,8 +40,8 @@ FIELDS = (
         column="amount",
         in_row=True,
         filters=(
-            Filter("minAmount", "Amount of at least.", "gte", is_hidden=True),
-            Filter("maxAmount", "Amount of at most.", "lte", is_hidden=True),
+            Filter("minAmount", "Amount of at least.", "gte"),
+            Filter("maxAmount", "Amount of at most.", "lte"),
         ),
     ),
     ResourceField(
@@ -49,7 +49,7 @@ FIELDS = (
         CODE,
         column="currency",
         in_row=True,
-        filters=(Filter("currency", "Currency code.", "iexact", is_hidden=True),),
+        filters=(Filter("currency", "Currency code.", "iexact"),),
     ),
     ResourceField(
         "bookingId",
@@ -65,7 +65,7 @@ FIELDS = (
         source="listingMapId",
         column="property_id",
         in_row=True,
-        filters=(Filter("propertyId", "Id of the listing.", is_hidden=True),),
+        filters=(Filter("propertyId", "Id of the listing."),),
     ),
     ResourceField("insertedOn", MOMENT, column="inserted_on", in_row=True, filters=CREATED),
     ResourceField("paymentMethod", preview=True),
@@ -84,13 +84,13 @@ SECTIONS = (
 TRANSACTIONS = FieldTable(
     name="transaction",
     model=Transaction,
-    list_description="Charges, payouts, refunds and fees, with their bookings. Newest first.",
+    list_description="Charges, payouts, refunds and fees. Newest first.",
     record_description="One transaction: payment, breakdown, links to booking and listing.",
     fields=FIELDS,
     sections=SECTIONS,
     created=("insertedOn", "chargeDate", "scheduledDate"),
     examples={
-        "where": {"type": "refund", "amount": {"gte": 100}},
+        "where": {"amount": {"gte": 100}},
         "aggregate": {"groupBy": ["type", "currency"], "metrics": [{"op": "sum", "field": "amount"}]},
     },
 )

@@ -59,7 +59,6 @@ def _operation(server: Server, name: str, document: bytes) -> Operation:
         parameters=taken.schemas,
         required=taken.required,
         form=ROWS if reads_only else None,
-        quiet=frozenset({"format"}),
         fills_pages=answers.SHAPE.fills_pages,
         shape=answers.SHAPE,
         fetch=fetch,

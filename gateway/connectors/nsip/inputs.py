@@ -63,7 +63,7 @@ SEARCH: Mapping[str, Schema] = {
         "type": "object",
         "description": "Filters.",
         "properties": criteria.PROPERTIES,
-        "examples": [{"gender": "Male", "bornAfter": "2024-01-31", "traitRanges": {"BWT": {"max": 1}}}],
+        "examples": [{"bornAfter": "2024-01-31", "traitRanges": {"BWT": {"max": 1}}}],
     },
 }
 

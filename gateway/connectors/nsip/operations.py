@@ -34,7 +34,6 @@ OPERATIONS = {
     "get_progeny": "nsip_get_progeny",
 }
 THRESHOLD = 2000  # tokens, above which a record is summarised (N-FR-005)
-CONDENSED = f"Above {THRESHOLD:,} tokens rows are condensed"
 CACHE_SECONDS = 3600  # default cache time of an answer (N-FR-009)
 
 
@@ -154,7 +153,7 @@ def operations(api: Nsip) -> list[Operation]:
         _record(
             "nsip_get_statuses",
             "Statuses of animals",
-            "Statuses of animals: CURRENT, SOLD, DEAD …",
+            "Statuses of animals: CURRENT, SOLD …",
             fetches.statuses,
             shapes.SMALL,
             tags=("getStatusesByBreedGroup",),
@@ -162,7 +161,7 @@ def operations(api: Nsip) -> list[Operation]:
         _record(
             "nsip_get_trait_ranges",
             "Trait ranges of a breed",
-            "Lowest and highest value of each trait within a breed (breed_id of nsip_list_breeds).",
+            "Range of each trait within a breed (breed_id of nsip_list_breeds).",
             fetches.trait_ranges,
             shapes.SMALL,
             {"breed_id": inputs.BREED_ID},
@@ -173,13 +172,13 @@ def operations(api: Nsip) -> list[Operation]:
             "nsip_search_animals",
             "Search sheep",
             f"Sheep by breed_id and search_criteria ({', '.join(criteria.CRITERIA)}), sorted by a trait (reverse: "
-            f"highest first). {CONDENSED}; others by fields=LpnId,Gender,bwt.",
+            "highest first).",
             fetches.search,
             shapes.FOUND_ANIMAL,
             inputs.SEARCH,
             page_size=inputs.SEARCH_PAGE,
             examples={
-                "where": {"Gender": "Male", "Status": "CURRENT"},
+                "where": {"Gender": "Male"},
                 "aggregate": {"groupBy": ["Gender"], "metrics": [{"op": "count"}]},
             },
             field_names=shapes.names(shapes.FOUND_ANIMAL.fields.values()),
@@ -210,7 +209,7 @@ def operations(api: Nsip) -> list[Operation]:
         _list(
             "nsip_get_progeny",
             "Offspring of a sheep",
-            f"The offspring of an animal (lpn_id). {CONDENSED}.",
+            "The offspring of an animal (lpn_id).",
             fetches.progeny,
             shapes.OFFSPRING,
             inputs.PROGENY,
@@ -226,7 +225,7 @@ def operations(api: Nsip) -> list[Operation]:
         _record(
             "nsip_search_by_lpn",
             "Profile of a sheep",
-            "All of one animal (lpn_id) at once: details, lineage and the first offspring.",
+            "One animal (lpn_id) as a whole: details, lineage and first offspring.",
             fetches.profile,
             shapes.PROFILE,
             {"lpn_id": inputs.lpn_schema("LPN")},
@@ -282,6 +281,7 @@ def _operation(
         description=description,
         kind=kind,
         parameters={**parameters, "summarize": inputs.SUMMARIZE},
+        summarizes=True,
         plain=inputs.PLAIN,
         aliases=inputs.ALIASES,
         sources=inputs.SOURCES,

@@ -118,7 +118,6 @@ def _operation(name: str, parameters: Arguments, **more: Any) -> Operation:
         kind=Kind.LIST,
         parameters={"handle": HANDLE, **parameters},
         plain=frozenset({"path", "rows", "text", "regex"}),
-        quiet=frozenset({"format"}),
         endpoint=f"/api/v1/tools/{name}",
         is_redacted=True,
         in_every_set=True,
@@ -135,7 +134,7 @@ def operations() -> list[Operation]:
                 "path": {
                     "type": "string",
                     "description": "A field, or several.",
-                    "examples": ["guest.name", "items.*.id"],
+                    "examples": ["items.*.id"],
                 },
                 "rows": {"type": "string", "description": "Rows of a list, from 0.", "examples": ["10-20"]},
                 "startLine": {"type": "integer", "description": "First line of a text, from 1."},
@@ -166,7 +165,7 @@ def operations() -> list[Operation]:
                 "handle": {**HANDLE, "description": "The table rows."},
                 "handles": {
                     "type": "object",
-                    "description": "Instead, up to eight tables to join.",
+                    "description": "Or up to eight tables to join.",
                     "examples": [{"b": "…", "l": "…"}],
                 },
                 "sql": {
