@@ -29,7 +29,7 @@ def run(operation: str, arguments: Mapping[str, Any], caller: str = "") -> Repla
     """The answer of now; an error is an answer too. `caller`: the name of the key that made the call. Blocks."""
     began = time.perf_counter()
     try:
-        outcome, body, tokens = _answer(operation, arguments, _caller(caller))
+        outcome, body, tokens = _answer(operation, arguments, caller_for_staff(caller))
     except CallError as error:
         outcome, body, tokens = CallOutcome.ERROR.value, error.body, claude.count(error.body.decode())
     return Replayed(outcome, body.decode(), tokens, (time.perf_counter() - began) * 1000)
@@ -53,6 +53,7 @@ def _answer(name: str, arguments: Mapping[str, Any], caller: Caller) -> tuple[st
     return outcome, envelope.body, envelope.claude_tokens
 
 
-def _caller(name: str) -> Caller:
+def caller_for_staff(name: str) -> Caller:
+    """The key of that name, with nothing revealed: staff read the answer. `STAFF` if the key is gone."""
     found = next((each for each in callers.loaded().by_digest.values() if each.name == name), STAFF)
     return replace(found, reveal=frozenset())

@@ -18,6 +18,7 @@ from context_protection.core.upstream_pages import SourcePage, stored_pages
 from context_protection.models import StoredWalk
 from context_protection.stores.guard import FIRST_COOLDOWN, Guard
 from context_protection.stores.snapshots import MAX_AT_ONCE, PREFIX, RedisSnapshots, TableSnapshots
+from context_protection.stores.transient import TransientSnapshots
 from context_protection.tasks import purge_expired_walks
 from tests.needs import REDIS
 from tests.servers import Server, redis_server, until
@@ -58,10 +59,13 @@ def own_redis(tmp_path: Path) -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(params=["table", pytest.param("redis", marks=pytest.mark.cluster), "redis away"])
+@pytest.fixture(params=["table", "transient", pytest.param("redis", marks=pytest.mark.cluster), "redis away"])
 def store(request: pytest.FixtureRequest) -> Iterator[SnapshotStore]:
     if request.param == "table":
         yield TableSnapshots()
+        return
+    if request.param == "transient":
+        yield TransientSnapshots()
         return
     if request.param == "redis":
         request.getfixturevalue("real_redis")
