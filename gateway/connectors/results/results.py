@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any, cast
 
 from context_protection.core import canonical, masks, texts
@@ -84,7 +85,7 @@ def opened(handle: str, caller: Caller, last_row: int | None = None) -> Stored:
         )
     payload = _payload(snapshot, caller, last_row)
     if isinstance(payload, Rows):
-        return _stored_rows(query.resume(payload, snapshot.arguments), snapshot)
+        return _stored_rows(query.resume(payload, snapshot.arguments), snapshot, last_row)
     assert not isinstance(payload, Record), "a record's snapshot stores the record"
     text = payload.at(texts.version_of(snapshot))
     if text is None:
@@ -139,23 +140,28 @@ def _of_a_row(handle: str, caller: Caller) -> Snapshot | None:
     return None
 
 
-def _stored_rows(rows: Rows, snapshot: Snapshot) -> StoredRows:
+def _stored_rows(rows: Rows, snapshot: Snapshot, last_row: int | None) -> StoredRows:
     paths: dict[str, None] = {}
     try:
-        every = list(_every_row(rows, snapshot, paths))
+        every = list(_rows_to(last_row, rows, snapshot, paths))
     except InvalidCursor:  # a stored block is missing
         raise invalid_handle(snapshot.id, snapshot.origin) from None
     columns = result_tables.of_rows(rows, snapshot.plan["source"])
     return StoredRows(every, rows.shape, columns, masks.note(paths))
 
 
-def _every_row(rows: Rows, snapshot: Snapshot, paths: dict[str, None]) -> Iterator[dict[str, Any]]:
-    """The rows, ready to send. Adds the paths of their redacted fields to `paths`."""
+def _rows_to(
+    last_row: int | None, rows: Rows, snapshot: Snapshot, paths: dict[str, None]
+) -> Iterator[dict[str, Any]]:
+    """The rows up to `last_row` (None: all), ready to send. Adds the paths of their redacted fields to `paths`. How
+    many rows follow does not matter: a row that is too large for its page must be readable in a list of any length."""
     assert isinstance(rows, SnapshotRows), "a list with a result handle can be read in full"
-    if (snapshot.plan["total"] or 0) > MAX_ROWS:
+    total, end = snapshot.plan["total"] or 0, None if last_row is None else last_row + 1
+    if (total if end is None else min(total, end)) > MAX_ROWS:
         raise _too_long(snapshot)
     size = 0
-    for row in rows.everything(snapshot.plan["source"], partial(snapshots.blocks, snapshot)):
+    every = rows.everything(snapshot.plan["source"], partial(snapshots.blocks, snapshot))
+    for row in islice(every, end):
         sent, omitted = rows.shape.as_row(row)
         paths.update(dict.fromkeys([*omitted, *masks.paths(withheld_in(sent))]))
         size += len(dumps(sent))

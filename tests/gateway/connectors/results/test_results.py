@@ -140,6 +140,15 @@ def test_a_result_that_is_too_long_is_refused_before_a_row_is_read(
     assert "where" in error["data"]["suggestion"]
 
 
+def test_a_row_of_a_result_that_is_too_long_can_be_read(doors: Doors, monkeypatch: pytest.MonkeyPatch):
+    """A row above the hard cap names this call, and upstream may say that millions follow."""
+    handle = handle_of(doors.mcp("list_bookings", {}))
+    expected = doors.mcp("result_get", {"handle": handle, "rows": "41", "path": "id"})
+    monkeypatch.setattr(results, "MAX_ROWS", 499)
+    assert doors.mcp("result_get", {"handle": handle, "rows": "41", "path": "id"}) == expected
+    assert doors.mcp("result_get", {"handle": handle, "rows": "499"})["error"]["reason"] == "result_too_large"
+
+
 def test_a_result_whose_rows_are_too_large_together_is_refused(doors: Doors, monkeypatch: pytest.MonkeyPatch):
     handle = handle_of(doors.mcp("list_bookings", {}))
     monkeypatch.setattr(results, "MAX_BYTES", 100_000)
