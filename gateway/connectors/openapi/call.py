@@ -28,7 +28,8 @@ from gateway.upstreams.request import Request, Response
 Arguments = Mapping[str, Any]
 LARGE = 256 * 1024  # bytes; a larger response is parsed on a thread
 LEAST_ROWS = 50  # per page requested from upstream
-SET_PAGING = "ask the operator to set Paging for this tool in the admin, under Imported operations"
+PAGING = "Paging for this tool in the admin, under Imported operations"
+SET_PAGING = f"ask the operator to set {PAGING}"
 SEEN_STEPS = 40  # that a paging sequence remembers, to notice that upstream's pages loop
 
 
@@ -169,6 +170,8 @@ class UpstreamPages:
         found = self.paging, response, answered.body, rows, step
         large = len(response.body) > LARGE  # all rows are hashed, to notice that upstream's pages loop
         following = await run_sync(page_steps.following, *found) if large else page_steps.following(*found)
+        if isinstance(following, PageStep) and following.url and not requests.may_follow(first, following.url):
+            following = Done(elsewhere=True)
         return SourcePage(
             rows,
             next=None if isinstance(following, Done) else _token(following, seen),
@@ -191,6 +194,11 @@ def _ending(response: Response, answered: Answered, step: PageStep, following: P
     """Why the list ends with this page, if upstream says that more rows follow."""
     if isinstance(following, PageStep):
         return ""
+    if following.elsewhere:
+        return (
+            "Upstream says that more rows follow, but at another host. To get them, ask the operator to correct the "
+            f"API's base URL, or to set {PAGING}."
+        )
     more = evidence.of_more(response, answered.body, answered.path, step.rows + len(answered.rows or ()))
     if not more:
         return ""

@@ -149,20 +149,30 @@ def _check_address(url: str, base: str) -> None:
         )
 
 
+def may_follow(request: Request, url: str) -> bool:
+    """Whether the URL that upstream gave for its next page, which may be relative, is of the request's origin. A request
+    to any other would carry the credential there."""
+    return _joined(request, url) is not None
+
+
 def next_page(request: Request, url: str) -> Request:
-    """The same request at the URL that upstream gave for its next page, which may be relative. Raises UpstreamGarbled
-    for a URL of another origin, since the request carries a credential."""
-    try:
-        whole = urljoin(request.url, url).partition("#")[0]
-    except ValueError:  # an invalid IPv6 address
-        whole = ""
-    if origin(whole) != origin(request.url) or not _PLAIN.fullmatch(whole):
+    """The same request at the URL that upstream gave for its next page. Raises UpstreamGarbled unless `may_follow`."""
+    whole = _joined(request, url)
+    if whole is None:
         raise UpstreamGarbled(
             "Upstream's link to its next page leads to another host.",
             reason="foreign_next_page",
             suggestion="Ask for less at once, or tell the operator: the API's base URL may have to be another one.",
         )
     return replace(request, url=whole)
+
+
+def _joined(request: Request, url: str) -> str | None:
+    try:
+        whole = urljoin(request.url, url).partition("#")[0]
+    except ValueError:  # an invalid IPv6 address
+        return None
+    return whole if origin(whole) == origin(request.url) and _PLAIN.fullmatch(whole) else None
 
 
 # -- Query and headers ------------------------------------------------------------------------------

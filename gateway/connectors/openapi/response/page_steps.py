@@ -37,9 +37,11 @@ class PageStep:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """There are no more pages. `looped`: upstream's next page is one that was already seen."""
+    """There are no more pages. `looped`: upstream's next page is one that was already seen. `elsewhere`: its address is
+    of another host, which must not be called."""
 
     looped: bool = False
+    elsewhere: bool = False
 
 
 def first(paging: Paging, size: int | None = None) -> PageStep:

@@ -206,6 +206,15 @@ def test_pages_that_repeat_themselves_end_with_a_note_on_the_last_answer(doors: 
     assert "its next page repeats an earlier one" in answer["meta"]["notes"][0]
 
 
+def test_pages_at_another_host_end_with_a_note_and_no_cursor(doors: Doors, api: Shop):
+    """The cursor to such a page could only fail: the call would carry the credential there."""
+    elsewhere = "https://other.example.com/things?at=t20"
+    api.odd["/things"] = by_token("at", lambda rows, token: {"data": rows, "links": {"next": elsewhere}})
+    first, *others = crawler.pages(doors.mcp, imported(api, IN_DATA), {"limit": 5})
+    assert [len(page["items"]) for page in (first, *others)] == [5, 5, 5, 5]
+    assert "correct the API's base URL" in first["meta"]["notes"][0]
+
+
 def test_who_sets_upstreams_own_arguments_is_answered_so(doors: Doors, api: Shop):
     api.odd["/things"] = by_token("cursor", lambda rows, token: {"data": rows, "next_cursor": token})
     name = imported(api, IN_DATA, "cursor")
