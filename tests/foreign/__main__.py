@@ -16,11 +16,11 @@ from typing import Any
 from warnings import catch_warnings, simplefilter
 
 import httpx2
-import yaml
 from hypothesis.errors import NonInteractiveExampleWarning
 from hypothesis.strategies import characters, from_regex
 
 from context_protection.core import tokens
+from gateway.connectors.openapi.document import yaml_documents
 from tests.e2e.serving import Serving, serving
 from tests.foreign.invented import traces
 from tests.foreign.upstream import Foreign, upstream_of
@@ -222,7 +222,7 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=60, help="operations that are tried, spread over the document")
     options = parser.parse_args()
     text = options.document.read_text()
-    document = json.loads(text) if options.document.suffix == ".json" else yaml.safe_load(text)
+    document = json.loads(text) if options.document.suffix == ".json" else yaml_documents.load(text)
     return 1 if crawl_document(document, options.document, options.most) else 0
 
 
