@@ -150,8 +150,8 @@ def _check_address(url: str, base: str) -> None:
 
 
 def may_follow(request: Request, url: str) -> bool:
-    """Whether the URL that upstream gave for its next page, which may be relative, is of the request's origin. A request
-    to any other would carry the credential there."""
+    """Whether the URL that upstream gave for its next page, which may be relative, has the request's origin: the
+    credential must not go to any other."""
     return _joined(request, url) is not None
 
 
