@@ -150,9 +150,7 @@ def _stored_rows(rows: Rows, snapshot: Snapshot, last_row: int | None) -> Stored
     return StoredRows(every, rows.shape, columns, masks.note(paths))
 
 
-def _rows_to(
-    last_row: int | None, rows: Rows, snapshot: Snapshot, paths: dict[str, None]
-) -> Iterator[dict[str, Any]]:
+def _rows_to(last_row: int | None, rows: Rows, snapshot: Snapshot, paths: dict[str, None]) -> Iterator[dict[str, Any]]:
     """The rows up to `last_row` (None: all), ready to send. Adds the paths of their redacted fields to `paths`. How
     many rows follow does not matter: a row that is too large for its page must be readable in a list of any length."""
     assert isinstance(rows, SnapshotRows), "a list with a result handle can be read in full"
