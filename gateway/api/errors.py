@@ -1,6 +1,7 @@
 """Errors of the REST API: one body for all of them, and a short page for browsers."""
 
 import logging
+import re
 import sys
 from typing import Any
 from urllib.parse import quote
@@ -8,7 +9,6 @@ from urllib.parse import quote
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -30,9 +30,12 @@ from gateway.access.transports import Transport
 from gateway.access.visits import Visit
 from gateway.api.call import DISPATCHED
 from gateway.catalog.caller import Caller
+from gateway.logins.admin_pages import permission_of
+from telemetry.access import refusal_words, refused
 
 logger = logging.getLogger(__name__)
 STORE_SECONDS = 5  # Retry-After of a page
+PERMISSION = re.compile(r"\w+\.\w+")  # app.codename
 LOOK_FIRST = "If it was to change something, look whether it has before you try again."
 
 
@@ -161,13 +164,16 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def not_permitted(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """handler403: staff without the permission. Their session and user were read, so the page can be a template."""
+    """handler403: staff without the permission. Their session and user were read, so the page can be a template.
+
+    A page of ours raises PermissionDenied("app.permission"); of Django's own, its address tells the permission."""
+    needed = str(exception) if PERMISSION.fullmatch(str(exception)) else permission_of(request)
     if _is_page(request):
-        return render(request, "403.html", status=NotAllowed.status)
+        return refused(request, needed)
     error = NotAllowed(
-        "Your user lacks the permission for this.",
+        refusal_words(request.user, needed),
         reason="not_permitted",
-        suggestion="Ask an administrator for the permission, or log in as a user who has it.",
+        suggestion="Ask an admin for the role, or log in as a user who has it.",
     )
     return HttpResponse(dumps(error.document()), status=error.status, content_type="application/json")
 

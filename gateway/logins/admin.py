@@ -1,4 +1,4 @@
-"""Admin pages: the read-only audit trail, and second factors, which a superuser resets by deleting them."""
+"""Admin pages: the read-only audit trail, and second factors, which admins reset by deleting them."""
 
 from typing import Any
 
@@ -40,8 +40,8 @@ class SecondFactorAdmin(ReadOnlyAdmin):
         return factor.recovery_codes.count()
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Only superusers: resetting a second factor lets anyone with the password log in as its user."""
-        return bool(getattr(request.user, "is_superuser", False))
+        """For the role admin: resetting a second factor lets anyone with the password log in as its user."""
+        return admin.ModelAdmin.has_delete_permission(self, request, obj)
 
     def delete_model(self, request: HttpRequest, obj: SecondFactor) -> None:
         user = obj.user

@@ -92,8 +92,14 @@ def _shown_for() -> dict[str, list[str]]:
     return {**shown, "secret": with_secret, "remove_secret": with_secret}
 
 
+SECRET_INPUTS = ("secret", "remove_secret")
+CHANGE_CREDENTIALS = "upstreams.change_credentials"
+
+
 class CredentialAdmin(HistoryAdmin):
-    """Base for the admin of a `WithCredential` model. Needs a `CredentialForm`, and fieldsets with AUTHENTICATION."""
+    """Base for the admin of a `WithCredential` model. Needs a `CredentialForm`, and fieldsets with AUTHENTICATION.
+
+    Credentials have a permission of their own: who may change a connection need not know, or set, its secret."""
 
     readonly_fields: tuple[str, ...] = ("secret_state",)
 
@@ -101,12 +107,29 @@ class CredentialAdmin(HistoryAdmin):
         js = ("upstreams/authentication.js",)
 
     def get_fieldsets(self, request: HttpRequest, obj: WithCredential | None = None) -> Any:
-        """Leaves out the secret's inputs for read-only users, and the removal option if no secret is stored."""
-        may_change = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
-        left_out = set() if may_change else {"secret", "remove_secret"}
+        """Leaves out the secret's inputs for whoever may not change them, and the removal if no secret is stored."""
+        left_out = set() if self._may_change_credentials(request, obj) else set(SECRET_INPUTS)
         if _stored(obj) is None:
             left_out.add("remove_secret")
         return [_without(left_out, *fieldset) for fieldset in super().get_fieldsets(request, obj)]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: WithCredential | None = None) -> tuple[str, ...]:
+        fields = tuple(super().get_readonly_fields(request, obj))
+        if self._may_change_credentials(request, obj):
+            return fields
+        return (*fields, "authentication", *sorted(KIND_FIELDS))
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        """Without the secret's inputs for whoever may not change them: a form reads declared fields, shown or not."""
+        form = super().get_form(request, obj, change, **kwargs)
+        if not self._may_change_credentials(request, obj):
+            for name in SECRET_INPUTS:
+                form.base_fields.pop(name, None)
+        return form
+
+    def _may_change_credentials(self, request: HttpRequest, obj: WithCredential | None) -> bool:
+        may_change = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
+        return may_change and request.user.has_perm(CHANGE_CREDENTIALS)
 
     @admin.display(description="Stored secret")
     def secret_state(self, row: WithCredential) -> str:

@@ -229,6 +229,7 @@ class UpstreamApi(WithCredential):
     class Meta:
         ordering = ("name",)
         verbose_name = "upstream API"
+        permissions = (("change_credentials", "Can change credentials of upstreams"),)  # of MCP servers too
 
     def __str__(self) -> str:
         return self.name

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 
-from telemetry import wording
+from telemetry import access, wording
 from telemetry.measurement import CallOutcome, Measurement
 from telemetry.models import CallArguments
 
@@ -83,7 +83,7 @@ def _note(call: Measurement, stored: CallArguments | None, *, may_see_values: bo
     if not call.argument_names and not (stored and stored.names):
         return ""
     if not may_see_values:
-        return f"Values are shown to people with the permission {SEE_VALUES}."
+        return f"You see the names only, not the values. {access.who_may(SEE_VALUES)}"
     if stored is None:
         return _why_none(is_failed=is_failed)
     if stored.values is None:

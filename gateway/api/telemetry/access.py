@@ -9,7 +9,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from context_protection.core.errors import NotAllowed
-from telemetry.access import SEE_CALLS
+from telemetry.access import SEE_CALLS, who_may
 
 
 class StaffSession(BaseAuthentication):
@@ -29,7 +29,7 @@ class MayReadTelemetry(BasePermission):
         if hasattr(request.user, "has_perm"):
             if request.user.has_perm(SEE_CALLS):
                 return True
-            missing = f"Ask for the permission {SEE_CALLS}."
+            missing = who_may(SEE_CALLS)
         else:
             missing = "Use another key, or tick “May read telemetry” at this one (Admin, API keys)."
         raise NotAllowed("This caller may not read telemetry.", reason="telemetry_not_allowed", suggestion=missing)

@@ -23,6 +23,7 @@ from gateway.connectors.openapi.models import ImportedApi, ImportedOperation
 from gateway.connectors.openapi.operations import tool_name
 from gateway.connectors.openapi.paging_pages import PagingPages
 from gateway.connectors.tool_switches import ToolSwitchForm
+from gateway.upstreams.admin import CHANGE_CREDENTIALS
 from gateway.upstreams.models import UpstreamApi
 
 # The permissions to add and change everything that an import writes.
@@ -32,6 +33,7 @@ IMPORTING = (
     "openapi.change_importedoperation",
     "upstreams.add_upstreamapi",
     "upstreams.change_upstreamapi",
+    CHANGE_CREDENTIALS,
 )
 admin.site.register(UpstreamApi, UpstreamApiAdmin)  # here, as its page tells of imported operations
 OPERATIONS_PAGE = {

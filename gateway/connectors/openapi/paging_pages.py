@@ -29,7 +29,7 @@ class PagingPages:
     def page(self, request: HttpRequest, object_id: int) -> HttpResponse:
         row = get_object_or_404(ImportedOperation.objects.select_related("api__upstream"), pk=object_id)
         if not self.admin.has_change_permission(request, row):
-            raise PermissionDenied
+            raise PermissionDenied("openapi.change_importedoperation")
         beginning = initial(row.paging, row.documented)
         form = PagingForm(request.POST if request.method == "POST" else None, initial=beginning)
         trial = None

@@ -57,7 +57,7 @@ def test_staff_need_the_permission(name: str):
     browser.force_login(users.create_user("guest", is_staff=True))
     refused = browser.get(f"/api/v1/telemetry/{name}")
     assert refused.status_code == 403
-    assert "telemetry.view_telemetryrecord" in refused.json()["error"]["data"]["suggestion"]
+    assert "People with the role engineer, ops or viewer can" in refused.json()["error"]["data"]["suggestion"]
     browser.force_login(users.create_superuser("root"))
     assert browser.get(f"/api/v1/telemetry/{name}").status_code == 200
 

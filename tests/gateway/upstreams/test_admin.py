@@ -243,7 +243,7 @@ def test_who_may_look_sees_no_inputs_and_no_secret(acme: UpstreamApi):
 
 
 def test_who_may_change_enters_a_secret_without_seeing_the_old_one(acme: UpstreamApi):
-    client = client_with("view_upstreamapi", "change_upstreamapi")
+    client = client_with("view_upstreamapi", "change_upstreamapi", "change_credentials")
     assert CANARY not in page_of(client.get(change(acme)))
     assert client.post(change(acme), {**FIELDS, "secret": "another"}).status_code == 302
     assert opened() == "another"

@@ -19,12 +19,12 @@ def test_unknown_visitors_log_in_and_come_back(db, client):
     assert response["Location"] == "/admin/login/?next=/telemetry/search/%3Fq%3Dx%26range%3D1h"
 
 
-def test_a_refusal_names_the_permission_that_is_missing(db, django_user_model):
+def test_a_refusal_names_the_roles_that_may(db, django_user_model):
     client = Client(headers={"Accept": "text/html"})
     client.force_login(django_user_model.objects.create_user("new", password="a long password", is_staff=True))
     response = client.get(SEARCH)
     assert response.status_code == 403
-    assert "lacks the permission telemetry.view_telemetryrecord" in response.content.decode()
+    assert "cannot see calls. People with the role engineer, ops or viewer can" in response.content.decode()
     client.force_login(django_user_model.objects.create_user("nobody", password="a long password"))
     assert "staff status" in client.get(SEARCH).content.decode()
 

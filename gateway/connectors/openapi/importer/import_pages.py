@@ -109,7 +109,7 @@ class ImportPages:
 
     def _check(self, request: HttpRequest) -> None:
         if not self.admin.has_add_permission(request):
-            raise PermissionDenied
+            raise PermissionDenied("openapi.add_importedapi")
 
     def _page(self, request: HttpRequest, name: str, **context: Any) -> HttpResponse:
         everywhere = {**self.admin.admin_site.each_context(request), "opts": self.admin.opts}

@@ -82,6 +82,7 @@ IMPORTER = (
     "change_importedoperation",
     "add_upstreamapi",
     "change_upstreamapi",
+    "change_credentials",
 )
 
 
