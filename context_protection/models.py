@@ -8,8 +8,9 @@ from django.db.models import F
 from simple_history.models import HistoricalRecords
 
 from context_protection.configuration.budgets import BudgetProblem, Budgets
+from context_protection.configuration.file.source import configuration_file
 from context_protection.core.policy import SETTINGS
-from context_protection.core.scopes import EVERYTHING, Breadth, BudgetScope
+from context_protection.core.scopes import EVERYTHING, Breadth, BudgetScope, Scoped
 from context_protection.core.setting import Setting
 
 
@@ -38,9 +39,13 @@ SCOPE = ("operation", "connector", "caller")  # the columns of a BudgetScope
 
 
 class TokenBudgetManager(models.Manager["TokenBudget"]):
-    def budgets(self) -> Budgets:
+    def scoped(self) -> Scoped:
         rows = self.values(*SCOPE, *SETTINGS)
-        return Budgets({BudgetScope(**{name: row.pop(name) for name in SCOPE}): row for row in rows})
+        return {BudgetScope(**{name: row.pop(name) for name in SCOPE}): row for row in rows}
+
+    def budgets(self) -> Budgets:
+        """The saved budgets, above the configuration file in force."""
+        return Budgets(self.scoped(), configuration_file.layer)
 
 
 class TokenBudget(PolicySettings):

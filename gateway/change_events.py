@@ -5,17 +5,41 @@ from django.urls import NoReverseMatch, reverse
 
 from context_protection.configuration import changes
 from context_protection.configuration.changes import Change
+from context_protection.configuration.file import watcher
+from context_protection.configuration.file.source import FileOutcome
 from context_protection.configuration.revisions import revisions
 from telemetry import events
 
 # The words for objects of a model; others go by the model's own name.
 NAMES = {"tokenbudget": "budget", "apikey": "key", "upstreamapi": "upstream", "mcpserver": "upstream"}
+LONGEST_AFTER = 200  # characters; the column is longer, so that equal texts are found again
 COME_BY_THEMSELVES = frozenset({"connectorswitch", "importedoperation", "mcptool"})  # to add one is no event
 
 
 def follow() -> None:
     """Starts recording."""
     changes.follow(record)
+    watcher.follow(record_file)
+
+
+def record_file(outcome: FileOutcome) -> None:
+    """Records that a configuration file was taken or refused, once for all processes that have seen it. Blocks."""
+    status = outcome.status
+    if status.problems:
+        after = f"refused: {status.problems[0]}"
+        summary = f"{status.name} was refused: {status.problems[0]} {status.stays}"
+    else:
+        after = f"version {status.digest}"
+        changed = "; ".join(f"{each.key} {each.words}" for each in outcome.changes)
+        summary = f"{status.name} is in force. {changed}".strip()
+    events.record_if_new(
+        kind=events.EventKind.CHANGE,
+        subject_type="file",
+        subject=status.name,
+        summary=summary,
+        after=after[:LONGEST_AFTER],
+        revision=str(revisions.current()),
+    )
 
 
 def record(change: Change) -> None:

@@ -160,6 +160,9 @@ CONTEXT_PROTECTION = {
 if env.bool("TABLES_WHEN_SMALLER", default=False):  # the older name of LIST_FORMAT=auto
     CONTEXT_PROTECTION["list_format"] = CONTEXT_PROTECTION["list_format"] or "auto"
 
+# A YAML or JSON file of policy settings, below the environment. It is read again when it changes.
+CONFIG_FILE = env.str("CONFIG_FILE", default="")
+
 ANSWER_CACHE_MB = env.int("ANSWER_CACHE_MB", default=32)  # per process; 0 switches the response cache off
 
 # -- Credentials of upstreams -----------------------------------------------------------------------

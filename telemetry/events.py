@@ -60,7 +60,9 @@ def record_soon(*, kind: EventKind, summary: str, at: datetime | None = None, **
     _writer.record(NewEvent(kind=kind, summary=summary, at=at or timezone.now(), **others))
 
 
-def record_if_new(*, kind: EventKind, subject: str, after: str, summary: str, usual: str | None = None) -> Event | None:
+def record_if_new(
+    *, kind: EventKind, subject: str, after: str, summary: str, usual: str | None = None, **others: str
+) -> Event | None:
     """Stores an event unless the newest one of this kind and subject has the same `after`, whichever process found it.
     `usual`: a first state that is no event. Blocks."""
     with transaction.atomic():
@@ -70,7 +72,7 @@ def record_if_new(*, kind: EventKind, subject: str, after: str, summary: str, us
         known = Event.objects.filter(kind=kind, subject=subject).values_list("after", flat=True).first()
         if after == known or (known is None and after == usual):
             return None
-        return record(kind=kind, subject=subject, before=known or "", after=after, summary=summary)
+        return record(kind=kind, subject=subject, before=known or "", after=after, summary=summary, at=None, **others)
 
 
 def between(since: datetime, until: datetime, subjects: Collection[str] | None = None) -> list[Event]:

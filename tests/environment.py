@@ -28,7 +28,13 @@ def clean_up(owner: int = os.getpid()) -> None:
 
 
 atexit.register(clean_up)
-for name in ("HOSTAWAY_ACCOUNT_ID", "HOSTAWAY_API_SECRET", "HOSTAWAY_WEBHOOK_SECRET", "MCP_SERVERS_FILE"):
+for name in (
+    "HOSTAWAY_ACCOUNT_ID",
+    "HOSTAWAY_API_SECRET",
+    "HOSTAWAY_WEBHOOK_SECRET",
+    "MCP_SERVERS_FILE",
+    "CONFIG_FILE",
+):
     os.environ.pop(name, None)
 os.environ.pop("ALLOW_PRIVATE_UPSTREAMS", None)
 for name in ("HOST", "PORT", "MCP_TRANSPORT", "MCP_PORT", "SLUICE_API_KEY", "DEBUG", "ANTHROPIC_API_KEY"):

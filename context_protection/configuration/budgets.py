@@ -1,28 +1,27 @@
 """The budgets in force, and the effective policy of each operation and caller.
 
-The layers, weakest first: built-in defaults, the operation's own settings, the environment
-(`settings.CONTEXT_PROTECTION`), the budgets of the admin, the caller's arm. Within the admin's, the most specific scope
-wins (`core/scopes.py`).
+The layers, weakest first: built-in defaults, the operation's own settings, the configuration file, the environment
+(`settings.CONTEXT_PROTECTION`), the budgets of the admin, the caller's arm. Within the file and within the admin's, the
+most specific scope wins (`core/scopes.py`).
 """
 
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.conf import settings
 
 from context_protection.configuration.arms import Arm, ArmChooser
 from context_protection.configuration.declarations import UNDECLARED, declared
+from context_protection.configuration.file.documents import FileProblem
+from context_protection.configuration.file.layer import NO_FILE, FileLayer
 from context_protection.core.cached_property import cached_property
 from context_protection.core.policy import SETTINGS, Policy, problems, resolve
-from context_protection.core.scopes import Breadth, BudgetScope
+from context_protection.core.scopes import EVERYTHING, Breadth, BudgetScope, Scoped, Values
 from context_protection.core.setting import Layer, Problem
 
 logger = logging.getLogger(__name__)
-
-Values = Mapping[str, Any]  # settings by name; None: not set
-Scoped = Mapping[BudgetScope, Values]
 
 
 class AppliedPolicy(NamedTuple):
@@ -34,13 +33,17 @@ class AppliedPolicy(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ValueSource:
-    """Where the effective value of a setting comes from. `scope`: of the budget that won; None for other layers."""
+    """Where the effective value of a setting comes from. `scope`: the one that won; None for the default and the
+    environment. `line`: of the file."""
 
     layer: Layer
     scope: BudgetScope | None = None
+    line: int | None = None
 
     def words(self, at: BudgetScope) -> str:
         """The source as the admin shows it for the budget `at`."""
+        if self.layer is Layer.FILE:
+            return f"file, line {self.line}"
         if self.scope is not None:
             return "set here" if self.scope == at else f"set for {self.scope}"
         return "built-in default" if self.layer is Layer.DEFAULT else str(self.layer)
@@ -59,6 +62,7 @@ class Budgets:
     """The budgets of one configuration. `rejected`: what is wrong with those that are not used."""
 
     admin: Scoped
+    file: FileLayer = NO_FILE
     choosers: tuple[ArmChooser, ...] = ()
     rejected: Mapping[BudgetScope, list[Problem]] = field(default_factory=dict)
     resolved: dict[tuple[str, str, str], AppliedPolicy] = field(default_factory=dict)
@@ -68,7 +72,7 @@ class Budgets:
         rejected = {scope: found for scope, values in self.admin.items() if (found := _problems(values))}
         before = last.admin if last is not None else {}
         admin = {scope: before.get(scope, {}) if scope in rejected else each for scope, each in self.admin.items()}
-        return Budgets(admin, self.choosers, rejected)
+        return Budgets(admin, self.file, self.choosers, rejected)
 
     def policy(self, operation: str, caller: str = "") -> Policy:
         """The effective policy. `caller`: the name of an API key; "": callers without budgets of their own."""
@@ -98,7 +102,7 @@ class Budgets:
     @cached_property
     def callers(self) -> frozenset[str]:
         """The callers that have budgets of their own."""
-        return frozenset(scope.caller for scope in self.admin if scope.caller)
+        return frozenset(scope.caller for scope in (*self.admin, *self.file.values) if scope.caller)
 
     def resolve(self, at: BudgetScope, arm: Values | None = None) -> Policy:
         """The policy of an operation and a caller, or what a connector or a pattern has in common. Not cached. `arm`:
@@ -108,14 +112,19 @@ class Budgets:
 
     def with_budget(self, scope: BudgetScope, values: Values) -> "Budgets":
         """The budgets if the admin's budget for the scope had these values."""
-        return Budgets({**self.admin, scope: values}, self.choosers)
+        return Budgets({**self.admin, scope: values}, self.file, self.choosers)
+
+    def places(self) -> list[BudgetScope]:
+        """Where effective values can differ: all operations and each one, for all callers and for each caller with
+        budgets of its own."""
+        named = (each.operation for each in (*self.admin, *self.file.values) if each.breadth is Breadth.OPERATION)
+        names = dict.fromkeys(["", *list(declared), *named])
+        return [BudgetScope(name, caller=caller) for caller in ["", *sorted(self.callers)] for name in names]
 
     def problems(self) -> list[BudgetProblem]:
         """Invalid combinations of settings. What all callers of an operation have is not repeated for each."""
-        named = (scope.operation for scope in self.admin if scope.breadth is Breadth.OPERATION)
-        names = dict.fromkeys(["", *list(declared), *named])
         found: dict[tuple[str, Problem], BudgetProblem] = {}
-        for at in (BudgetScope(name, caller=caller) for caller in ["", *sorted(self.callers)] for name in names):
+        for at in self.places():
             for each in problems(self.resolve(at)):
                 found.setdefault((at.operation, each), BudgetProblem(at, each))
         return list(found.values())
@@ -123,21 +132,46 @@ class Budgets:
     def source(self, at: BudgetScope, name: str) -> ValueSource:
         """Where the effective value of the setting `name` comes from, arms aside."""
         setting = [source for source, values in self._layers(at) if values.get(name) is not None]
-        return setting[-1] if setting else ValueSource(Layer.DEFAULT)
+        last = setting[-1] if setting else ValueSource(Layer.DEFAULT)
+        if last.layer is Layer.FILE and last.scope is not None:
+            return ValueSource(Layer.FILE, last.scope, self.file.line(last.scope, name))
+        return last
+
+    def problems_of_file(self) -> list[FileProblem]:
+        """What the file contradicts, by itself or together with other layers, with the line that sets a value of it."""
+        found: dict[str, FileProblem] = {}
+        for each in self.problems():
+            sources = [(name, self.source(each.at, name)) for name in SETTINGS if each.problem.concerns(name)]
+            line = next((source.line for _, source in sources if source.layer is Layer.FILE), None)
+            if line is None:
+                continue
+            others = [f"{SETTINGS[name].canonical_name}: {_place(source)}" for name, source in sources]
+            sentence = f"{each.problem.sentence} This is so for {each.at} ({'; '.join(others)})."
+            found.setdefault(
+                each.problem.sentence, FileProblem(line, SETTINGS[each.problem.name].canonical_name, sentence)
+            )
+        return list(found.values())
 
     def _layers(self, at: BudgetScope) -> Iterator[tuple[ValueSource, Values]]:
         """What each layer sets, from the weakest to the strongest."""
         about = declared.get(at.operation, UNDECLARED)
         connector = at.connector or about.connector
         yield ValueSource(Layer.DEFAULT), about.settings
+        for scope, values in self._ranked_file:
+            if scope.covers(at.operation, connector, at.caller):
+                yield ValueSource(Layer.FILE, scope), values
         yield ValueSource(Layer.ENVIRONMENT), environment()
-        for scope, values in self._ranked:
+        for scope, values in self._ranked_admin:
             if scope.covers(at.operation, connector, at.caller):
                 yield ValueSource(Layer.ADMIN, scope), values
 
     @cached_property
-    def _ranked(self) -> list[tuple[BudgetScope, Values]]:
-        return sorted(self.admin.items(), key=lambda each: each[0].rank)
+    def _ranked_file(self) -> list[tuple[BudgetScope, Values]]:
+        return _ranked(self.file.values)
+
+    @cached_property
+    def _ranked_admin(self) -> list[tuple[BudgetScope, Values]]:
+        return _ranked(self.admin)
 
     def _arm(self, operation: str, caller: str) -> Arm | None:
         return next((arm for each in self.choosers if (arm := each.arm_of(operation, caller)) is not None), None)
@@ -151,6 +185,14 @@ class Budgets:
             logger.warning("the values of an arm are not used", extra=problem)
             return AppliedPolicy(self.resolve(at), "")
         return AppliedPolicy(policy, arm.name)
+
+
+def _ranked(scoped: Scoped) -> list[tuple[BudgetScope, Values]]:
+    return sorted(scoped.items(), key=lambda each: each[0].rank)
+
+
+def _place(source: ValueSource) -> str:
+    return f"admin, {source.scope}" if source.layer is Layer.ADMIN else source.words(EVERYTHING)
 
 
 def _problems(values: Values) -> list[Problem]:

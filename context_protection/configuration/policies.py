@@ -9,7 +9,10 @@ from django.db import DatabaseError
 
 from context_protection.configuration.arms import ArmChooser, ArmProvider
 from context_protection.configuration.budgets import Budgets
+from context_protection.configuration.file.source import configuration_file
+from context_protection.configuration.file.watcher import FileWatcher
 from context_protection.configuration.live import Live
+from context_protection.configuration.revisions import revisions
 from context_protection.core.policy import DEFAULTS, Policy
 from context_protection.models import TokenBudget
 
@@ -26,9 +29,19 @@ def choose_arms_with(provider: ArmProvider) -> None:
 
 
 def _load() -> Budgets:
-    held = _live.held
-    saved = TokenBudget.objects.budgets()
-    return Budgets(saved.admin, _choosers(held)).valid(held)
+    _watcher.start()
+    held, admin = _live.held, TokenBudget.objects.scoped()
+    saved = Budgets(admin).valid(held).admin
+    file = configuration_file.latest(lambda layer: Budgets(saved, layer).problems_of_file())
+    return Budgets(admin, file, _choosers(held)).valid(held)
+
+
+def _obey_file() -> None:
+    """Brings a changed file into force in every process. A load reads the file, whatever caused it."""
+    budgets()  # another process may have announced the change
+    if configuration_file.has_changed:
+        revisions.bump()
+        budgets()
 
 
 def _choosers(held: Budgets | None) -> tuple[ArmChooser, ...]:
@@ -43,6 +56,7 @@ def _choosers(held: Budgets | None) -> tuple[ArmChooser, ...]:
 
 
 _live = Live(_load)
+_watcher = FileWatcher(configuration_file, _obey_file)
 
 
 def with_last_good(saved: Budgets) -> Budgets:

@@ -50,6 +50,7 @@ class Policy:
         range=(1, 1000),
         group=SettingGroup.PAGES,
         help="Rows of a page without a limit.",
+        aliases=("pageSize", "page_size"),
     )
     max_page_size: int = setting(
         200,
@@ -66,6 +67,7 @@ class Policy:
         range=(100, 25_000),
         group=SettingGroup.BUDGET,
         help="An answer with more estimated tokens comes as a preview or a smaller page.",
+        aliases=("threshold",),
     )
     hard_cap: int = setting(
         12_000,
@@ -94,13 +96,39 @@ class Policy:
         group=SettingGroup.BUDGET,
         help="The token count that the threshold is compared with. The hard cap is always measured as Claude counts.",
     )
-    pagination: bool = setting(True, group=SettingGroup.SWITCHES, help="Lists come in pages.")
-    summarization: bool = setting(True, group=SettingGroup.SWITCHES, help="Large answers come as previews.")
-    chunking: bool = setting(True, group=SettingGroup.SWITCHES, help="Long texts come in chunks.")
+    pagination: bool = setting(
+        True,
+        group=SettingGroup.SWITCHES,
+        help="Lists come in pages.",
+        aliases=("paginationEnabled", "pagination_enabled"),
+    )
+    summarization: bool = setting(
+        True,
+        group=SettingGroup.SWITCHES,
+        help="Large answers come as previews.",
+        aliases=("summarizationEnabled", "summarization_enabled"),
+    )
+    chunking: bool = setting(
+        True,
+        group=SettingGroup.SWITCHES,
+        help="Long texts come in chunks.",
+        aliases=("chunkingEnabled", "chunking_enabled"),
+    )
+    tables: bool = setting(
+        True,
+        group=SettingGroup.SWITCHES,
+        help="Lists come as tables where listFormat says so. Off: only where the call requests a table.",
+    )
+    caching: bool = setting(
+        True,
+        group=SettingGroup.SWITCHES,
+        help="Equal calls share an answer, and upstream responses are reused for cacheSeconds. Off: each call is made.",
+    )
     meta_on_small_lists: bool = setting(
         False,
         group=SettingGroup.SWITCHES,
         help="Paging metadata even on a list that fits whole.",
+        aliases=("pagination.metaOnSmallLists",),
     )
     list_format: ListFormat = setting(
         ListFormat.ITEMS,
@@ -121,6 +149,7 @@ class Policy:
         range=(0, 86_400),
         group=SettingGroup.TIME,
         help="How long an upstream API's response is reused without another request. 0: never.",
+        aliases=("cacheTtl", "cache_ttl"),
     )
     summary_fields: str = setting(
         "",
@@ -130,6 +159,15 @@ class Policy:
         help="The fields of previews and condensed rows, besides those that identify a record: names, dotted paths, "
         "items.*.name, separated by commas.",
     )
+
+    @property
+    def upstream_cache_seconds(self) -> int:
+        return self.cache_seconds if self.caching else 0
+
+    @property
+    def default_list_format(self) -> ListFormat:
+        """The form of the rows of a list whose caller requested none."""
+        return self.list_format if self.tables else ListFormat.ITEMS
 
 
 DEFAULTS = Policy()
@@ -168,6 +206,7 @@ def _contradictions(policy: Policy) -> list[Problem]:
                 f"hardCap ({policy.hard_cap:,}) is below tokenBudgetThreshold "
                 f"({policy.token_budget_threshold:,}): answers under the threshold would already break the cap. "
                 "Raise hardCap or lower tokenBudgetThreshold.",
+                other="token_budget_threshold",
             )
         )
     if policy.default_page_size > policy.max_page_size:
@@ -176,6 +215,7 @@ def _contradictions(policy: Policy) -> list[Problem]:
                 "default_page_size",
                 f"defaultPageSize ({policy.default_page_size:,}) is above maxPageSize ({policy.max_page_size:,}). "
                 "Lower defaultPageSize or raise maxPageSize.",
+                other="max_page_size",
             )
         )
     return found

@@ -1,9 +1,11 @@
 """Which calls a budget is for, and which of several budgets wins."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
+from typing import Any
 
 ANY = "*"  # in a pattern: any characters, or none
 
@@ -66,6 +68,8 @@ class BudgetScope:
 
 
 EVERYTHING = BudgetScope()
+Values = Mapping[str, Any]  # settings by name; None: not set
+Scoped = Mapping[BudgetScope, Values]
 
 
 @lru_cache(maxsize=4096)

@@ -10,6 +10,7 @@ from enum import Enum, StrEnum
 from typing import Any, get_type_hints
 
 Value = bool | int | str
+LONGEST_SHOWN = 80  # characters of an invalid value in a message
 
 
 class SettingGroup(StrEnum):
@@ -40,6 +41,10 @@ class Problem:
 
     name: str
     sentence: str
+    other: str = ""  # the second setting of a contradiction
+
+    def concerns(self, name: str) -> bool:
+        return name in (self.name, self.other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,7 @@ class Setting:
     choices: Mapping[str, str] = field(default_factory=dict)
     by_kind: Mapping[str, Value] = field(default_factory=dict)  # defaults that differ for a kind of operation
     if_empty: str = "–"  # shown where the value is the empty text
+    aliases: tuple[str, ...] = ()  # other spellings that the file accepts, besides `name`
     one_operation_only: bool = False  # operations differ too much for one value; also not in the environment
 
     def __post_init__(self) -> None:
@@ -77,6 +83,11 @@ class Setting:
         """The name in JSON, in files and on screens (ruling 22)."""
         first, *others = self.name.split("_")
         return first + "".join(map(str.capitalize, others))
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """All names that a file may use, the canonical one first."""
+        return tuple(dict.fromkeys((self.canonical_name, self.name, *self.aliases)))
 
     @property
     def variable(self) -> str | None:
@@ -128,7 +139,8 @@ class Setting:
 
 
 def _written(value: Any) -> str:
-    return f"{value:,}" if type(value) is int else repr(value)
+    text = f"{value:,}" if type(value) is int else repr(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
 
 
 def setting(default: Value, **declared: Any) -> Any:

@@ -176,7 +176,8 @@ def _finish(
         prepared.arm,
     )
     is_fresh = version is not None or fresh_until > time.monotonic()
-    if call.key is not None and prepared.state is not None and is_fresh and envelope.is_complete:
+    may_be_cached = prepared.policy.caching and is_fresh and envelope.is_complete
+    if call.key is not None and prepared.state is not None and may_be_cached:
         response_cache.store(call.key, response)
     measurements.record(call, prepared.operation, response)
     audit.consider(call.id, prepared.operation.name, envelope)

@@ -7,6 +7,8 @@ from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
+from context_protection.configuration.file.source import configuration_file
+from context_protection.configuration.revisions import revisions
 from context_protection.core import tokens
 from context_protection.core.budget import dumps
 from gateway.dispatch import audit
@@ -51,6 +53,7 @@ def health_document() -> dict[str, Any]:
         "version": VERSION,
         "database": {"engine": connection.vendor, "answers": database_works},
         "ruler": {"claude": tokens.claude.degraded or "ok"},
+        "configuration": _configuration(),
     }
     states = [each.state() for each in upstreams.all()]
     document["upstreams"] = [_upstream(each) for each in states]
@@ -61,6 +64,18 @@ def health_document() -> dict[str, Any]:
         return {**document, **_figures.get(), "telemetry": _telemetry()}
     except DatabaseError:
         return document
+
+
+def _configuration() -> dict[str, Any]:
+    """What this process obeys. `problems`: why the file as it is now is not in force."""
+    status = configuration_file.status
+    return {
+        "revision": str(revisions.current()),
+        "file": status.name or None,
+        "version": status.digest or None,
+        "problems": list(map(str, status.problems)),
+        "since": status.since,
+    }
 
 
 def _upstream(state: UpstreamState) -> dict[str, Any]:

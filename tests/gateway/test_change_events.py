@@ -1,12 +1,16 @@
 """A save in the admin is a mark on every chart: which field, from what to what, by whom, and no secret."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.test import Client
 
+from context_protection.configuration.file.source import ConfigurationFile
 from context_protection.models import TokenBudget
+from gateway import change_events
 from gateway.access.models import ApiKey
 from gateway.upstreams.models import UpstreamApi
 from telemetry.models import Event
@@ -72,3 +76,23 @@ def test_the_person_who_saved_it_is_named(django_capture_on_commit_callbacks):
     with django_capture_on_commit_callbacks(execute=True):
         client.post("/admin/context_protection/tokenbudget/add/", {"operation": "list_bookings", "timeout_seconds": 9})
     assert last_event().actor == "ops-2"
+
+
+def test_a_configuration_file_is_told_once_however_many_processes_see_it(tmp_path: Path, settings: LazySettings):
+    path = tmp_path / "sluice.yaml"
+    settings.CONFIG_FILE = str(path)
+
+    def outcomes(text: str) -> None:
+        path.write_text(text)
+        for _ in range(2):  # processes
+            file = ConfigurationFile()
+            file.latest(lambda layer: [])
+            change_events.record_file(file.outcomes[-1])
+
+    outcomes("global: {hardCap: 9000}\n")
+    outcomes("global: {hardCap: many}\n")
+    refused, taken = Event.objects.all()
+    assert (taken.kind, taken.subject_type, taken.subject) == ("C", "file", "sluice.yaml")
+    assert taken.summary == "sluice.yaml is in force. all operations: hardCap - → 9,000"
+    assert refused.summary.startswith("sluice.yaml was refused: line 1: global: hardCap is 'many'")
+    assert refused.before == taken.after

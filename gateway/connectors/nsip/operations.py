@@ -39,7 +39,7 @@ CACHE_SECONDS = 3600  # default cache time of an answer (N-FR-009)
 
 def cache_seconds(method: str) -> float:
     """The seconds for which answers of a client method may be cached, as set by ops."""
-    return policy_in_call(OPERATIONS[method]).cache_seconds
+    return policy_in_call(OPERATIONS[method]).upstream_cache_seconds
 
 
 def animal(details: AnimalDetails) -> dict[str, Any]:

@@ -105,7 +105,7 @@ class Calling:
 
     @property
     def cache_seconds(self) -> float:
-        return float(policy_in_call(self.name).cache_seconds) if self.spec.is_safe else 0.0
+        return float(policy_in_call(self.name).upstream_cache_seconds) if self.spec.is_safe else 0.0
 
     async def send(self, request: Request) -> Response:
         return await self.upstream.fetch(request, cache_seconds=self.cache_seconds, accept=self._accepted)

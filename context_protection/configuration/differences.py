@@ -1,0 +1,65 @@
+"""What one configuration changes against another: the values that are set, and the effective ones."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from context_protection.configuration.budgets import Budgets
+from context_protection.core.policy import SETTINGS
+from context_protection.core.scopes import BudgetScope, Scoped
+
+UNSET = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class ValueChange:
+    """A setting that differs. None: not set."""
+
+    at: BudgetScope
+    name: str
+    before: Any
+    after: Any
+
+    @property
+    def key(self) -> str:
+        return f"{self.at}: {SETTINGS[self.name].canonical_name}"
+
+    @property
+    def words(self) -> str:
+        """ "4,000 → 8,000" """
+        return f"{self._shown(self.before)} → {self._shown(self.after)}"
+
+    def _shown(self, value: Any) -> str:
+        return UNSET if value is None else SETTINGS[self.name].shown(value)
+
+
+def set_values(before: Scoped, after: Scoped) -> list[ValueChange]:
+    """The values that are set differently, from the weakest scope to the strongest."""
+    scopes = sorted(before.keys() | after.keys(), key=lambda each: each.rank)
+    return [change for at in scopes for change in _changes(at, before.get(at, {}), after.get(at, {}))]
+
+
+def effective_values(before: Budgets, after: Budgets) -> list[ValueChange]:
+    """The effective values that differ: what applies to all operations, and where a single operation or caller differs
+    from that. Arms aside. Shows what overriding a value would change."""
+    found: list[ValueChange] = []
+    wider: set[tuple[str, str, str, Any, Any]] = set()  # operation, caller, and the change
+    for at in dict.fromkeys([*before.places(), *after.places()]):
+        for each in _changes(at, _effective(before, at), _effective(after, at)):
+            what = each.name, each.before, each.after
+            if wider.isdisjoint({("", "", *what), (at.operation, "", *what), ("", at.caller, *what)}):
+                found.append(each)
+            wider.add((at.operation, at.caller, *what))
+    return found
+
+
+def _effective(budgets: Budgets, at: BudgetScope) -> dict[str, Any]:
+    policy = budgets.resolve(at)
+    return {name: getattr(policy, name) for name in SETTINGS}
+
+
+def _changes(at: BudgetScope, before: Any, after: Any) -> Iterator[ValueChange]:
+    for name in SETTINGS:
+        old, new = before.get(name), after.get(name)
+        if old != new:
+            yield ValueChange(at, name, old, new)

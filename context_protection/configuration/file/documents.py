@@ -1,0 +1,175 @@
+"""Reads YAML and JSON of which nothing is known: values with their lines, within strict limits.
+
+Anchors, aliases, tags and repeated keys are rejected, so a document can neither grow while it is read, nor create
+objects, nor hide a value behind another.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+MOST_BYTES = 1024 * 1024
+DEEPEST = 8
+MOST_VALUES = 20_000
+YAML, JSON = (".yaml", ".yml"), (".json",)
+_PLAIN = {f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null")}
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_constructor = yaml.constructor.SafeConstructor()
+
+
+@dataclass(frozen=True, slots=True)
+class FileProblem:
+    """`line`: 1 for the first; None if no line is to blame. `key`: the path of the value, or "" for the whole file."""
+
+    line: int | None
+    key: str
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.sentence}" if self.line is not None else self.sentence
+
+
+class InvalidDocument(Exception):
+    def __init__(self, problem: FileProblem) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A value and its line: a scalar, an object of Located by name, or a list of Located."""
+
+    value: Any
+    line: int
+
+
+def parsed(content: bytes, ending: str) -> Located:
+    """The document. `ending`: of the file's name. Raises InvalidDocument."""
+    text = _text(content)
+    if ending in JSON:
+        _check_json(text)
+        text = text.replace("\t", " ")  # strings of JSON contain no tabs, and YAML does not indent by them
+    elif ending not in YAML:
+        raise _invalid(None, f"The name must end in {', '.join((*YAML, *JSON))}; it ends in {ending or 'nothing'}.")
+    elif not text.endswith("\n"):
+        raise _invalid(
+            text.count("\n") + 1, "The last line does not end: the file may be half-written. End it with a line break."
+        )
+    return _Reader(text).document()
+
+
+def _text(content: bytes) -> str:
+    if len(content) > MOST_BYTES:
+        raise _invalid(None, f"The file has more than {MOST_BYTES // 1024:,} KB. Remove what is not needed.")
+    if not content.strip():
+        raise _invalid(None, "The file is empty: it may be half-written. To set nothing, write {}.")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _invalid(_line_at(content[: error.start]), "The file is not UTF-8 text.") from None
+    if "\0" in text:
+        raise _invalid(_line_at(content.partition(b"\0")[0]), "The file is binary, not text.")
+    return text
+
+
+def _check_json(text: str) -> None:
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        raise _invalid(error.lineno, f"This is not JSON: {error.msg[:1].lower()}{error.msg[1:]}.") from None
+    except (RecursionError, ValueError):
+        raise _invalid(
+            None, f"Objects are nested too deeply, or a number is too long; at most {DEEPEST} levels."
+        ) from None
+
+
+def _line_at(content: bytes) -> int:
+    return content.count(b"\n") + 1
+
+
+def _invalid(line: int | None, sentence: str, key: str = "") -> InvalidDocument:
+    return InvalidDocument(FileProblem(line, key, sentence))
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._events = _Loader(text)
+        self._values = 0
+
+    def document(self) -> Located:
+        try:
+            self._next(yaml.StreamStartEvent)
+            if self._events.check_event(yaml.StreamEndEvent):
+                raise _invalid(None, "The file has no values. To set nothing, write {}.")
+            self._next(yaml.DocumentStartEvent)
+            whole = self._value("", 1)
+            self._next(yaml.DocumentEndEvent)
+            self._next(yaml.StreamEndEvent)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            what = " ".join(filter(None, (error.context, error.problem)))
+            raise _invalid(mark.line + 1 if mark else None, f"This is not YAML: {what}.") from None
+        except yaml.reader.ReaderError as error:
+            line = self._text.count("\n", 0, error.position) + 1
+            raise _invalid(line, f"The character {error.character!r} is not allowed.") from None
+        finally:
+            self._events.dispose()
+        return whole
+
+    def _next(self, expected: type[yaml.Event]) -> yaml.Event:
+        event = self._events.get_event()
+        if not isinstance(event, expected):
+            raise _invalid(event.start_mark.line + 1, "The file must have one document.")
+        return event
+
+    def _value(self, key: str, depth: int) -> Located:
+        event = self._events.get_event()
+        line = event.start_mark.line + 1
+        self._values += 1
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise _invalid(line, "Anchors (&) and aliases (*) are not allowed. Write the values out.", key)
+        if getattr(event, "tag", None) not in (None, "!"):
+            raise _invalid(line, f"The tag {event.tag} is not allowed. Write a plain value.", key)
+        if self._values > MOST_VALUES:
+            raise _invalid(line, f"The file has more than {MOST_VALUES:,} values.", key)
+        if depth > DEEPEST:
+            raise _invalid(line, f"Objects are nested more than {DEEPEST} levels deep.", key)
+        if isinstance(event, yaml.MappingStartEvent):
+            return Located(self._members(key, depth), line)
+        if isinstance(event, yaml.SequenceStartEvent):
+            return Located(self._entries(key, depth), line)
+        return Located(self._scalar(event, key), line)
+
+    def _members(self, above: str, depth: int) -> dict[str, Located]:
+        members: dict[str, Located] = {}
+        while not self._events.check_event(yaml.MappingEndEvent):
+            name = self._value(above, depth + 1)
+            if isinstance(name.value, (dict, list)):
+                raise _invalid(name.line, "A name must be a text.", above)
+            text = name.value if isinstance(name.value, str) else json.dumps(name.value)
+            path = f"{above}.{text}" if above else text
+            if text in members:
+                raise _invalid(name.line, f"{path} occurs twice; first in line {members[text].line}.", path)
+            members[text] = Located(self._value(path, depth + 1).value, name.line)
+        self._events.get_event()
+        return members
+
+    def _entries(self, above: str, depth: int) -> list[Located]:
+        entries: list[Located] = []
+        while not self._events.check_event(yaml.SequenceEndEvent):
+            entries.append(self._value(f"{above}[{len(entries)}]", depth + 1))
+        self._events.get_event()
+        return entries
+
+    def _scalar(self, event: Any, key: str) -> Any:
+        tag = self._events.resolve(yaml.ScalarNode, event.value, event.implicit)
+        if tag not in _PLAIN or re.fullmatch(r"[-+\d_]+(:\d+)+(\.\d*)?", event.value):
+            return event.value
+        try:
+            return _constructor.construct_object(yaml.ScalarNode(tag, event.value))
+        except ValueError:
+            raise _invalid(event.start_mark.line + 1, f"{key} has a number that cannot be read.", key) from None

@@ -1,0 +1,63 @@
+"""The JSON Schema of a configuration file, for editors."""
+
+from typing import Any
+
+from context_protection.configuration.file.layer import CALLERS, CHOSEN, CONNECTORS, GLOBAL, OPERATIONS
+from context_protection.configuration.file.profiles import PROFILES
+from context_protection.core.policy import SETTINGS
+from context_protection.core.scopes import ANY
+
+SEVERAL, ONE = "settingsOfSeveral", "settingsOfOne"
+
+
+def file_schema() -> dict[str, Any]:
+    """JSON Schema 2020-12. It has the canonical names; a file may use the other spellings too."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Configuration file of Sluice",
+        "type": "object",
+        "properties": {
+            CHOSEN: {
+                "description": "Shipped settings by name. The file's own settings of the same scope win.",
+                "type": ["array", "string"],
+                "items": {"enum": list(PROFILES)},
+            },
+            **_scopes(),
+            CALLERS: {
+                "description": "Settings for single callers, by the names of their API keys.",
+                **_named({"type": ["object", "null"], "properties": _scopes(), "additionalProperties": False}),
+            },
+        },
+        "additionalProperties": False,
+        "$defs": {SEVERAL: _settings(one_operation=False), ONE: _settings(one_operation=True)},
+    }
+
+
+def _scopes() -> dict[str, Any]:
+    return {
+        GLOBAL: {"description": "Settings for all operations.", **_reference(SEVERAL)},
+        CONNECTORS: {"description": "Settings for all operations of a connector.", **_named(_reference(SEVERAL))},
+        OPERATIONS: {
+            "description": "Settings for an operation, or for those whose names match a pattern: list_*",
+            "type": ["object", "null"],
+            "patternProperties": {f"\\{ANY}": _reference(SEVERAL), f"^[^{ANY}]+$": _reference(ONE)},
+            "additionalProperties": False,
+        },
+    }
+
+
+def _settings(*, one_operation: bool) -> dict[str, Any]:
+    properties = {
+        each.canonical_name: {**each.schema(), "default": each.default}
+        for each in SETTINGS.values()
+        if one_operation or not each.one_operation_only
+    }
+    return {"type": ["object", "null"], "properties": properties, "additionalProperties": False}
+
+
+def _named(value: dict[str, Any]) -> dict[str, Any]:
+    return {"type": ["object", "null"], "additionalProperties": value}
+
+
+def _reference(name: str) -> dict[str, Any]:
+    return {"$ref": f"#/$defs/{name}"}

@@ -1,0 +1,156 @@
+"""The configuration file: read again when it has changed. A file that is invalid, missing or half-written leaves the
+last good one in force; at start, without any, the defaults."""
+
+import hashlib
+import logging
+import os
+import stat
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from django.conf import settings
+
+from context_protection.configuration.differences import ValueChange, set_values
+from context_protection.configuration.file.documents import MOST_BYTES, FileProblem, InvalidDocument, parsed
+from context_protection.configuration.file.layer import NO_FILE, FileLayer, layer_of
+
+logger = logging.getLogger(__name__)
+MOST_PROBLEMS = 50  # that are reported of one file
+
+Signature = tuple[int, int, int] | str  # modification time, size and inode; or why there is no file
+Check = Callable[[FileLayer], Sequence[FileProblem]]
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatus:
+    """`path`: "" if no file is configured. `problems`: why the file as it is now is not in force; empty if it is.
+    `digest`: of the content in force; "" if none is. `since`: when this became so."""
+
+    path: str = ""
+    problems: tuple[FileProblem, ...] = ()
+    digest: str = ""
+    since: datetime | None = None
+
+    @property
+    def name(self) -> str:
+        return Path(self.path).name
+
+    @property
+    def stays(self) -> str:
+        """What is in force instead of a refused file, as a sentence."""
+        return "The last valid version stays in force." if self.digest else "The defaults are in force."
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """A file that was taken or refused. `changes`: those of a file that was taken."""
+
+    status: FileStatus
+    changes: Sequence[ValueChange] = ()
+
+
+class ConfigurationFile:
+    """The file that CONFIG_FILE names. Not for several threads at once: the loader of budgets has a lock."""
+
+    def __init__(self) -> None:
+        self._forget("")
+
+    def _forget(self, path: str) -> None:
+        self.layer = NO_FILE
+        self.status = FileStatus(path)
+        self.outcomes: deque[FileOutcome] = deque(maxlen=100)  # for the watcher to report
+        self._seen: Signature | None = None  # the file that was read last
+        self._waiting: tuple[FileLayer, str] | None = None  # valid by itself; it contradicts other layers
+
+    @property
+    def path(self) -> str:
+        return str(getattr(settings, "CONFIG_FILE", ""))
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether the file is another than the one that was read last. One stat."""
+        return bool(self.path) and signature(self.path) != self._seen
+
+    def latest(self, check: Check) -> FileLayer:
+        """The layer in force, after reading the file if it has changed. `check`: what a new layer contradicts. Blocks;
+        never raises."""
+        if self.path != self.status.path:
+            self._forget(self.path)
+        if self.has_changed:
+            self._read(check)
+        elif self._waiting is not None and not check(self._waiting[0]):  # another layer has changed
+            self._take(*self._waiting)
+        return self.layer
+
+    def _read(self, check: Check) -> None:
+        self._waiting = None
+        try:
+            content, self._seen = content_of(self.path)
+            layer, problems = layer_of(parsed(content, Path(self.path).suffix.lower()))
+        except InvalidDocument as error:
+            self._seen = signature(self.path)
+            self._refuse([error.problem])
+            return
+        digest = hashlib.sha256(content).hexdigest()[:12]
+        if not problems and (problems := list(check(layer))):
+            self._waiting = layer, digest
+        self._refuse(problems) if problems else self._take(layer, digest)
+
+    def _take(self, layer: FileLayer, digest: str) -> None:
+        changes = set_values(self.layer.values, layer.values)
+        self._waiting, self.layer = None, layer
+        self.status = FileStatus(self.path, digest=digest, since=datetime.now(UTC))
+        self.outcomes.append(FileOutcome(self.status, changes))
+        fields = {each.key: each.words for each in changes}
+        logger.info("configuration changed", extra={"kind": "file", "object": self.status.name, "fields": fields})
+
+    def _refuse(self, problems: Sequence[FileProblem]) -> None:
+        shown = tuple(problems[:MOST_PROBLEMS])
+        self.status = replace(self.status, path=self.path, problems=shown, since=datetime.now(UTC))
+        self.outcomes.append(FileOutcome(self.status))
+        extra = {"file": self.path, "problems": list(map(str, shown)), "instead": self.status.stays}
+        logger.error("configuration file refused", extra=extra)
+
+
+def content_of(path: str) -> tuple[bytes, Signature]:
+    """The file's content, and its signature. Raises InvalidDocument, also if the file changes meanwhile."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    try:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise InvalidDocument(FileProblem(None, "", f"{path} is not a file. Name a file in CONFIG_FILE."))
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            content = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    finally:
+        os.close(handle)
+    read = _signature(found)
+    if read != signature(path):
+        raise InvalidDocument(FileProblem(None, "", f"{path} was changed or removed while it was read."))
+    return content, read
+
+
+def signature(path: str) -> Signature:
+    try:
+        return _signature(os.stat(path))
+    except OSError as error:
+        return error.strerror or type(error).__name__
+
+
+def _signature(found: os.stat_result) -> Signature:
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _unreadable(path: str, error: OSError) -> InvalidDocument:
+    sentence = f"{path} cannot be read ({error.strerror}). Restore the file, or unset CONFIG_FILE and restart."
+    return InvalidDocument(FileProblem(None, "", sentence))
+
+
+configuration_file = ConfigurationFile()

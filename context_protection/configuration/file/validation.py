@@ -1,0 +1,58 @@
+"""Tries a configuration file against the other layers, and changes nothing."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from context_protection.configuration.budgets import Budgets
+from context_protection.configuration.declarations import declared
+from context_protection.configuration.differences import ValueChange, effective_values
+from context_protection.configuration.file.documents import FileProblem, InvalidDocument, parsed
+from context_protection.configuration.file.layer import FileLayer, layer_of
+from context_protection.core.errors import nearest
+from context_protection.core.scopes import Breadth, Scoped
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """`problems`: with one, the file would be refused. `warnings`: names that nothing has now. `changes`: of effective
+    values, if the file came into force now. `layer`: None if it cannot be read."""
+
+    problems: Sequence[FileProblem]
+    warnings: Sequence[FileProblem] = ()
+    changes: Sequence[ValueChange] = ()
+    layer: FileLayer | None = None
+
+
+def validated(content: bytes, ending: str, budgets: Budgets) -> Validation:
+    """`ending`: of the file's name. `budgets`: those in force."""
+    try:
+        layer, problems = layer_of(parsed(content, ending))
+    except InvalidDocument as error:
+        return Validation([error.problem])
+    warnings = list(_unknown_names(layer))
+    changed = replace(budgets, file=layer, resolved={})
+    problems = problems or changed.problems_of_file()
+    return Validation(problems, warnings, () if problems else effective_values(budgets, changed), layer)
+
+
+def _unknown_names(layer: FileLayer) -> Iterator[FileProblem]:
+    """Operations and connectors may come later, with an import, so that they are no errors."""
+    connectors = {each.connector for each in declared.values()}
+    for scope in layer.values:
+        line = min(layer.lines[scope, name] for name in layer.values[scope])
+        if scope.breadth is Breadth.OPERATION and scope.operation not in declared:
+            yield _unknown(line, "operation", scope.operation, list(declared))
+        if scope.breadth is Breadth.CONNECTOR and scope.connector not in connectors:
+            yield _unknown(line, "connector", scope.connector, sorted(connectors))
+
+
+def _unknown(line: int, what: str, name: str, known: list[str]) -> FileProblem:
+    close = nearest(name, known)
+    advice = f" Did you mean {close}?" if close else ""
+    return FileProblem(line, name, f"There is no {what} {name} now.{advice}")
+
+
+def contradictions(values: Scoped, budgets: Budgets) -> list[str]:
+    """What would be wrong with these budgets in the admin, as sentences."""
+    found = Budgets(values, budgets.file).problems()
+    return [f"{each.problem.sentence} This is so for {each.at}." for each in found]
