@@ -75,6 +75,31 @@ def record_if_new(
         return record(kind=kind, subject=subject, before=known or "", after=after, summary=summary, at=None, **others)
 
 
+def actor_of(pid: int) -> str:
+    """The actor of a breaker's events. Each process has breakers of its own."""
+    return f"process {pid}"
+
+
+def end_breakers(pid: int, *, since: datetime, at: datetime) -> None:
+    """The breakers that a process, which ran from `since` to `at`, has left open: they ended with it. Blocks."""
+    actor = actor_of(pid)
+    newest: dict[str, Event] = {}
+    for event in Event.objects.filter(kind=EventKind.BREAKER, actor=actor, at__gte=since):
+        newest.setdefault(event.subject, event)
+    for name, event in newest.items():
+        if event.after == Event.OPEN:
+            record(
+                kind=EventKind.BREAKER,
+                summary=f"The process that left {name} alone has ended.",
+                at=max(at, event.at),
+                subject_type=event.subject_type,
+                subject=name,
+                actor=actor,
+                before=Event.OPEN,
+                after=Event.CLOSED,
+            )
+
+
 def between(since: datetime, until: datetime, subjects: Collection[str] | None = None) -> list[Event]:
     """The events from `since` on and before `until`, the newest first. `subjects`: only those of these names."""
     found = Event.objects.filter(at__gte=since, at__lt=until)

@@ -39,7 +39,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         self._request = request
         address = Address.of(request)
         self._zone = ZoneInfo(address.zone)
-        self._tail = Tail(address)
+        self._tail = Tail(address, time.time())
         await cache.aset(feed.FLAG, True, feed.FLAG_SECONDS)
         await self.channel_layer.group_add(feed.GROUP, self.channel_name)
         await self.accept()

@@ -11,16 +11,18 @@
     accuracy   {n, claudeWithin, formulaWithin}
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from telemetry import page_memory
+from telemetry import events, page_memory
 from telemetry.models import ProcessReport
 
+SILENCE = timedelta(seconds=10)  # twice the time between two reports
 ALIVE = timedelta(seconds=30)  # a process that has not reported for longer is gone or hangs
 GONE = timedelta(minutes=10)  # its row is deleted after this time
 
@@ -35,17 +37,41 @@ def write(process: UUID, **fields: Any) -> None:
 
 def forget(process: UUID) -> None:
     """Deletes the report of a process that ends."""
-    ProcessReport.objects.filter(process=process).delete()
+    _delete(ProcessReport.objects.filter(process=process))
 
 
 def purge(*, now: datetime | None = None) -> int:
     """Deletes the reports of processes that are gone; returns how many."""
-    return ProcessReport.objects.filter(seen_at__lt=(now or timezone.now()) - GONE).delete()[0]
+    return _delete(ProcessReport.objects.filter(seen_at__lt=(now or timezone.now()) - GONE))
+
+
+def _delete(ended: "QuerySet[ProcessReport]") -> int:
+    """Of two processes that purge at once, one deletes a report and says how the breakers of that process ended."""
+    count = 0
+    for report in ended:
+        if ProcessReport.objects.filter(pk=report.pk).delete()[0]:
+            events.end_breakers(report.pid, since=report.started_at, at=report.seen_at)
+            count += 1
+    return count
+
+
+def last_seen_of_gone(*, now: datetime | None = None) -> datetime | None:
+    """The last report of any process that has ended without a word, or hangs. None: there is none."""
+    gone = ProcessReport.objects.filter(seen_at__lt=(now or timezone.now()) - ALIVE).order_by("-seen_at")
+    return gone.values_list("seen_at", flat=True).first()
 
 
 def alive(*, now: datetime | None = None) -> list[ProcessReport]:
     since = (now or timezone.now()) - ALIVE
     return page_memory.remembered("processes", lambda: list(ProcessReport.objects.filter(seen_at__gte=since)))
+
+
+def recorder_lag(running: Sequence[ProcessReport], *, now: datetime) -> float:
+    """How many seconds recording is behind: as the process says that is furthest behind. Where no process has reported
+    for a while, nothing can be written, calls neither, so it is the time since the last report."""
+    lags = [float(each.report["recorder"].get("lagSeconds") or 0) for each in running if each.report.get("recorder")]
+    silence = now - max((each.seen_at for each in running), default=now)
+    return max([*lags, silence.total_seconds() if silence > SILENCE else 0.0])
 
 
 def last_contacts(*, now: datetime | None = None) -> dict[str, datetime]:

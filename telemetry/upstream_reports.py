@@ -36,6 +36,12 @@ class UpstreamReport:
     next_try_in: float | None  # seconds
     probe: ProbeReport | None  # the newest of any process
 
+    @property
+    def has_failed_last(self) -> bool:
+        """Whether nothing was answered since the last failure. Probes do not count."""
+        failed, answered = self.last_failure_at, self.last_success_at
+        return failed is not None and (answered is None or failed > answered)
+
 
 def upstream_reports() -> Mapping[str, UpstreamReport]:
     """The reports of the running processes, by upstream."""

@@ -3,16 +3,15 @@
 import os
 
 from telemetry import events
-
-OPEN, CLOSED = "open", "closed"
+from telemetry.models import Event
 
 
 def opened(upstream: str, reason: str) -> None:
-    _record(upstream, f"{upstream} is left alone after several failures.", CLOSED, OPEN, reason)
+    _record(upstream, f"{upstream} is left alone after several failures.", Event.CLOSED, Event.OPEN, reason)
 
 
 def closed(upstream: str) -> None:
-    _record(upstream, f"{upstream} answers again.", OPEN, CLOSED, "")
+    _record(upstream, f"{upstream} answers again.", Event.OPEN, Event.CLOSED, "")
 
 
 def _record(upstream: str, summary: str, before: str, after: str, reason: str) -> None:
@@ -21,7 +20,7 @@ def _record(upstream: str, summary: str, before: str, after: str, reason: str) -
         summary=summary,
         subject_type="upstream",
         subject=upstream,
-        actor=f"process {os.getpid()}",
+        actor=events.actor_of(os.getpid()),
         before=before,
         after=after,
         reason=reason,

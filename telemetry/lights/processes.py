@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from telemetry.processes import alive
+from telemetry.processes import alive, recorder_lag
 from telemetry.upstream_reports import UpstreamReport, reports_by_upstream
 
 LOST_FOR = timedelta(minutes=15)  # lost calls are reported for this long
@@ -55,7 +55,9 @@ def processes(now: datetime) -> Processes:
         started_at=min((process.started_at for process in running), default=None),
         database=_store([(each["database"], each.get("room", True)) for each in stores if each.get("database")]),
         redis=_store([(each["redis"], True) for each in stores if each.get("redis")]),
-        recorder=_recorder([report["recorder"] for report in reports if "recorder" in report], now),
+        recorder=_recorder(
+            [report["recorder"] for report in reports if "recorder" in report], now, recorder_lag(running, now=now)
+        ),
         upstreams=reports_by_upstream(reports),
     )
 
@@ -72,13 +74,13 @@ def _store(found: Sequence[tuple[Mapping[str, Any], bool]]) -> Store | None:
     )
 
 
-def _recorder(reports: Reports, now: datetime) -> Recorder | None:
+def _recorder(reports: Reports, now: datetime, lag_seconds: float) -> Recorder | None:
     if not reports:
         return None
     moments = [(each.get("dropped") or 0, _moment(each.get("lastDroppedAt"))) for each in reports]
     lost = [(count, at) for count, at in moments if count and (at is None or now - at <= LOST_FOR)]
     return Recorder(
-        lag_seconds=max(each.get("lagSeconds") or 0 for each in reports),
+        lag_seconds=lag_seconds,
         lost=sum(count for count, _ in lost),
         lost_at=max((at for _, at in lost if at), default=None),
     )

@@ -76,6 +76,9 @@ def upstream(name: str, readings: Readings) -> Light:
     is_refused = _probed(report, readings) is False
     if is_refused and not seen:
         return light(State.DOWN, f"{name} fails its health check")
+    if is_refused and report and report.has_failed_last:
+        # Calls that hang fail only after their time limit, so that few have failed yet.
+        return light(State.DOWN, f"{name} fails its calls and its health check", UPSTREAM_DOWN)
     if report and report.breaker == "half-open":
         return light(State.RECOVERING, f"{name} is tried again after it was down", UPSTREAM_DOWN)
     if calls >= ENOUGH_CALLS and failed > UPSTREAM_DEGRADED * calls:

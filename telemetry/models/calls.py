@@ -6,7 +6,7 @@ from typing import Any
 from django.db import models
 
 from telemetry.figure import Figure
-from telemetry.measurement import FIGURES, Measurement
+from telemetry.measurement import FIGURES, OUTSIDE_FIGURES, Measurement
 
 
 def _column(figure: Figure) -> "models.Field[Any, Any]":
@@ -34,6 +34,12 @@ class StoredMeasurement(models.Model):
         abstract = True
 
 
+class CallQuerySet(models.QuerySet["TelemetryRecord"]):
+    def in_figures(self) -> "CallQuerySet":
+        """The calls that figures count."""
+        return self.exclude(transport__in=OUTSIDE_FIGURES)
+
+
 class TelemetryRecord(StoredMeasurement):
     """The figures of one call. Written in batches by telemetry.storage, never changed afterwards."""
 
@@ -50,6 +56,8 @@ class TelemetryRecord(StoredMeasurement):
     )
     latency_bucket = models.PositiveSmallIntegerField(default=0, help_text="See telemetry/rollups/histogram.py.")
     upstream_bucket = models.PositiveSmallIntegerField(default=0, help_text="The same of the time in upstreams.")
+
+    objects = CallQuerySet.as_manager()
 
     class Meta:
         verbose_name = "call"

@@ -13,6 +13,8 @@ class Event(models.Model):
         TOOL_LIST = "F", "Tool list"
         ALERT = "A", "Alert"
 
+    OPEN, CLOSED = "open", "closed"  # the values of a breaker
+
     at = models.DateTimeField("time", db_index=True)
     kind = models.CharField(max_length=1, choices=EventKind.choices)
     subject_type = models.CharField(

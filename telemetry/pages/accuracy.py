@@ -78,7 +78,7 @@ def _shown(address: Address, span: Span) -> AccuracyReport:
 
 def _sentence(address: Address, overall: AuditFigures) -> str:
     if overall.formula_ratio is None or overall.claude_within is None:
-        return f"No answer was counted in full in {address.range_in_words}."
+        return f"No answer was counted in full {address.during}."
     return (
         f"The formula counts {_more_or_less(overall.formula_ratio - 1)} Claude "
         f"(median of {wording.plural(overall.count, 'answer')}); "
@@ -145,7 +145,7 @@ def _trend(address: Address, span: Span, found: Accuracy) -> Chart:
         ],
         starts=span.starts,
         step=span.step,
-        empty="" if found.trend else f"No answer was counted in full in {address.range_in_words}.",
+        empty="" if found.trend else f"No answer was counted in full {address.during}.",
     )
 
 
@@ -165,7 +165,7 @@ def _worst(address: Address, answers: Sequence[AuditedAnswer]) -> Table:
             TableColumn("formula_error", "Its error"),
         ),
         rows=[_answer(address, each) for each in answers],
-        empty=f"No answer was counted in full in {address.range_in_words}.",
+        empty=f"No answer was counted in full {address.during}.",
     )
 
 

@@ -145,6 +145,11 @@ class Address:
         return f"{since:%Y-%m-%d %H:%M:%S} to {end}"
 
     @property
+    def during(self) -> str:
+        """in 24 hours, or from 2026-11-22 13:58:00 to 14:13:00"""
+        return f"{'in' if self.range else 'from'} {self.range_in_words}"
+
+    @property
     def by(self) -> tuple[str, ...]:
         """The dimensions that a table is grouped by, two at most."""
         wanted = self.others.get("by", "").split(",")

@@ -143,7 +143,7 @@ def _sentence(current: Sequence[Alert], now: datetime) -> str:
 
 def _empty(chosen: str, address: Address) -> str:
     if chosen == "recovered":
-        return f"No alert has recovered in {address.range_in_words}."
+        return f"No alert has recovered {address.during}."
     return f"No alert is in the state “{TABS[chosen][0]}”." if chosen in TABS else "No alert is open."
 
 

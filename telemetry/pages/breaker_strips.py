@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from telemetry import processes
 from telemetry.models import Event
 from telemetry.pages.strips import Strip, stretches, strip
 from telemetry.states import State
 from telemetry.upstream_reports import UpstreamReport
 
-OPEN = "open"
 NEWEST = 500  # events
 
 
@@ -19,8 +19,9 @@ def breaker_strip(name: str, report: UpstreamReport | None, since: datetime, unt
     ]
     changes = _changes(list(newest)[::-1])
     if changes and changes[-1][1] is State.DOWN and report and report.breaker == "closed":
-        # A process that ended with an open breaker notes nothing; the others know.
-        changes.append((max(changes[-1][0], report.last_success_at or changes[-1][0]), State.OK, "closed"))
+        # A process that was killed with an open breaker says nothing. Its end is noted when its report is deleted.
+        opened_at, ended_at = changes[-1][0], processes.last_seen_of_gone(now=until)
+        changes.append((max(opened_at, ended_at or opened_at), State.OK, "closed"))
     if not any(state is State.DOWN for at, state, _ in changes if at >= since) and not _is_open(changes):
         return None
     first = [] if changes[0][0] <= since else [(since, State.OK, "closed")]
@@ -37,7 +38,7 @@ def _changes(events: Sequence[Event]) -> list[tuple[datetime, State, str]]:
     opened: set[str] = set()
     for event in events:
         was_open = bool(opened)
-        (opened.add if event.after == OPEN else opened.discard)(event.actor)
+        (opened.add if event.after == Event.OPEN else opened.discard)(event.actor)
         if bool(opened) != was_open:
             found.append((event.at, State.DOWN, "open") if opened else (event.at, State.OK, "closed"))
     return found

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.views.decorators.http import require_safe
@@ -9,7 +10,7 @@ from django.views.decorators.http import require_safe
 from telemetry import queries, wording
 from telemetry.measurement import CallOutcome, Measurement
 from telemetry.models import Event, TelemetryRecord
-from telemetry.pages.address import Address
+from telemetry.pages.address import Address, written
 from telemetry.pages.call_arguments import SEE_VALUES, Arguments, arguments_of
 from telemetry.pages.call_copies import copies
 from telemetry.pages.call_rows import CallRow, result, sent_and_original
@@ -23,7 +24,8 @@ from telemetry.pages.tiles import Fact
 from telemetry.pages.words import NAMELESS, ORIGINS
 from telemetry.states import State
 
-PAGES_SHOWN = 50  # pages listed of a chain
+PAGES_SHOWN = 50  # calls of a chain that are looked at
+SAME_ID = 20  # calls with the same id that are listed
 ENDINGS = {
     CallOutcome.PLAIN: "was answered whole",
     CallOutcome.PAGINATED: "was answered with a page",
@@ -35,24 +37,39 @@ ENDINGS = {
 @require_safe
 @page(default_range="24h")
 def call(request: HttpRequest, address: Address, request_id: str) -> HttpResponseBase:
-    record = find(request_id)
+    found = find(request, request_id)
     may_see_values = request.user.has_perm(SEE_VALUES)
-    arguments = arguments_of(record.measurement, may_see_values=may_see_values)
-    return shown(request, address, record, arguments, offer(request, record.measurement, arguments))
+    arguments = arguments_of(found.record.measurement, may_see_values=may_see_values)
+    return shown(request, address, found, arguments, offer(request, found.record.measurement, arguments))
 
 
-def find(request_id: str) -> TelemetryRecord:
-    """The newest call with the id: a client may have sent the same id twice. Raises Http404."""
-    record = TelemetryRecord.objects.filter(request_id=request_id).order_by("-created_at", "-pk").first()
-    if record is None:
+@dataclass(frozen=True, slots=True)
+class FoundCall:
+    """The call that the page is about, and others with the same id, which clients may choose. The newest first."""
+
+    record: TelemetryRecord
+    others: tuple[TelemetryRecord, ...]
+
+    @property
+    def at(self) -> str:
+        """What tells it from the others in the page's address."""
+        return written(self.record.measurement.at) if self.others else ""
+
+
+def find(request: HttpRequest, request_id: str) -> FoundCall:
+    """The call with the id: of several, the one whose time the parameter `at` is, else the newest. Raises Http404."""
+    records = list(TelemetryRecord.objects.filter(request_id=request_id).order_by("-created_at", "-pk")[:SAME_ID])
+    if not records:
         raise Http404
-    return record
+    at = request.GET.get("at", "")
+    record = next((each for each in records if written(each.measurement.at) == at), records[0])
+    return FoundCall(record, tuple(each for each in records if each is not record))
 
 
 def shown(
-    request: HttpRequest, address: Address, record: TelemetryRecord, arguments: Arguments, replay: Offer | None
+    request: HttpRequest, address: Address, found: FoundCall, arguments: Arguments, replay: Offer | None
 ) -> HttpResponse:
-    measured = record.measurement
+    record, measured = found.record, found.record.measurement
     is_failed = measured.outcome == CallOutcome.ERROR
     return show(
         request,
@@ -62,6 +79,7 @@ def shown(
         state=State.DOWN if is_failed else State.OK,
         has_comparison=False,
         call=measured,
+        at=urlencode({"at": found.at}) if found.at else "",
         is_failed=is_failed,
         origin=ORIGINS.get(measured.origin, "unknown") if is_failed else "",
         time=f"{wording.exact_moment(measured.at)} {address.zone}",
@@ -70,6 +88,7 @@ def shown(
         arguments=arguments,
         copies=copies(measured.operation, arguments, request.build_absolute_uri("/").rstrip("/")),
         cut=None if is_failed else _cut(measured),
+        same_id=[_with_same_id(address, each.measurement) for each in found.others],
         chain=guarded("Chain", lambda: _chain(address, record)),
         beside=guarded("Same caller", lambda: _beside(address, record)),
         changes=guarded("Changes", lambda: _changes(measured)),
@@ -165,20 +184,33 @@ class Link:
     is_this: bool = False
 
 
+def _with_same_id(address: Address, call: Measurement) -> Link:
+    row = CallRow.of(call, address)
+    joint = "&" if "?" in row.link else "?"
+    words = f"{row.time} {row.tool}, {row.result}, {row.key}"
+    return Link(words, row.state, f"{row.link}{joint}{urlencode({'at': written(call.at)})}")
+
+
 def _chain(address: Address, record: TelemetryRecord) -> Sequence[Link]:
-    """The pages of one list, in the order in which they were read."""
+    """The pages of one list, in the order in which they were read. One that was asked for again is named once."""
     chain = record.measurement.chain
     if not chain:
         return ()
-    records = TelemetryRecord.objects.filter(chain=chain).order_by("created_at", "pk")[:PAGES_SHOWN]
-    return [_page_of_chain(address, each, is_this=each.pk == record.pk) for each in records]
+    found: dict[str, list[TelemetryRecord]] = {}
+    for each in TelemetryRecord.objects.filter(chain=chain).order_by("created_at", "pk")[:PAGES_SHOWN]:
+        found.setdefault(_page_in_words(each.measurement), []).append(each)
+    return [_page_of_chain(address, words, records, record) for words, records in found.items()]
 
 
-def _page_of_chain(address: Address, record: TelemetryRecord, *, is_this: bool) -> Link:
-    row = CallRow.of(record.measurement, address)
-    words = f"page {record.measurement.page}" if record.measurement.page else row.tool
-    failed = f" {result(record.measurement)}" if row.state is State.DOWN else ""
-    return Link(f"{words}{failed}", row.state, row.link, is_this)
+def _page_in_words(call: Measurement) -> str:
+    words = f"page {call.page}" if call.page else call.operation
+    return f"{words} {result(call)}" if call.outcome == CallOutcome.ERROR else words
+
+
+def _page_of_chain(address: Address, words: str, records: Sequence[TelemetryRecord], this: TelemetryRecord) -> Link:
+    row = CallRow.of(records[0].measurement, address)
+    often = f", {len(records)} times" if len(records) > 1 else ""
+    return Link(f"{words}{often}", row.state, row.link, any(each.pk == this.pk for each in records))
 
 
 def _beside(address: Address, record: TelemetryRecord) -> tuple[CallRow | None, CallRow | None]:

@@ -16,9 +16,10 @@ from telemetry.pages.shell import page
 def replay(request: HttpRequest, address: Address, request_id: str) -> HttpResponseBase:
     if refused := access.refusal(request, SEE_VALUES) or access.refusal(request, access.SEE_CALLS):
         return refused
-    record = find(request_id)
-    arguments = arguments_of(record.measurement, may_see_values=True)
-    offered = offer(request, record.measurement, arguments)
+    found = find(request, request_id)
+    call = found.record.measurement
+    arguments = arguments_of(call, may_see_values=True)
+    offered = offer(request, call, arguments)
     if offered is not None and not offered.why_not:
-        offered = run_again(request, record.measurement, arguments, offered)
-    return shown(request, address, record, arguments, offered)
+        offered = run_again(request, call, arguments, offered)
+    return shown(request, address, found, arguments, offered)

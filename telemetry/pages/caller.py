@@ -3,13 +3,11 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from django.db.models import Max
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from telemetry import facts, queries, wording
 from telemetry.call_figures import CallFigures
-from telemetry.models import TelemetryRecord
 from telemetry.pages import export
 from telemetry.pages.address import Address
 from telemetry.pages.conditions import condition
@@ -43,8 +41,8 @@ CLIENTS = (
 @page(subject="key")
 def caller(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
     known = facts.keys.get(name)
-    used = guarded("Last call", lambda: TelemetryRecord.objects.filter(caller=name).aggregate(last=Max("created_at")))
-    last_at = used.content["last"] if used.content else None
+    used = guarded("Last call", lambda: queries.last_call_at(name))
+    last_at = used.content
     if known is None and last_at is None and not used.failure:
         raise Http404
     last_used = None if used.failure else wording.moment(last_at) if last_at else "never"
@@ -120,7 +118,7 @@ def _clients(address: Address, selection: Selection, name: str) -> Table:
         ]
         for each in found.clients
     ]
-    empty = f"No client used {name} in {address.range_in_words}."
+    empty = f"No client used {name} {address.during}."
     note = f"Of the newest {wording.whole(CLIENT_CALLS)} calls." if found.is_cut else ""
     return table(address, key="clients", title="Clients", columns=CLIENTS, rows=rows, empty=empty, note=note)
 
@@ -146,7 +144,7 @@ def _tools(address: Address, selection: Selection, name: str) -> Table:
         selection,
         BY,
         title="Tools used",
-        empty=f"{name} used no tool in {address.range_in_words}.",
+        empty=f"{name} used no tool {address.during}.",
     )
 
 

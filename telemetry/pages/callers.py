@@ -22,7 +22,7 @@ def callers(request: HttpRequest, address: Address) -> HttpResponseBase:
     if form := export.wanted(request):
         return export.exported(_table(address), form, "callers")
     groups = guarded("Keys", lambda: _table(address))
-    used = f"{wording.plural(groups.content.count, 'key')} used in {address.range_in_words}." if groups.content else ""
+    used = f"{wording.plural(groups.content.count, 'key')} used {address.during}." if groups.content else ""
     return show(
         request,
         address,

@@ -180,14 +180,14 @@ def _sentence(address: Address, listed: CallPage | None, drawn: Drawn | None) ->
     if listed is None:
         return ""
     if not listed.total:
-        return f"No calls in {address.range_in_words}." if not _narrowed_by(address) else ""
+        return f"No calls {address.during}." if not _narrowed_by(address) else ""
     if not listed.is_total_exact:
-        return f"{wording.whole(listed.total)}+ calls in {address.range_in_words}."
+        return f"{wording.whole(listed.total)}+ calls {address.during}."
     if drawn is None or not drawn.errors:
         none = "" if drawn is None else ", none failed"
-        return f"{wording.plural(listed.total, 'call')} in {address.range_in_words}{none}."
+        return f"{wording.plural(listed.total, 'call')} {address.during}{none}."
     return (
-        f"{wording.whole(drawn.errors)} failed of {wording.plural(listed.total, 'call')} in {address.range_in_words} "
+        f"{wording.whole(drawn.errors)} failed of {wording.plural(listed.total, 'call')} {address.during} "
         f"({wording.share(drawn.errors / listed.total)})."
     )
 

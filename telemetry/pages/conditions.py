@@ -30,7 +30,7 @@ def condition(address: Address, selection: Selection) -> SubjectHealth:
     recent = queries.totals(Span.of(max(since, until - RECENT), until), selection, wanted=queries.COUNTS)
     state = _state(recent if recent.calls >= DOWN_CALLS else whole)
     if state is State.NO_DATA:
-        return SubjectHealth(state, f"No calls in {address.range_in_words}.")
+        return SubjectHealth(state, f"No calls {address.during}.")
     counts = _counts(whole)
     if state is State.DOWN:
         return SubjectHealth(state, f"Failing since {_since(selection, until)}. {counts}")
@@ -46,7 +46,7 @@ def bad_state(figures: CallFigures) -> State | None:
 def counted(address: Address, selection: Selection) -> str:
     """How many calls failed in the page's span, and whose fault most of it is."""
     whole = queries.totals(Span.of(*address.span), selection, wanted=queries.COUNTS)
-    return _counts(whole) if whole.calls else f"No calls in {address.range_in_words}."
+    return _counts(whole) if whole.calls else f"No calls {address.during}."
 
 
 def _state(figures: CallFigures) -> State:

@@ -24,7 +24,7 @@ def emptiness(address: Address, selection: Selection) -> Emptiness:
     if first is None:
         said = "No calls yet. Connect a client and make one: it appears here within 2 seconds."
         return Emptiness(said, "Connect a client", f"{reverse('home')}#connect")
-    said = f"No calls in {address.range_in_words}."
+    said = f"No calls {address.during}."
     last = queries.select(Span.of(first, address.now), selection).order_by("-created_at").first()
     if last is not None:
         said = f"{said} The last one was at {wording.moment(last.measurement.at)}."
@@ -37,5 +37,5 @@ def _filtered(address: Address, selection: Selection) -> Emptiness:
     count = queries.totals(Span.of(*address.span), rest, wanted=queries.COUNTS).calls
     filters = "this filter" if len(address.filters) == 1 else f"these {len(address.filters)} filters"
     without = "it" if len(address.filters) == 1 else "them"
-    said = f"No call matches {filters} in {address.range_in_words}. Without {without} there are {wording.whole(count)}."
+    said = f"No call matches {filters} {address.during}. Without {without} there are {wording.whole(count)}."
     return Emptiness(said, "Remove filters", address.without())

@@ -25,7 +25,7 @@ def latest_calls(address: Address, selection: Selection) -> Table:
         title=f"Latest {SHOWN} calls",
         columns=COLUMNS,
         rows=[_row(address, record.measurement) for record in newest],
-        empty=f"No calls in {address.range_in_words}.",
+        empty=f"No calls {address.during}.",
     )
 
 

@@ -14,13 +14,15 @@ from telemetry.pages.call_rows import CallRow
 MOST_A_SECOND = 200  # calls; beyond that, one in n is shown
 SHOWN = 200  # rows that a page holds
 WINDOW = 5.0  # seconds that rates are measured over
+SHORTEST = 1.0  # seconds: in less, one call would be many a second
 
 
 class Tail:
     """`now` is time.time() everywhere."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, now: float) -> None:
         self._address = address
+        self._began = now
         self._selection = address.selection
         self._recent: deque[tuple[float, int, int]] = deque()  # when, calls, failed
         self._rows: deque[Measurement] = deque(maxlen=SHOWN)
@@ -62,10 +64,11 @@ class Tail:
         return self._selected > 0
 
     def _rates(self, now: float) -> tuple[float, float]:
-        """Calls and failed ones per second, over the last WINDOW."""
+        """Calls and failed ones per second, over the last WINDOW or, at first, since the page listens."""
         while self._recent and self._recent[0][0] <= now - WINDOW:
             self._recent.popleft()
-        return sum(n for _, n, _ in self._recent) / WINDOW, sum(n for _, _, n in self._recent) / WINDOW
+        seconds = min(WINDOW, max(SHORTEST, now - self._began))
+        return sum(n for _, n, _ in self._recent) / seconds, sum(n for _, _, n in self._recent) / seconds
 
 
 def row_as_json(row: CallRow) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from telemetry import lights, queries, wording
 from telemetry.lights.light import Component, Light, Lights
 from telemetry.lights.since import Since, since
 from telemetry.lights.verdict import CallCounts, verdict
-from telemetry.models import Event, TelemetryRecord
+from telemetry.models import Event
 from telemetry.pages import now_tables
 from telemetry.pages.address import Address
 from telemetry.pages.alert_list import MAY_CHANGE, open_lines
@@ -98,7 +98,7 @@ def during(address: Address) -> str:
     if address.range:
         label = LABELS[address.range]
         return f"in the last {label.removeprefix('1 ')}"
-    return f"from {address.range_in_words}"
+    return address.during
 
 
 def _bars(address: Address, changes: Sequence[Mark]) -> OriginBars:
@@ -111,8 +111,7 @@ def _counts(address: Address, bars: OriginBars | None, worst: Light | None) -> C
     if bars is None:
         return CallCounts(during(address))
     if not bars.calls:
-        last = TelemetryRecord.objects.order_by("-created_at").values_list("created_at", flat=True).first()
-        return CallCounts(during(address), last_at=last)
+        return CallCounts(during(address), last_at=queries.last_call_at())
     of_worst = None
     if worst and worst.part is Component.UPSTREAM and bars.failed:
         of_worst = bars.because_of.get(worst.name, 0)

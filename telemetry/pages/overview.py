@@ -99,7 +99,7 @@ def _groups(address: Address, selection: Selection, by: tuple[str, ...]) -> Tabl
 def nothing(address: Address) -> str:
     """The reason why a table has no rows."""
     filtered = " with these filters" if address.filters else ""
-    return f"No calls in {address.range_in_words}{filtered}."
+    return f"No calls {address.during}{filtered}."
 
 
 def _sentence(worst: Light | None, seen: CallFigures) -> str:

@@ -41,5 +41,5 @@ def reason_table(address: Address, selection: Selection, **chosen: str) -> Table
         columns=COLUMNS,
         rows=rows,
         note=f"Of the newest {wording.whole(NEWEST)} failed calls." if found.is_cut else "",
-        empty=f"No call failed in {address.range_in_words}.",
+        empty=f"No call failed {address.during}.",
     )

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from django.utils import timezone
+
 from telemetry import processes, wording
 from telemetry.models import ProcessReport
 
@@ -11,7 +13,7 @@ LATE = 10.0  # seconds
 def notes() -> Iterator[str]:
     reports = processes.alive()
     recorders = [report.report["recorder"] for report in reports if report.report.get("recorder")]
-    lag = max((float(each.get("lagSeconds") or 0) for each in recorders), default=0.0)
+    lag = processes.recorder_lag(reports, now=timezone.now())
     if lag > LATE:
         late = wording.milliseconds(1000 * lag)
         yield f"Figures end {late} before now. Calls are still answered; recording is behind."

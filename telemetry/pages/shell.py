@@ -149,6 +149,11 @@ class Shell:
         return [pair for pair in self.address.hidden if pair[0] not in ("range", "tz", "compare", "refresh", "cursor")]
 
     @property
+    def form_for_choices(self) -> list[tuple[str, str]]:
+        """The hidden inputs of the form for zone, comparison and refresh."""
+        return [pair for pair in self.address.hidden if pair[0] not in ("tz", "compare", "refresh", "cursor")]
+
+    @property
     def form_for_times(self) -> list[tuple[str, str]]:
         """The hidden inputs of the form for two times."""
         return [pair for pair in self.address.hidden if pair[0] not in ("range", "from", "to", "cursor")]

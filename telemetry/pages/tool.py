@@ -103,7 +103,7 @@ def _callers(address: Address, selection: Selection, name: str) -> Table:
         selection,
         BY,
         title="Who calls it",
-        empty=f"Nobody called {name} in {address.range_in_words}.",
+        empty=f"Nobody called {name} {address.during}.",
     )
 
 

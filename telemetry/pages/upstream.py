@@ -199,7 +199,7 @@ def _charts(address: Address, selection: Selection, name: str) -> Sequence[Chart
         caption="By the last try of each call. While the breaker is open, it is not asked.",
         calls=address.timeless.to("calls", upstream=name),
         lines=_status_lines(address, series, name),
-        empty="" if seen.calls else f"No call needed {name} in {address.range_in_words}.",
+        empty="" if seen.calls else f"No call needed {name} {address.during}.",
     )
     latency = draw(
         key="upstream-time",
@@ -239,5 +239,5 @@ def _tools(address: Address, selection: Selection, name: str) -> Table:
         selection,
         BY,
         title="Tools on it",
-        empty=f"No call needed {name} in {address.range_in_words}.",
+        empty=f"No call needed {name} {address.during}.",
     )

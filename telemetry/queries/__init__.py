@@ -4,7 +4,7 @@ Span + Selection ──► totals, series, groups   sums, from rollups and from 
                  └─► records, facets          single calls
 """
 
-from telemetry.queries.facts import first_call_at, health, lacking, last_answer, last_failure, names
+from telemetry.queries.facts import first_call_at, health, lacking, last_answer, last_call_at, last_failure, names
 from telemetry.queries.records import (
     Facets,
     Newer,
@@ -53,6 +53,7 @@ __all__ = [
     "intervals",
     "lacking",
     "last_answer",
+    "last_call_at",
     "last_failure",
     "names",
     "neighbours",

@@ -28,8 +28,15 @@ def health(*, now: datetime | None = None) -> Health:
     return Health(
         last_24_hours=totals(Span.of(now - DAY, now)),
         ever=totals(Span.of(min(first, now - DAY), now), wanted=SUMS) if first else CallFigures(),
-        last_call_at=TelemetryRecord.objects.order_by("-created_at").values_list("created_at", flat=True).first(),
+        last_call_at=last_call_at(),
     )
+
+
+def last_call_at(caller: str | None = None) -> datetime | None:
+    """The end of the newest stored call: of any caller, or of this one."""
+    calls = TelemetryRecord.objects.in_figures().order_by("-created_at")
+    mine = calls if caller is None else calls.filter(caller=caller)
+    return mine.values_list("created_at", flat=True).first()
 
 
 def first_call_at() -> datetime | None:

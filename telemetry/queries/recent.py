@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 
 from telemetry.call_figures import Latency
-from telemetry.measurement import OUTSIDE_FIGURES
 from telemetry.models.calls import TelemetryRecord
 from telemetry.queries.sources import SUMS, SUMS_AND_UPSTREAM_TIMES
 from telemetry.queries.span import Span
@@ -70,8 +69,7 @@ class Usual:
 def recent(now: datetime) -> Recent:
     """In one query."""
     start = int(now.timestamp()) - 60 * MINUTES
-    calls = TelemetryRecord.objects.filter(created_at__gte=now - timedelta(minutes=MINUTES))
-    calls = calls.exclude(transport__in=OUTSIDE_FIGURES)
+    calls = TelemetryRecord.objects.in_figures().filter(created_at__gte=now - timedelta(minutes=MINUTES))
     calls = calls.annotate(interval=BucketNumber("created_at", start=start, seconds=60))
     rows: list[Counted] = []
     histograms: dict[str, Counter[int]] = {}

@@ -161,7 +161,7 @@ def _most_frequent(values: list[Value]) -> tuple[tuple[Any, int], ...]:
 def neighbours(record: TelemetryRecord, within: timedelta = timedelta(hours=1)) -> tuple[Any, Any]:
     """The same caller's call before and after this one, within an hour; None where there is none."""
     call, pk = record.measurement, record.pk
-    at, calls = call.at, TelemetryRecord.objects.filter(caller=call.caller)
+    at, calls = call.at, TelemetryRecord.objects.in_figures().filter(caller=call.caller)
     before = calls.filter(Q(created_at__lt=at) | Q(created_at=at, pk__lt=pk), created_at__gte=at - within)
     after = calls.filter(Q(created_at__gt=at) | Q(created_at=at, pk__gt=pk), created_at__lte=at + within)
     return before.order_by("-created_at", "-pk").first(), after.order_by("created_at", "pk").first()

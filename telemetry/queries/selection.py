@@ -101,21 +101,24 @@ class Selection:
         return frozenset(DIMENSIONS[each.dimension] for each in self.conditions)
 
     @property
+    def has_outside(self) -> bool:
+        """Whether calls outside the figures are asked for, by name: not by `*`, since no sum has them."""
+        named = {each.text for each in self.conditions if each.dimension == "transport" and not each.is_negated}
+        return not named.isdisjoint(OUTSIDE_FIGURES)
+
+    @property
     def needs_calls(self) -> bool:
         """Whether only the calls themselves have what the conditions ask for."""
-        outside = any(each.dimension == "transport" and each.text in OUTSIDE_FIGURES for each in self.conditions)
-        return outside or self.min_ms is not None or self.min_tokens is not None
+        return self.has_outside or self.min_ms is not None or self.min_tokens is not None
 
     @property
     def of_calls(self) -> Q:
         """The condition for calls. Those outside the figures are left out unless they are asked for."""
-        is_asked_for = any(each.dimension == "transport" and not each.is_negated for each in self.conditions)
-        return self.of_rollups if is_asked_for else self.of_rollups & ~Q(transport__in=OUTSIDE_FIGURES)
+        return self.of_rollups if self.has_outside else self.of_rollups & ~Q(transport__in=OUTSIDE_FIGURES)
 
     def matches(self, call: Measurement) -> bool:
         """The same as `of_calls` for a call in memory."""
-        is_asked_for = any(each.dimension == "transport" and not each.is_negated for each in self.conditions)
-        if call.transport in OUTSIDE_FIGURES and not is_asked_for:
+        if call.transport in OUTSIDE_FIGURES and not self.has_outside:
             return False
         if self.min_ms is not None and call.latency_ms < self.min_ms:
             return False

@@ -21,7 +21,6 @@ from django.utils import timezone
 from telemetry import postgres
 from telemetry.bulk_rows import BulkRows
 from telemetry.locks import only_one
-from telemetry.measurement import OUTSIDE_FIGURES
 from telemetry.measures import MEASURES
 from telemetry.models.calls import TelemetryRecord
 from telemetry.models.rollups import Level, Rollup, StaleBucket
@@ -127,8 +126,8 @@ def _of_calls(
     first: datetime, until: datetime, interval: Callable[[str], BucketNumber], scope: str, dimensions: tuple[str, ...]
 ) -> Iterator[Sum]:
     """By both histograms at once, there would be nearly as many groups as calls."""
-    calls = TelemetryRecord.objects.filter(created_at__gte=first, created_at__lt=until)
-    calls = calls.exclude(transport__in=OUTSIDE_FIGURES).annotate(interval=interval("created_at"))
+    calls = TelemetryRecord.objects.in_figures().filter(created_at__gte=first, created_at__lt=until)
+    calls = calls.annotate(interval=interval("created_at"))
     columns = ("interval", *dimensions)
     upstreams = summation.of_calls(calls.exclude(upstream=""), columns, UPSTREAM_TIMES)
     times = {

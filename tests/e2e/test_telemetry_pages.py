@@ -204,6 +204,21 @@ def test_a_menu_fits_a_phone(chromium: Browser, sluice: Sluice, menu: str) -> No
         assert box["x"] + box["width"] <= 390
 
 
+def test_zone_comparison_and_refresh_are_in_the_sheet_of_a_phones_filters(chromium: Browser, sluice: Sluice) -> None:
+    with window(chromium, sluice, viewport={"width": 390, "height": 800}) as (page, complaints):
+        use_login(page, sluice)
+        page.goto(f"{OVERVIEW}?range=6h&key=first-key")
+        page.get_by_text("Filters (1)").click()
+        sheet = page.locator("#add-filter")
+        sheet.get_by_label("Compare with").select_option("week")
+        sheet.get_by_label("Time zone").select_option("Asia/Tokyo")
+        sheet.get_by_role("button", name="Apply").click()
+        expect(page.get_by_text("a week earlier").first).to_be_attached()
+        chosen = {"range": ["6h"], "key": ["first-key"], "compare": ["week"], "tz": ["Asia/Tokyo"]}
+        assert chosen.items() <= parse_qs(urlsplit(page.url).query).items()
+        assert complaints == []
+
+
 def test_single_keys_can_be_switched_off(chromium: Browser, sluice: Sluice) -> None:
     with window(chromium, sluice) as (page, _):
         use_login(page, sluice)
@@ -220,7 +235,7 @@ def test_times_are_in_the_zone_of_the_browser_from_the_first_visit_on(chromium: 
     with window(chromium, sluice, timezone_id="Asia/Tokyo") as (page, complaints):
         use_login(page, sluice)
         page.goto(OVERVIEW)
-        expect(page.locator("select[name=tz]")).to_have_value("Asia/Tokyo")
+        expect(page.locator("#controls select[name=tz]")).to_have_value("Asia/Tokyo")
         assert complaints == []
 
 

@@ -26,14 +26,18 @@ WELL = Readings(
 
 
 def a_report(
-    breaker: str = "closed", *, probe: ProbeReport | None = None, success: datetime | None = None
+    breaker: str = "closed",
+    *,
+    probe: ProbeReport | None = None,
+    success: datetime | None = None,
+    failure: datetime | None = None,
 ) -> UpstreamReport:
     return UpstreamReport(
         name="acme",
         connector="http",
         breaker=breaker,
         last_success_at=success,
-        last_failure_at=None,
+        last_failure_at=failure,
         last_failure="",
         rate_left=None,
         rate_limit=None,

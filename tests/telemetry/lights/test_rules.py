@@ -113,6 +113,16 @@ def test_a_health_check_counts_for_five_minutes(age, is_ok, calls, expected):
     assert upstream("acme", readings).state is expected
 
 
+@pytest.mark.parametrize(("answered", "expected"), [(11, State.DOWN), (9, State.DEGRADED)])
+def test_an_upstream_that_hangs_is_down_when_its_check_and_its_last_call_failed(answered, expected):
+    """Its calls fail only after their time limit, so that few have failed when the check fails."""
+    failed = ProbeReport(NOON - timedelta(seconds=5), False, 10_000, 0, "acme has not answered within 10 seconds.")
+    ago = {name: NOON - timedelta(seconds=seconds) for name, seconds in (("failure", 10), ("success", answered))}
+    report = a_report(probe=failed, **ago)
+    readings = with_calls(counted(6), counted(1, "upstream"), readings=with_report(report))
+    assert upstream("acme", readings).state is expected
+
+
 # -- Stores, recording, alerting --------------------------------------------------------------------
 
 

@@ -171,6 +171,45 @@ def test_the_other_pages_of_its_chain_and_its_neighbours_are_one_click_away(staf
     assert "someone-else" not in text
 
 
+def test_a_page_of_its_chain_that_was_asked_for_again_is_named_once(staff):
+    now = timezone.now()
+    pages = [1, 1, 1, 2, 1]
+    stored(
+        *(
+            an_answer(now + timedelta(seconds=n), request_id=f"p{n}", chain="c1", page=number, is_cached=n > 0)
+            for n, number in enumerate(pages)
+        )
+    )
+    assert "Chain: OK page 1, 4 times → OK page 2, this call Same key" in words(page(staff, "calls/p3/"))
+    assert "OK page 1, 4 times, this call → OK page 2 Same key" in words(page(staff, "calls/p4/"))
+
+
+def test_replays_are_no_neighbours(staff):
+    now = timezone.now()
+    stored(
+        an_answer(now, request_id="first"),
+        an_answer(now + timedelta(seconds=1), request_id="again", transport="replay"),
+        an_answer(now + timedelta(seconds=2), request_id="last"),
+    )
+    assert "/telemetry/calls/again/" not in page(staff, "calls/first/")
+    assert "/telemetry/calls/last/" in page(staff, "calls/first/")
+
+
+def test_each_of_two_calls_with_one_id_has_its_page(staff):
+    now = timezone.now()
+    stored(
+        an_answer(now - timedelta(minutes=2), request_id="1", operation="older_tool"),
+        an_answer(now, request_id="1", operation="newer_tool"),
+    )
+    newest = page(staff, "calls/1/")
+    assert "<h1>newer_tool was answered whole.</h1>" in newest
+    assert "Other calls with this request id" in newest
+    other = html.unescape(re.search(r'href="/telemetry/(calls/1/\?[^"]*at=[^"]*)"', newest)[1])
+    older = staff.get(f"/telemetry/{other}").content.decode()
+    assert "<h1>older_tool was answered whole.</h1>" in older
+    assert "newer_tool, whole, ci-bot" in words(older)
+
+
 def test_the_changes_that_made_its_revision_are_shown(staff):
     now = timezone.now()
     stored(an_answer(now, request_id="r", revision="213"))

@@ -17,8 +17,8 @@ AT = datetime(2026, 11, 22, 14, 2, 37, tzinfo=UTC)
 NOW = AT.timestamp()
 
 
-def tail(query: str = "") -> Tail:
-    return Tail(Address.of(RequestFactory().get(f"/telemetry/live/?{query}")))
+def tail(query: str = "", *, began: float = NOW - 60) -> Tail:
+    return Tail(Address.of(RequestFactory().get(f"/telemetry/live/?{query}")), began)
 
 
 def test_a_frame_has_the_calls_that_the_filters_select_the_newest_first():
@@ -61,6 +61,16 @@ def test_a_frame_says_how_many_calls_a_second_there_are_and_how_far_it_is_behind
     assert (frame["rate"], frame["failed"]) == (0.4, 0.2)
     assert frame["behind"] == pytest.approx(1.1)  # since they ended
     assert looked.frame(NOW + 7)["rate"] == 0
+
+
+def test_the_first_rates_are_of_the_time_since_the_page_listens():
+    looked = tail(began=NOW)
+    looked.add([an_answer(AT)] * 4, NOW + 0.1)
+    assert looked.frame(NOW + 0.2)["rate"] == 4  # of a second at least
+    assert looked.frame(NOW + 2)["rate"] == 2
+    looked.add([an_answer(AT)] * 6, NOW + 3)
+    assert looked.frame(NOW + 5)["rate"] == 2
+    assert looked.frame(NOW + 7)["rate"] == 1.2  # of 5 s, once these have passed
 
 
 def test_above_200_calls_a_second_one_in_n_is_sent_and_said():
