@@ -9,6 +9,7 @@ class GatewayConfig(AppConfig):
     name = "gateway"
 
     def ready(self) -> None:
+        from context_protection.configuration import declarations
         from gateway import change_events
         from gateway.access.switches import switched_off
         from gateway.argument_masks import masked
@@ -42,6 +43,7 @@ class GatewayConfig(AppConfig):
             probes.probe_also(connector.probes)
             prompts.offer(connector.prompts(), connector.identifiers)
             app.conf.beat_schedule.update(connector.schedule)
+        declarations.complete_with(catalogue.refresh)
         catalogue.obey(partial(switched_off, switchable))
         provide()
         post_migrate.connect(

@@ -5,6 +5,7 @@ from django.contrib import admin
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
+from gateway.api.configuration import EffectiveView, ValidationView
 from gateway.connectors import with_module
 from gateway.pages.health import health, metrics
 from gateway.pages.home import home
@@ -16,6 +17,8 @@ urlpatterns = [
     path("api/schema/", known_visitors_only(SpectacularAPIView.as_view()), name="schema"),
     path("api/docs/", known_visitors_only(SpectacularSwaggerSplitView.as_view(url_name="schema")), name="docs"),
     path("api/", include("gateway.api.urls")),
+    path("config", EffectiveView.as_view(schema=None)),
+    path("config/validate", ValidationView.as_view(schema=None)),
     path("telemetry/", include("telemetry.pages.urls")),
     path("health", health, name="health"),
     path("metrics", metrics, name="metrics"),

@@ -1,6 +1,6 @@
 """The operations that exist, as far as budgets need to know them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,20 @@ class DeclaredOperation:
 
 UNDECLARED = DeclaredOperation()
 declared: dict[str, DeclaredOperation] = {}
+
+
+_sources: list[Callable[[], object]] = []
+
+
+def complete_with(source: Callable[[], object]) -> None:
+    """Registers what declares operations that are not known at start, such as those of imported APIs."""
+    _sources.append(source)
+
+
+def complete() -> None:
+    """Declares the operations that exist now. Blocks."""
+    for source in _sources:
+        source()
 
 
 def declare(operation: str, kind: Kind, settings: Mapping[str, Any] | None = None, connector: str = "") -> None:

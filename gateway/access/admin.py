@@ -36,7 +36,7 @@ class ApiKeyAdmin(HistoryAdmin):
             "Tools",
             {"fields": ("tool_listing", "tool_sets", "pinned_tools", "hidden_tools"), "description": ABOUT_TOOLS},
         ),
-        ("Telemetry", {"fields": ("may_read_telemetry",)}),
+        ("Over REST", {"fields": ("may_read_telemetry", "may_read_configuration")}),
         ("Secrets", {"fields": ("reveal",), "description": ABOUT_SECRETS}),
     )
 

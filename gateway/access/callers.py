@@ -126,6 +126,7 @@ def _caller(key: ApiKey) -> Caller:
         tools=ToolChoice(key.tool_listing, frozenset(key.pinned_tools), _hidden(key)),
         reveal=frozenset(key.reveal),
         may_read_telemetry=key.may_read_telemetry,
+        may_read_configuration=key.may_read_configuration,
     )
 
 

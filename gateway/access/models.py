@@ -102,6 +102,11 @@ class ApiKey(models.Model):
         db_default=False,
         help_text="Whether GET /api/v1/telemetry/… shows this key the calls of all keys.",
     )
+    may_read_configuration = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Whether GET /api/v1/config and POST /api/v1/config/validate answer this key.",
+    )
 
     objects = ApiKeyManager()
     history = HistoricalRecords(excluded_fields=["digest"])

@@ -53,7 +53,7 @@ class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
 
 
 class StaffScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    target_class = "gateway.api.telemetry.access.StaffSession"
+    target_class = "gateway.api.access.StaffSession"
     name = "staffSession"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from django.urls import URLPattern, URLResolver, include, path
 from rest_framework.routers import SimpleRouter
 
+from gateway.api.configuration import EffectiveView, ValidationView
 from gateway.api.schema import VERSION
 from gateway.api.telemetry.views import RecordsView, SeriesView, SummaryView
 from gateway.api.views import (
@@ -55,6 +56,8 @@ v1 = [
     *_routes(RESOURCES),
     *connector_routes(catalogue),
     path("tools/<str:name>", ToolView.as_view()),
+    path("config", EffectiveView.as_view()),
+    path("config/validate", ValidationView.as_view()),
     path("telemetry/records", RecordsView.as_view()),
     path("telemetry/summary", SummaryView.as_view()),
     path("telemetry/series", SeriesView.as_view()),

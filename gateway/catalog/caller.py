@@ -39,6 +39,7 @@ class Caller:
     tools: ToolChoice = ToolChoice()
     reveal: frozenset[str] = frozenset()
     may_read_telemetry: bool = False  # the figures of all callers, over REST
+    may_read_configuration: bool = False  # the settings in force, over REST
 
     @property
     def owner(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, transaction
 
-from context_protection.configuration import policies
+from context_protection.configuration import declarations, policies
 from context_protection.configuration.budgets import Budgets
 from context_protection.configuration.differences import ValueChange, set_values
 from context_protection.configuration.file.documents import JSON, YAML, InvalidDocument
@@ -48,6 +48,7 @@ class Command(BaseCommand):
     def check_file(self, path: str) -> None:
         try:
             budgets = policies.budgets()
+            declarations.complete()
         except DatabaseError:
             self.stderr.write(
                 "The database cannot be read: checked without the admin's budgets and imported operations."
@@ -69,6 +70,7 @@ class Command(BaseCommand):
         self.stdout.write(f"Wrote {path}.")
 
     def import_file(self, path: str, *, dry_run: bool) -> None:
+        declarations.complete()
         budgets = policies.budgets()
         found = self._read(path, Budgets({}))
         assert found.layer is not None

@@ -11,9 +11,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from gateway.access.rest import ApiKeyAuthentication
+from gateway.api.access import MayReadTelemetry, StaffSession
 from gateway.api.schema import errors_of
 from gateway.api.telemetry import documents
-from gateway.api.telemetry.access import MayReadTelemetry, StaffSession
 from gateway.api.telemetry.arguments import MOST_GROUPS, MOST_RECORDS, QueryArguments
 from telemetry import queries
 from telemetry.queries import DIMENSIONS
