@@ -177,7 +177,7 @@ def _unknown_name(operation: Operation, given: Mapping[str, Any], error: Any) ->
         parameter=where,
         value=holder[name],
         expected=f"only: {', '.join(valid)}" if valid else "no arguments",
-        suggestion=_working(operation, given, corrections.of_unknown(operation, given, path, valid)),
+        suggestion=_solving(operation, given, corrections.of_unknown(operation, given, path, valid)),
     )
 
 
@@ -188,6 +188,16 @@ def _failed(operation: Operation, error: Any) -> Schema:
         found = found[step]
     schema: Schema = found
     return schema
+
+
+def _solving(operation: Operation, given: Mapping[str, Any], candidates: Iterable[Correction]) -> str:
+    """The first suggestion that leaves no mistake; if there is none, the first whose effect is not known yet, or that
+    leaves fewer mistakes."""
+    tried = list(candidates)
+    solved = (each for each in tried if each.arguments is not None and not _mistakes(operation, each.arguments))
+    unknown = (each for each in tried if each.arguments is None)
+    best = next(solved, None) or next(unknown, None)
+    return best.text if best else _working(operation, given, tried)
 
 
 def _working(operation: Operation, given: Mapping[str, Any], candidates: Iterable[Correction]) -> str:

@@ -1,7 +1,7 @@
 """Suggestions that correct a wrong argument. They work when followed literally: validation tries them first."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,13 +60,34 @@ def of_unknown(definition: ToolDefinition, given: Arguments, path: Path, known: 
     *parents, unknown = path
     holder = _at(given, parents)
     free = [each for each in known if each not in holder]
-    close = nearest(str(unknown), free, cutoff=0.6)
+    close = _close(unknown, free)
     missing = [each for each in definition.required if each in free] if not parents else []
-    shown = ".".join(str(step)[:NAME_CHARS] for step in path)
+    needless = [each for each in holder if each not in {*known, unknown} and _close(each, free) is None]
+    rest = given
+    for each in needless:
+        rest = _without(rest, [*parents, each])
+    also = f" and leave {_joined([*parents, each] for each in needless)} out" if needless else ""
     for name in dict.fromkeys([*([close] if close else []), *(missing if len(missing) == 1 else [])]):
-        renamed = _with(_without(given, path), [*parents, name], holder[unknown])
-        yield Correction(f"Rename {shown} to {name}.", renamed)
-    yield Correction(f"Leave {shown} out.", _without(given, path))
+        renamed = _with(_without(rest, path), [*parents, name], holder[unknown])
+        yield Correction(f"Rename {_shown(path)} to {name}{also}.", renamed)
+    left_out = _joined([path, *([*parents, each] for each in needless)])
+    if len(missing) == 1 and (found := _source(definition, missing)):
+        yield Correction(f"{found.text} Leave {left_out} out.")
+    yield Correction(f"Leave {left_out} out.", _without(rest, path))
+
+
+def _close(name: str | int, free: Sequence[str]) -> str | None:
+    return nearest(str(name), free, cutoff=0.6)
+
+
+def _shown(path: Path) -> str:
+    return ".".join(str(step)[:NAME_CHARS] for step in path)
+
+
+def _joined(paths: Iterable[Path]) -> str:
+    """The paths as words: a, b and c."""
+    *others, last = map(_shown, paths)
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _source(definition: ToolDefinition, path: Path) -> Correction | None:

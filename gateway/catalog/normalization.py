@@ -25,7 +25,10 @@ _SYNONYMS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("aggregation", "aggregations"), ("aggregate",)),
     **dict.fromkeys(("sort", "sortby", "orderby", "ordering"), ("order",)),
     **dict.fromkeys(("resulthandle", "result"), ("handle",)),
-    **dict.fromkeys(("query", "q", "search"), ("query", "text", "sql", "search_string", "search")),
+    **dict.fromkeys(
+        ("query", "q", "search", "term", "keyword", "keywords", "phrase"),
+        ("query", "text", "sql", "search_string", "search"),
+    ),
     **dict.fromkeys(("statement",), ("sql",)),
     **dict.fromkeys(("pattern",), ("regex",)),
     **dict.fromkeys(("fromline", "linestart"), ("startLine",)),
@@ -58,14 +61,27 @@ def _argument(value: Any, schema: Schema, name: str, definition: ToolDefinition)
 # -- Names ------------------------------------------------------------------------------------------
 
 
+def given_names(definition: ToolDefinition, given: Mapping[str, Any]) -> dict[str, str]:
+    """The caller's own names of arguments, by those that they were taken for: {"order": "order_by"}."""
+    renamed = _renamed(definition, given, definition.schema(DEFAULTS)["properties"])
+    return {target: name for name, target in renamed.items()}
+
+
 def _named(definition: ToolDefinition, given: Mapping[str, Any], properties: Mapping[str, Schema]) -> dict[str, Any]:
-    named = dict(given)
+    renamed = _renamed(definition, given, properties)
+    return {renamed.get(name, name): value for name, value in given.items()}
+
+
+def _renamed(definition: ToolDefinition, given: Mapping[str, Any], properties: Mapping[str, Schema]) -> dict[str, str]:
+    """The arguments that are meant by unknown names."""
+    renamed: dict[str, str] = {}
     for name in given:
         if name not in properties:
-            target = _meant(folded(name), definition, {each for each in properties if each not in named})
+            taken = {*given, *renamed.values()} - renamed.keys()
+            target = _meant(folded(name), definition, {each for each in properties if each not in taken})
             if target is not None:
-                named[target] = named.pop(name)
-    return named
+                renamed[name] = target
+    return renamed
 
 
 def _meant(wanted: str, definition: ToolDefinition, free: set[str]) -> str | None:

@@ -1,6 +1,7 @@
 """Turns the failures of calls into errors that say what to do next, and records them."""
 
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,9 +19,11 @@ from context_protection.core.errors import (
 from context_protection.core.policy import Kind
 from context_protection.stores.database_errors import is_away
 from gateway.catalog.catalog import catalogue
+from gateway.catalog.normalization import given_names
 from gateway.dispatch.call import Call
 from gateway.dispatch.measurements import record_error
 from gateway.dispatch.response_cache import response_cache
+from gateway.upstreams.errors import UpstreamNotFound
 
 LOST = ("cursor_expired", "handle_expired")
 logger = logging.getLogger(__name__)
@@ -32,7 +35,7 @@ def as_call_errors(call: Call) -> Iterator[None]:
     try:
         yield
     except CallError as error:
-        advised = _with_advice_for_actions(call, error)
+        advised = _with_names_as_given(call, _with_list_to_look_in(call, _with_advice_for_actions(call, error)))
         record_error(call, advised)
         if error.reason in LOST:  # otherwise a new first call would get the same lost cursor from the cache
             response_cache.forget(call.caller.owner)
@@ -66,6 +69,39 @@ def _with_advice_for_actions(call: Call, error: CallError) -> CallError:
         again = f"Calling {error.made_by} again does it once more: do so only if that is intended."
         return replace(error, suggestion=again)
     return error
+
+
+def _with_list_to_look_in(call: Call, error: CallError) -> CallError:
+    """Names the list whose rows the tool opens, if upstream does not have the record."""
+    if not isinstance(error, UpstreamNotFound):
+        return error
+    lists = (each for each in catalogue if each.record_operation == call.operation)
+    found = next((each for each in lists if each.name not in call.caller.tools.hidden), None)
+    if found is None:
+        return error
+    argument = found.record_key[0]
+    return replace(
+        error,
+        parameter=argument,
+        value=call.arguments.get(argument),
+        suggestion=f"Find the {argument} with {found.name}.",
+    )
+
+
+def _with_names_as_given(call: Call, error: CallError) -> CallError:
+    """Names the argument as the caller did, so that the suggestion corrects what was sent: order_by, not order."""
+    operation = catalogue.find(call.operation)
+    name, dot, below = error.parameter.partition(".")
+    given = given_names(operation, call.arguments).get(name) if operation and name else None
+    if given is None:
+        return error
+    advice = re.compile(rf"\b(Set|Leave|Rename|Find the) {re.escape(name)}(?=[ .])")
+    return replace(
+        error,
+        parameter=f"{given}{dot}{below}",
+        message=re.sub(rf"^{re.escape(name)}(?=[ .])", lambda _: given, error.message),
+        suggestion=advice.sub(lambda found: f"{found[1]} {given}", error.suggestion),
+    )
 
 
 def _is_action(name: str) -> bool:

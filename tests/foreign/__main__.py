@@ -34,7 +34,10 @@ EXAMPLES = {
     "email": "q7@example.com",
     "uri": "https://example.com/q7",
 }
-SHOW_ALL = "from gateway.access.models import ApiKey; ApiKey.objects.update(tool_listing='all')"
+SHOW_ALL = (
+    "from context_protection.configuration.revisions import revisions; from gateway.access.models import ApiKey; "
+    "ApiKey.objects.update(tool_listing='all'); revisions.bump()"
+)
 
 
 @dataclass
@@ -91,6 +94,9 @@ def _required(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _example(schema: Mapping[str, Any]) -> Any:
     """A value that the schema allows."""
+    for name in ("anyOf", "oneOf"):
+        if schema.get(name):
+            return _example(schema[name][0])
     kind, pattern = schema.get("type"), schema.get("pattern")
     if schema.get("enum"):
         return schema["enum"][0]
@@ -195,6 +201,7 @@ def _crawl_all(sluice: Serving, foreign: Foreign, most: int) -> int:
     largest = 0
     with httpx2.Client(base_url=sluice.base, headers={"Authorization": f"Bearer {sluice.key}"}, timeout=120) as client:
         tools = tools_of(client)
+        assert tools, "no tool is listed"
         step = max(1, len(tools) // most)
         for tool in tools[::step]:
             foreign.served, before = set(), len(foreign.lists_served)

@@ -32,7 +32,7 @@ CURSORS = (
 LAST_IDS = ("starting_after", "after", "after_id", "last_id")
 SIZES = ("limit", "per_page", "page_size", "pageSize", "perPage", "size", "count", "maxResults", "max_results", "$top")
 MADE_UPSTREAM = re.compile(r"cursor|opaque|link", re.IGNORECASE)
-A_DATE = re.compile(r"ISO-?8601|date-time")
+A_DATE = re.compile(r"ISO-?8601|\bdate\b|date-time")
 NEXT_NAMES = re.compile(r"^(next.*|.*next|.*_?cursor|continuation.*|marker)$", re.IGNORECASE)
 
 
@@ -146,7 +146,7 @@ class Foreign:
             rows = self.inventor.schema(rows.get("properties", {}).get(name))
         names = self._parameters(template)
         size = next((name for name in SIZES if name in names), "")
-        names = {name: each for name, each in names.items() if not A_DATE.search(str(each.get("description")))}
+        names = {name: each for name, each in names.items() if not each.get("required") and not _is_date(each)}
         for style, known in (("page", PAGES), ("offset", OFFSETS), ("cursor", CURSORS), ("last id", LAST_IDS)):
             name = next((each for each in known if each in names), None)
             if name is not None:
@@ -233,8 +233,9 @@ class Foreign:
         return {**fill(around), listing.place[0]: page}
 
 
-def _pattern(template: str) -> re.Pattern[str]:
-    return re.compile("^" + re.sub(r"\\{[^/]+?\\}", "[^/]+", re.escape(template)) + "/?$")
+def _is_date(parameter: Mapping[str, Any]) -> bool:
+    """Whether `from` or `start` is a time, and no position."""
+    return bool(A_DATE.search(f"{parameter.get('description')} {parameter.get('schema', parameter).get('format')}"))
 
 
 @contextmanager

@@ -258,8 +258,9 @@ MISTAKES: Sequence[tuple[str, Make]] = [
 # -- Following a suggestion -------------------------------------------------------------------------
 
 SET = re.compile(r"Set (\S+) to (?:a value such as )?(.+?)(?:, (?:and|or) .*)?\.(?: .*)?")
-LEAVE = re.compile(r"Leave (\S+?)(?: and (\S+?))? out(?:[,.;: ].*)?")
-RENAME = re.compile(r"Rename (\S+) to (\S+)\.")
+LEAVE = re.compile(r"Leave (\S+(?:, \S+)*?(?: and \S+)?) out(?:[,.;: ].*)?")
+ALSO_LEAVE = re.compile(r"[Ll]eave (\S+(?:, \S+)*?(?: and \S+)?) out\.")
+RENAME = re.compile(r"Rename (\S+) to (\S+?)(?:\.| and .*)")
 EXCHANGE = re.compile(r"Exchange (\S+) and (\S+)\.")
 FIND = re.compile(r"Find the (\w+) with (\w+)[.;].*")
 WITHOUT = re.compile(r"Start again without (\w+);.*")
@@ -281,9 +282,9 @@ def applied(suggestion: str, mistake: Mistake, ask: Ask) -> Arguments | None:
             arguments, path, lambda holder, name: holder.__setitem__(name, _read(text, properties.get(path[0])))
         )
     if found := LEAVE.fullmatch(suggestion):
-        for name in filter(None, found.groups()):
-            arguments = _changed(arguments, name.split("."), lambda holder, step: holder.pop(step, None))
-        return arguments
+        return _without(arguments, found[1])
+    if found := ALSO_LEAVE.search(suggestion):
+        arguments = _without(arguments, found[1])
     if found := RENAME.fullmatch(suggestion):
         new = found[2].split(".")[-1]
         return _changed(arguments, found[1].split("."), lambda holder, name: holder.__setitem__(new, holder.pop(name)))
@@ -298,6 +299,13 @@ def applied(suggestion: str, mistake: Mistake, ask: Ask) -> Arguments | None:
     if found := WITHOUT.fullmatch(suggestion):
         return {name: value for name, value in arguments.items() if name != found[1]}
     return None
+
+
+def _without(arguments: Arguments, names: str) -> Arguments:
+    """`names`: such as "a, b and c"."""
+    for name in re.split(r", | and ", names):
+        arguments = _changed(arguments, name.split("."), lambda holder, step: holder.pop(step, None))
+    return arguments
 
 
 def _place(arguments: Arguments, path: str) -> tuple[Any, str]:

@@ -16,7 +16,7 @@ from gateway.connectors.openapi.importer import import_plan
 from gateway.upstreams.registry import retain
 from tests.doors import Doors
 from tests.gateway.connectors.nsip.fetching import PlainFetching
-from tests.gateway.mistakes import Arguments, followed, mistakes
+from tests.gateway.mistakes import Arguments, Mistake, followed, mistakes
 from tests.simulators.nsip import nsip_simulator
 from tests.simulators.nsip_sheep import Sheep
 from tests.simulators.shop import shop
@@ -134,3 +134,56 @@ def test_the_example_of_each_tool_is_valid_under_its_own_schema(doors: Doors, ca
         validator = jsonschema_rs.validator_for(described["inputSchema"], validate_formats=True)
         assert list(validator.iter_errors(described["example"]["arguments"])) == [], operation.name
         assert validated(operation, described["example"]["arguments"]) == described["example"]["arguments"]
+
+
+@pytest.mark.parametrize(
+    ("operation", "arguments", "suggestion"),
+    [
+        # The argument has the name that the caller gave it.
+        ("list_bookings", {"order_by": "createdAt desc"}, "Set order_by to -checkOutDate."),
+        ("list_listings", {"min_bedrooms": "two"}, "Leave min_bedrooms out."),
+        # All needless arguments at once, beside one that only has another name.
+        ("list_bookings", {"start_date": "2026-05-01", "end_date": "x"}, "Leave start_date and end_date out."),
+        (
+            "get_booking",
+            {"idd": 43000000, "expand": 1, "verbose": 1},
+            "Rename idd to id and leave expand and verbose out.",
+        ),
+        # A value that the other argument cannot have is not given to it.
+        ("get_listing", {"name": "Loft"}, "Find the id with list_listings. Leave name out."),
+        ("get_booking", {"confirmationCode": "HM12"}, "Find the id with list_bookings. Leave confirmationCode out."),
+        (
+            "list_bookings",
+            {"where": {"or": {"status": "confirmed", "nights": 2}}},
+            'Set where to {"or":[{"status":"confirmed"},{"nights":2}]}.',
+        ),
+    ],
+)
+def test_a_suggestion_corrects_what_was_sent(
+    operation: str, arguments: Arguments, suggestion: str, doors: Doors, calls: list[tuple[str, Arguments]]
+):
+    error = doors.post(operation, arguments)["error"]
+    assert error["data"]["suggestion"] == suggestion
+    again = followed(error, Mistake("", operation, arguments), doors.post)
+    assert again is not None
+    assert "error" not in again
+
+
+@pytest.mark.parametrize(
+    ("sql", "suggestion"),
+    [
+        ("", "Set sql to a value such as SELECT count(*) FROM rows."),
+        ("DELETE FROM rows", "Set sql to a value such as SELECT count(*) FROM rows."),
+        ("SELECT status, count(*) FROM rows", "Add GROUP BY ALL."),
+        ("SELECT id FROM rows ORDER BY 3", "Order by a column's name, or by its number in SELECT, from 1."),
+        (
+            "SELECT date_trunc(month, checkInDate) FROM rows",
+            "Write 'month' in single quotes: without them it is a column.",
+        ),
+        ("SELECT doorCode FROM rows", "Leave this column out."),
+    ],
+)
+def test_a_wrong_statement_is_told_what_to_change(sql: str, suggestion: str, doors: Doors):
+    handle = doors.post("list_bookings", {})["meta"]["resultHandle"]
+    error = doors.post("result_query", {"handle": handle, "sql": sql})["error"]
+    assert error["data"]["suggestion"] == suggestion

@@ -152,7 +152,11 @@ def _sizes(document: Mapping[str, Any]) -> Iterator[int]:
 def _alternatives(value: Any) -> list[dict[str, Any]]:
     if not isinstance(value, list) or not value or not all(each and isinstance(each, dict) for each in value):
         raise _invalid(
-            "or is not a list of alternatives.", value, 'a list of objects: "or":[{"nights":1},{"guests":1}]'
+            "or is not a list of alternatives.",
+            value,
+            'a list of objects: "or":[{"nights":1},{"guests":1}]',
+            wrong=value,
+            right=[{name: each} for name, each in value.items()] if isinstance(value, dict) and value else NOTHING,
         )
     if any(OR in each for each in value):
         raise _invalid("or is nested in another or.", value, "fields and their conditions in each alternative")

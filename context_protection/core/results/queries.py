@@ -135,7 +135,8 @@ class RowsDatabase:
         process was closed before the call."""
         if not sql.strip() or len(sql) > MAX_SQL_CHARS:
             message = "sql is empty." if not sql.strip() else "sql is too long."
-            raise statement_errors.wrong(message, "invalid_sql", sql, statement_errors.ONE_SELECT)
+            suggestion = statement_errors.any_select(next(iter(self.columns)))
+            raise statement_errors.wrong(message, "invalid_sql", sql, statement_errors.ONE_SELECT, suggestion)
         with self._lock:
             if not self.alive:
                 raise Ended

@@ -4,12 +4,16 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 
 from context_protection.core.errors import InvalidArgument, nearest, shown
+from context_protection.core.redaction import path_kind
 
 _UNKNOWN_COLUMN = re.compile(
     r'(?:(?:Table|Values list) "(?P<table>[^"]{1,200})" does not have a column named|Referenced column|Column) '
     r'"(?P<column>[^"]{1,200})"'
 )
 LISTED_CHARS = 1900  # characters of column names that an error lists at most
+_OUTSIDE_GROUPS = re.compile(r"must appear in the GROUP BY clause")
+_NO_SUCH_PLACE = re.compile(r"term out of range")
+_PARTS_OF_DATES = frozenset({"year", "quarter", "month", "week", "day", "hour", "minute", "second"})
 MAX_NEAREST = 3
 SIMILAR = 0.7  # the similarity of a name that is suggested beside the nearest one
 
@@ -37,8 +41,7 @@ def rejected(
         case "syntax":
             return _syntax(sql, said, position)
         case "wrong":
-            message = f"The statement does not fit the rows: {said.partition(': ')[2] or said}"
-            return wrong(message, "invalid_sql", sql, "columns and values of matching types", TRY_TYPES)
+            return _mismatch(sql, said.partition(": ")[2] or said)
         case "table":
             message = f"sql reads from {shown(name)!r}."
             expected = f"{_named(tables)}, and names that WITH gives"
@@ -82,7 +85,7 @@ def rejected(
                 "forbidden_sql",
                 sql,
                 ONE_SELECT,
-                "Send a single SELECT.",
+                any_select(next(iter(tables))),
             )
         case _:
             return wrong("The statement cannot be answered.", "invalid_sql", sql, ONE_SELECT, "Write it more simply.")
@@ -94,14 +97,29 @@ TRY_TYPES = (
 )
 
 
-def wrong(message: str, reason: str, sql: str, expected: str, suggestion: str = "") -> InvalidArgument:
+def any_select(table: str) -> str:
+    """A suggestion that works for any table."""
+    return f"Set sql to a value such as SELECT count(*) FROM {table}."  # noqa: S608 (a text for people)
+
+
+def _mismatch(sql: str, said: str) -> InvalidArgument:
+    message, expected = f"The statement does not fit the rows: {said}", "columns and values of matching types"
+    if _OUTSIDE_GROUPS.search(said):
+        return wrong(message, "invalid_sql", sql, "each column in GROUP BY or in an aggregate", "Add GROUP BY ALL.")
+    if _NO_SUCH_PLACE.search(said):
+        suggestion = "Order by a column's name, or by its number in SELECT, from 1."
+        return wrong(message, "invalid_sql", sql, "a column that SELECT has", suggestion)
+    return wrong(message, "invalid_sql", sql, expected, TRY_TYPES)
+
+
+def wrong(message: str, reason: str, sql: str, expected: str, suggestion: str) -> InvalidArgument:
     return InvalidArgument(
         message,
         reason=reason,
         parameter="sql",
         value=sql,
         expected=expected,
-        suggestion=suggestion or "Send a single SELECT.",
+        suggestion=suggestion,
     )
 
 
@@ -122,14 +140,26 @@ def _unknown_column(sql: str, name: str, searched: Tables, tables: Tables) -> In
     near = _nearest(name, searched, with_table=len(tables) > 1) or _nearest(name, tables, with_table=True)
     return wrong(
         f"sql names the column {shown(name)!r}, which {' and '.join(searched)} "
-        f"{'does' if len(searched) == 1 else 'do'} not have.",
+        f"{'does' if len(searched) == 1 else 'do'} not have{_why_not(name)}.",
         "unknown_column",
         sql,
         f"any of: {_listed(searched)}",
-        f"Did you mean {' or '.join(near)}?"
-        if near
-        else 'Choose from those listed; quote names with other than a-z as "…".',
+        _instead_of(name, near),
     )
+
+
+def _why_not(column: str) -> str:
+    return "" if path_kind(column) is None else ": fields of this name are redacted"
+
+
+def _instead_of(column: str, near: Collection[str]) -> str:
+    if path_kind(column) is not None:
+        return "Leave this column out."
+    if column.lower() in _PARTS_OF_DATES:
+        return f"Write '{column}' in single quotes: without them it is a column."
+    if near:
+        return f"Did you mean {' or '.join(near)}?"
+    return 'Choose from those listed; quote names with other than a-z as "…".'
 
 
 def _nearest(name: str, tables: Tables, *, with_table: bool) -> list[str]:

@@ -10,7 +10,7 @@ from context_protection.core.cursors import NEW_HANDLE
 from context_protection.core.errors import InvalidArgument
 from context_protection.core.payloads import Payload, Record, RowOptions
 from context_protection.core.policy import Kind
-from context_protection.core.results import patterns, result_tables, search, selection
+from context_protection.core.results import patterns, result_tables, search, selection, statement_errors
 from context_protection.core.results.queries import Databases, RowsDatabase
 from context_protection.core.rows import Loaded, MemoryRows
 from context_protection.core.shapes import ANY, Shape
@@ -102,7 +102,7 @@ def _not_for(stored: Stored, parameter: str, value: Any, instead: str) -> Invali
         parameter=parameter,
         value=value,
         expected=instead,
-        suggestion=f"Use {instead}.",
+        suggestion=f"Leave {parameter} out; use {instead}.",
     )
 
 
@@ -121,7 +121,7 @@ def _operation(name: str, parameters: Arguments, **more: Any) -> Operation:
         endpoint=f"/api/v1/tools/{name}",
         is_redacted=True,
         in_every_set=True,
-        sources={"handle": NEW_HANDLE, "text": "Set text to a word."},
+        sources={"handle": NEW_HANDLE, "text": "Set text to a word.", "sql": statement_errors.any_select(tables.ROWS)},
         **more,
     )
 

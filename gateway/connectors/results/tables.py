@@ -31,8 +31,7 @@ into lambda lateral leading limit not null offset on only or order pivot pivot_l
 qualify references returning select show some summarize symmetric table then to trailing true union unique unpivot
 using variadic when where window with
 """
-BOTH = "Both handle and handles are given.", "Leave handles out if sql reads FROM rows, else leave handle out."
-NEITHER = "Neither handle nor handles is given.", NEW_HANDLE
+_READS_ROWS = re.compile(rf"\b{ROWS}\b", re.IGNORECASE)
 _RESERVED = frozenset(_KEYWORDS.split())
 
 
@@ -40,8 +39,7 @@ def named_handles(arguments: Mapping[str, Any]) -> dict[str, str]:
     """The handles of a call by their tables' names. Raises InvalidArgument."""
     one, several = arguments.get("handle"), arguments.get("handles")
     if (one is None) == (several is None):
-        message, next_step = BOTH if several is not None else NEITHER
-        raise _invalid("handles", several, message, "one of handle and handles", next_step)
+        raise _not_one_of_both(several, str(arguments.get("sql")))
     if several is None:
         return {ROWS: str(one)}
     if not 0 < len(several) <= MAX_TABLES:
@@ -50,6 +48,16 @@ def named_handles(arguments: Mapping[str, Any]) -> dict[str, str]:
     for name, handle in several.items():
         _check(name, handle, several)
     return dict(several)
+
+
+def _not_one_of_both(several: Any, sql: str) -> InvalidArgument:
+    expected = "one of handle and handles"
+    if several is None:
+        return _invalid("handles", several, "Neither handle nor handles is given.", expected, NEW_HANDLE)
+    needless = "handles" if _READS_ROWS.search(sql) else "handle"
+    return _invalid(
+        "handles", several, "Both handle and handles are given.", expected, f"Leave {needless} out for this sql."
+    )
 
 
 def _check(name: str, handle: Any, every: Mapping[str, Any]) -> None:
@@ -93,7 +101,9 @@ def _naming(table: str) -> Iterator[None]:
     except InvalidArgument as error:
         if error.parameter != "handle" or table == ROWS:
             raise
-        raise replace(error, parameter=f"handles.{table}") from None
+        parameter = f"handles.{table}"
+        suggestion = error.suggestion.replace("set handle to", f"set {parameter} to")
+        raise replace(error, parameter=parameter, suggestion=suggestion) from None
 
 
 def _table(stored: Stored) -> QueryTable:

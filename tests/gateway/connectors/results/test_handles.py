@@ -173,6 +173,7 @@ def test_an_unknown_handle_is_named_by_its_table(doors: Doors):
     good = handle_of(doors, "list_listings")
     error = query(doors, "SELECT 1", a=good, b="nothing")["error"]
     assert (error["reason"], error["data"]["parameter"]) == ("handle_invalid", "handles.b")
+    assert "set handles.b to" in error["data"]["suggestion"]
     error = query(doors, "SELECT 1", a=good, b=7)["error"]  # type: ignore[arg-type]
     assert (error["reason"], error["data"]["parameter"]) == ("invalid_handles", "handles.b")
 
@@ -214,5 +215,7 @@ def test_a_query_with_both_kinds_of_handles_works_without_the_ones_that_its_stat
     for handles in ({}, {"b": handle}):
         error = doors.mcp("result_query", {**arguments, "handles": handles})["error"]
         assert error["message"] == "Both handle and handles are given."
-        assert error["data"]["suggestion"].startswith("Leave handles out if sql reads FROM rows")
+        assert error["data"]["suggestion"] == "Leave handles out for this sql."
     assert doors.mcp("result_query", arguments)["items"] == [{"n": 500}]
+    error = doors.mcp("result_query", {"handle": handle, "handles": {"b": handle}, "sql": "SELECT 1 FROM b"})["error"]
+    assert error["data"]["suggestion"] == "Leave handle out for this sql."

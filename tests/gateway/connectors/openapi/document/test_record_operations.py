@@ -182,6 +182,15 @@ def test_it_is_said_by_the_name_that_the_tool_has_now(doors: Doors, api: Shop):
     assert opening_of(doors.mcp(ORDERS, {"shop": "mill"}))[0] == "shop_open_order"
 
 
+def test_a_record_that_upstream_does_not_have_is_looked_for_in_its_list(doors: Doors, api: Shop):
+    imported(api)
+    error = doors.mcp("shop_get_customer", {"id": "987654"})["error"]
+    assert (error["data"]["parameter"], error["data"]["value"]) == ("id", "987654")
+    assert error["data"]["suggestion"] == "Find the id with shop_list_customers."
+    doors.choose(hidden_tools=["shop_list_customers"])
+    assert "shop_list_customers" not in str(doors.mcp("shop_get_customer", {"id": "987655"}))
+
+
 def test_what_is_off_or_hidden_is_not_promised(doors: Doors, api: Shop):
     imported(api)
     doors.choose(hidden_tools=[ORDER])
