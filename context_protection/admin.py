@@ -20,6 +20,8 @@ from context_protection.models import SCOPE, TokenBudget
 
 INHERITED = "An empty field inherits its value, which is shown in grey and under “What applies now”."
 
+NOTHING_TO_SAVE = "Nothing to save: every value is inherited. Fill in at least one."
+
 TOKEN_UNITS = {RulerName.FORMULA: "tokens, formula estimate", RulerName.CLAUDE: "tokens, as Claude counts"}
 COUNTED_BY = {"hard_cap": RulerName.CLAUDE, "chunk_tokens": RulerName.FORMULA}  # under either ruler
 
@@ -30,6 +32,8 @@ def unit_of(setting: Setting, ruler: str) -> str:
 
 
 class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
+    is_draft = False  # True: it may be empty, since its effect is shown before it is saved
+
     class Meta:
         model = TokenBudget
         fields = (*SCOPE, *SETTINGS)
@@ -71,11 +75,18 @@ class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def clean(self) -> dict[str, Any] | None:
         cleaned = super().clean()
-        scope = {name: self.cleaned_data.get(name, "") for name in SCOPE}
+        scope = {name: self.cleaned_data.get(name, getattr(self.instance, name)) for name in SCOPE}
         if not self.instance.pk and TokenBudget.objects.filter(**scope).exists():
             words = f"{TokenBudget(**scope)} has a budget already. Edit that one instead of adding another."
             self.add_error("operation", words)
+        if not self.is_draft and not self.instance.pk and not self.errors and not any(self._values()):
+            raise forms.ValidationError(NOTHING_TO_SAVE)
         return cleaned
+
+    def _values(self) -> list[bool]:
+        """Whether each setting has a value."""
+        given = {name: self.cleaned_data.get(name, getattr(self.instance, name)) for name in SETTINGS}
+        return [value not in (None, "") for value in given.values()]
 
 
 def _show_inherited_value(field: forms.Field, setting: Setting, value: Value) -> None:

@@ -1,12 +1,13 @@
 """The facts about tools, keys and upstreams that the pages at /telemetry/ show."""
 
 from collections.abc import Mapping
-from urllib.parse import urlencode
 
 from django.urls import reverse
 
 from context_protection.core.policy import Kind
+from context_protection.core.scopes import BudgetScope
 from gateway.access.models import ApiKey
+from gateway.budgets.scopes import link_to
 from gateway.catalog.operation import Operation
 from gateway.dispatch.configuration import Configuration, current
 from gateway.mcp.tools import definition
@@ -36,7 +37,7 @@ def _tool(operation: Operation, configuration: Configuration) -> facts.ToolFacts
         tokens=definition(operation, policy).tokens,
         budget=policy.token_budget_threshold,
         hard_cap=policy.hard_cap,
-        edit=_found("admin:context_protection_tokenbudget_changelist", operation.name),
+        edit=link_to(BudgetScope(operation.name)),
     )
 
 
@@ -64,8 +65,3 @@ def of_upstreams() -> Mapping[str, facts.UpstreamFacts]:
         )
         for name in names
     }
-
-
-def _found(name: str, text: str) -> str:
-    """A list of the admin, searched for a text."""
-    return f"{reverse(name)}?{urlencode({'q': text})}"

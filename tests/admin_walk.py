@@ -85,7 +85,7 @@ def _pages(patterns: Sequence[Any], before: str, model: type[Model] | None, *, i
     for each in patterns:
         here = str(each.pattern).removeprefix("^")
         if isinstance(each, URLResolver):
-            if inside or before + here == ROOT.lstrip("/"):
+            if inside or (before + here).startswith(ROOT.lstrip("/")):
                 yield from _pages(each.url_patterns, before + here, prefixes.get(here, model), inside=True)
         elif inside:
             assert isinstance(each, URLPattern)

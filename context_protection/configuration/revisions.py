@@ -46,6 +46,11 @@ class Revisions(Protocol):
     def confirmed_at(self) -> float:
         """time.monotonic() when the number was last known to be current."""
 
+    @property
+    def confirmed(self) -> tuple[int, int] | None:
+        """Of this process's last announcement: the processes that have confirmed it, and all that listen. None if
+        nothing is announced, because processes look by themselves."""
+
     def current(self) -> int: ...
 
     def bump(self) -> None: ...
@@ -53,6 +58,8 @@ class Revisions(Protocol):
 
 class FileRevisions:
     """The file's mtime, cached for CACHE_SECONDS because one call reads it several times."""
+
+    confirmed: tuple[int, int] | None = None
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -88,6 +95,7 @@ class SharedRevisions:
     def __init__(self, redis_url: str, of: Scope = Scope.CONFIGURATION) -> None:
         self.redis_url = redis_url
         self.of = of
+        self.confirmed: tuple[int, int] | None = None
         self._number = 0
         self._last_poll_succeeded = True
         self._confirmed_at = 0.0
@@ -106,7 +114,7 @@ class SharedRevisions:
         return self._number
 
     def bump(self) -> None:
-        self._number = Revision.objects.advance(self.of)
+        self._number, self.confirmed = Revision.objects.advance(self.of), None
         if self.redis_url:
             try:
                 self._announce(self._number)
@@ -117,9 +125,12 @@ class SharedRevisions:
         """Returns when all listeners have confirmed, or after ANNOUNCE_SECONDS; the others poll within a second."""
         confirmations = f"{self.channel}:{number}"
         deadline = time.monotonic() + ANNOUNCE_SECONDS
-        for _ in range(int(self._redis.publish(self.channel, number))):
+        listening, confirmed = int(self._redis.publish(self.channel, number)), 0
+        while confirmed < listening:
             if not self._redis.blpop([confirmations], timeout=max(deadline - time.monotonic(), 0.01)):
                 break
+            confirmed += 1
+        self.confirmed = confirmed, listening
         self._redis.delete(confirmations)
 
     def _listen(self) -> None:

@@ -21,6 +21,7 @@ from context_protection.stores.transient import TransientSnapshots
 from gateway.catalog.operation import NativeResult
 from gateway.dispatch.redaction import redacted
 from gateway.threads.limits import on_thread
+from telemetry import wording
 
 LIMIT_KEY = "preview"  # previews share one concurrency limit
 SHOWN = 200_000  # characters of an answer
@@ -50,6 +51,14 @@ class PreviewedAnswer:
     left_out: tuple[str, ...] = ()
     is_refused: bool = False
     is_shortened: bool = False
+
+    @property
+    def in_words(self) -> str:
+        return wording.plural(self.claude_tokens, "token")
+
+    @property
+    def formula_in_words(self) -> str:
+        return f"formula {wording.whole(self.formula_tokens)}"
 
     @property
     def is_paged(self) -> bool:

@@ -1,13 +1,15 @@
 """The recorded calls of a tool that a preview can answer again: those whose snapshot or arguments are still stored."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
 
+from context_protection.core.cursors import Snapshot
 from context_protection.core.errors import StoreUnavailable
+from gateway.argument_masks import masked
 from gateway.catalog.operation import Operation
 from gateway.preview import sources
 from gateway.preview.answers import PreviewSource
@@ -24,26 +26,27 @@ CURSOR = "cursor"
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """A call that can be answered again. `arguments`: None if only its snapshot is known. `needs_upstream`: answering
-    it reads from the upstream again."""
+    """A call that can be answered again. `shown`: its arguments, masked; empty if they may not be seen.
+    `needs_upstream`: answering it reads from the upstream again."""
 
     request_id: str
     at: datetime
     caller: str
     names: tuple[str, ...]
-    arguments: Mapping[str, Any] | None
-    chain: str
+    arguments: Mapping[str, Any] = field(repr=False)
+    shown: Mapping[str, Any]
+    snapshot: Snapshot | None
     needs_upstream: bool
 
 
 def recorded_calls(operation: Operation, *, may_see_values: bool) -> Sequence[RecordedCall]:
-    """The newest ones, the newest first. Without `may_see_values`, kept arguments are not read."""
+    """The newest ones, the newest first."""
     now = timezone.now()
     calls = select(Span.of(now - MONTH, now), Selection().and_also(tool=operation.name))
     records = calls.exclude(outcome=CallOutcome.ERROR).order_by("-created_at", "-pk")[:LOOKED_AT]
     measured = [record.measurement for record in records if CURSOR not in _names(record.measurement)]
-    kept = _kept([each.request_id for each in measured]) if may_see_values else {}
-    found = [call for each in measured if (call := _call(operation, each, kept)) is not None]
+    kept = _kept([each.request_id for each in measured])
+    found = [call for each in measured if (call := _call(operation, each, kept, may_see_values=may_see_values))]
     return _distinct(found)[:OFFERED]
 
 
@@ -52,26 +55,26 @@ def recorded_call(operation: Operation, request_id: str, *, may_see_values: bool
     record = TelemetryRecord.objects.filter(request_id=request_id, operation=operation.name).order_by("-pk").first()
     if record is None or CURSOR in _names(record.measurement):
         return None
-    return _call(operation, record.measurement, _kept([request_id]) if may_see_values else {})
+    return _call(operation, record.measurement, _kept([request_id]), may_see_values=may_see_values)
 
 
 def source_of(operation: Operation, call: RecordedCall) -> PreviewSource | None:
     """The call's data; None if it is not stored any more. Blocks; reads from the upstream if that is needed. Raises
     CallError."""
     caller = caller_for_staff(call.caller)
-    snapshot = sources.snapshot_behind(call.chain)
-    if operation.is_async and snapshot is not None and (found := sources.from_snapshot(operation, snapshot, caller)):
-        return found
-    arguments = call.arguments
+    if operation.is_async and call.snapshot is not None:
+        return sources.from_snapshot(operation, call.snapshot, caller)
+    return sources.read_again(operation, call.arguments, caller)
+
+
+def _call(
+    operation: Operation, call: Measurement, kept: Mapping[str, Mapping[str, Any]], *, may_see_values: bool
+) -> RecordedCall | None:
+    snapshot = _snapshot(call.chain)
+    arguments = kept.get(call.request_id, None if call.argument_names else {})
     if arguments is None and snapshot is not None:
         arguments = sources.given_in(snapshot, operation)
-    return None if arguments is None else sources.read_again(operation, arguments, caller)
-
-
-def _call(operation: Operation, call: Measurement, kept: Mapping[str, Mapping[str, Any]]) -> RecordedCall | None:
-    arguments = kept.get(call.request_id, {} if not call.argument_names else None)
-    is_stored = _is_stored(call.chain)
-    if arguments is None and not is_stored:
+    if arguments is None:
         return None
     return RecordedCall(
         request_id=call.request_id,
@@ -79,16 +82,17 @@ def _call(operation: Operation, call: Measurement, kept: Mapping[str, Mapping[st
         caller=call.caller,
         names=_names(call),
         arguments=arguments,
-        chain=call.chain,
-        needs_upstream=operation.is_async and not is_stored,
+        shown=masked(operation.name, arguments).value if may_see_values else {},
+        snapshot=snapshot,
+        needs_upstream=operation.is_async and snapshot is None,
     )
 
 
-def _is_stored(chain: str) -> bool:
+def _snapshot(chain: str) -> Snapshot | None:
     try:
-        return sources.snapshot_behind(chain) is not None
+        return sources.snapshot_behind(chain)
     except StoreUnavailable:
-        return False
+        return None
 
 
 def _names(call: Measurement) -> tuple[str, ...]:
@@ -105,5 +109,5 @@ def _distinct(calls: Sequence[RecordedCall]) -> list[RecordedCall]:
     """One of equal calls: the newest."""
     seen: dict[str, RecordedCall] = {}
     for call in calls:
-        seen.setdefault(f"{call.caller} {call.arguments!r} {call.chain if call.arguments is None else ''}", call)
+        seen.setdefault(f"{call.caller} {dict(sorted(call.arguments.items()))!r}", call)
     return list(seen.values())

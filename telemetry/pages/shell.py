@@ -65,7 +65,7 @@ PLACES = (
     NavigationItem("telemetry:live", "Live", "Watch"),
     NavigationItem("telemetry:alerts", "Alerts", "Watch"),
     NavigationItem("telemetry:accuracy", "Token accuracy", "Improve"),
-    NavigationItem("admin:context_protection_tokenbudget_changelist", "Budgets", "Configure", is_ours=False),
+    NavigationItem("budgets:budgets", "Budgets", "Configure", is_ours=False),
     NavigationItem("admin:access_apikey_changelist", "Keys", "Configure", is_ours=False),
     NavigationItem("admin:index", "All settings", "Configure", is_ours=False),
 )

@@ -257,3 +257,9 @@ def test_ops_choose_what_previews_hold_and_what_identifies_stays(
 def test_summary_fields_are_set_for_one_operation(admin_client: Client):
     (sentence,) = errors_of(submitted(admin_client, summary_fields="id"))["summary_fields"]
     assert "choose one operation" in sentence
+
+
+def test_an_empty_budget_is_not_saved(admin_client: Client):
+    [sentence] = errors_of(submitted(admin_client, operation="get_booking"))["__all__"]
+    assert sentence == "Nothing to save: every value is inherited. Fill in at least one."
+    assert not TokenBudget.objects.exists()

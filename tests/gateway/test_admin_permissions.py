@@ -60,7 +60,7 @@ telemetry.withheldfield             veo  -       -    -
 upstreams.upstreamapi               veo  o       -    -
 """
 # Pages that are no model's: which roles may open them, and which may send their form.
-PAGES: dict[str, tuple[str, str]] = {}
+PAGES: dict[str, tuple[str, str]] = {"budgets": ("veo", ""), "budget": ("veo", "o"), "undo": ("o", "o")}
 ADMIN_ONLY = {"openapi_import", "openapi_preview"}
 NAMES = {"v": "viewer", "e": "engineer", "o": "ops"}
 PEOPLE = ("viewer", "engineer", "ops", "admin")
@@ -69,10 +69,11 @@ DOCUMENT = json.dumps(described("https://shop.example.com")).encode()
 BASE_URL = "https://shop.example.com"
 # What a form needs beside what it shows; `required` fields are filled in by the walk.
 MORE: dict[str, dict[str, Any]] = {
+    "budget": {"do": "save", "hard_cap": 9000},
     "password_change": {"old_password": PASSWORD, "new_password1": NEW_PASSWORD, "new_password2": NEW_PASSWORD},
     "auth_user_add": {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD},
     "auth_user_password_change": {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD},
-    "context_protection_tokenbudget_add": {"operation": "get_booking"},
+    "context_protection_tokenbudget_add": {"operation": "get_booking", "hard_cap": 9000},
     "upstreams_upstreamapi_add": {"base_url": "https://api.example.com"},
     "mcp_servers_mcpserver_add": {"url": "https://mcp.example.com/mcp"},
     "openapi_importedoperation_changelist": {"form-0-pinned": "on"},
@@ -116,7 +117,7 @@ class Snapshot:
     def _of_site(self) -> dict[str, Any]:
         user = self.rows[User]
         shown = {"content_type_id": Permission.objects.filter(codename="view_user").get().content_type_id}
-        return {**shown, "object_id": user.pk, "app_label": "access", "url": "nowhere/"}
+        return {**shown, "name": "list_bookings", "object_id": user.pk, "app_label": "access", "url": "nowhere/"}
 
     def _of_row(self, page: Page) -> dict[str, Any]:
         if page.model is None:

@@ -171,7 +171,7 @@ def test_home_says_that_an_alert_is_open(admin_client):
         "/api/docs/",
         "/nothing-here",
         "/admin/",
-        "/admin/context_protection/tokenbudget/",
+        "/admin/budgets/",
         "/admin/context_protection/tokenbudget/add/",
         "/admin/context_protection/tokenbudget/{budget}/change/",
         "/admin/context_protection/tokenbudget/{budget}/history/",
@@ -197,7 +197,7 @@ def test_no_page_needs_more_than_the_strict_policy(admin_client, address):
 def test_the_admin_leads_ops_to_token_budgets_first(admin_client):
     page = text(admin_client.get("/admin/"))
     tasks = re.findall(r'<li><a href="([^"]+)"><strong>', page)
-    assert tasks[0] == "/admin/context_protection/tokenbudget/"
+    assert tasks[0] == "/admin/budgets/"
     for address in tasks:
         assert admin_client.get(address).status_code == 200
 

@@ -8,7 +8,7 @@
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const isKnown = () => document.cookie.split("; ").includes(`tz=${zone}`);
   if (zone && !isKnown()) {
-    document.cookie = `tz=${zone}; path=/telemetry/; max-age=31536000; samesite=lax`;
+    document.cookie = `tz=${zone}; path=/; max-age=31536000; samesite=lax`;
     const isChosen = new URLSearchParams(location.search).has("tz");
     // Without cookies it would be loaded for ever.
     if (isKnown() && !isChosen && zone !== document.body.dataset.zone) location.reload();
