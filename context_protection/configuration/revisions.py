@@ -29,6 +29,7 @@ from context_protection.stores.redis_client import connect
 logger = logging.getLogger(__name__)
 ANNOUNCE_SECONDS = 0.3
 POLL_SECONDS = 1.0
+RETRY_SECONDS = 0.5  # between polls while Redis is away
 CACHE_SECONDS = 0.001  # shorter than the time from a change in another process to its next call
 
 
@@ -147,7 +148,7 @@ class SharedRevisions:
                 self._follow_announcements() if self.redis_url else time.sleep(POLL_SECONDS)
             except (redis.RedisError, OSError) as error:
                 logger.warning("revision announcements interrupted", extra={"error": str(error)})
-                time.sleep(POLL_SECONDS)
+                time.sleep(RETRY_SECONDS)
             self._poll()
 
     def _follow_announcements(self) -> None:
