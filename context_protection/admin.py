@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 
 from context_protection.configuration import policies
 from context_protection.configuration.declarations import declared
+from context_protection.configuration.refusals import refusals
 from context_protection.core.errors import nearest
 from context_protection.core.policy import SETTINGS, Policy, RulerName
 from context_protection.core.scopes import ANY
@@ -153,12 +154,8 @@ class TokenBudgetAdmin(HistoryAdmin):
         return response
 
     def _say_what_is_rejected(self, request: HttpRequest) -> None:
-        """Invalid budgets are not used. The form rejects them, but the database accepts them from elsewhere."""
-        rejected = policies.with_last_good(TokenBudget.objects.budgets()).rejected if request.method == "GET" else {}
-        for scope, problems in rejected.items():
-            sentences = " ".join(each.sentence for each in problems)
-            text = f"The budget for {scope} is not used: {sentences} The last valid one stays."
-            self.message_user(request, text, messages.ERROR)
+        for sentence in refusals() if request.method == "GET" else ():
+            self.message_user(request, sentence, messages.ERROR)
 
     @admin.display(description="Threshold", ordering="token_budget_threshold")
     def threshold(self, budget: TokenBudget) -> str:

@@ -1,0 +1,21 @@
+"""What of the configuration is not in force, as sentences for people."""
+
+from context_protection.configuration import policies
+from context_protection.configuration.file.source import configuration_file
+from context_protection.models import TokenBudget
+
+
+def refusals() -> list[str]:
+    """The problems of the configuration file, as this process sees it, and the budgets that only a write past the admin
+    can leave. Blocks."""
+    rejected = policies.with_last_good(TokenBudget.objects.budgets()).rejected
+    return [*_of_file(), *(_of_budget(str(scope), [each.sentence for each in rejected[scope]]) for scope in rejected)]
+
+
+def _of_file() -> list[str]:
+    status = configuration_file.status
+    return [f"{status.name} is not in force: {problem} {status.stays}" for problem in status.problems]
+
+
+def _of_budget(scope: str, sentences: list[str]) -> str:
+    return f"The budget for {scope} is not used: {' '.join(sentences)} The last valid one stays."
