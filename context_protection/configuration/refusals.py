@@ -14,7 +14,7 @@ def refusals() -> list[str]:
 
 def _of_file() -> list[str]:
     status = configuration_file.status
-    return [f"{status.name} is not in force: {problem} {status.stays}" for problem in status.problems]
+    return [f"The file {status.name} is not in force: {problem} {status.stays}" for problem in status.problems]
 
 
 def _of_budget(scope: str, sentences: list[str]) -> str:

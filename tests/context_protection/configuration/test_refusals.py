@@ -36,7 +36,7 @@ def refused(tmp_path: Path, settings: LazySettings, monkeypatch: pytest.MonkeyPa
 def test_a_refused_file_and_an_invalid_budget_are_named(admin_client: Client, page: str):
     TokenBudget.objects.create(operation="list_bookings", default_page_size=0)
     text = admin_client.get(page).content.decode()
-    assert "sluice.yaml is not in force: line 2: global.hardCaps: there is no setting" in text
+    assert "The file sluice.yaml is not in force: line 2: global.hardCaps: there is no setting" in text
     assert "The defaults are in force." in text
     assert "The budget for list_bookings is not used: defaultPageSize is 0" in text
 
