@@ -1,11 +1,28 @@
-"""Object histories in the admin: every version can be viewed, and restored by users who may change the object."""
+"""Object histories in the admin: every version can be viewed, and restored by users who may change the object. Every
+save asks for a reason, which the history keeps."""
 
 from typing import Any
 
+from django import forms
 from django.contrib.admin.helpers import AdminForm
 from django.contrib.admin.utils import flatten_fieldsets
 from django.http import HttpRequest, HttpResponse
 from simple_history.admin import SimpleHistoryAdmin
+
+REASON = "change_reason"  # the name of the form's field
+LONGEST_REASON = 100  # characters, as wide as django-simple-history's column
+
+
+def reason_field(*, is_required: bool = False) -> forms.CharField:
+    """The field in which a person says why: shown by every form whose changes are kept."""
+    return forms.CharField(
+        label="Reason",
+        max_length=LONGEST_REASON,
+        required=is_required,
+        help_text="Why this changes. Kept in History.",
+        widget=forms.TextInput({"size": 60, "autocomplete": "off"}),
+        error_messages={"required": "Say why: this change is kept in History with its reason."},
+    )
 
 
 class HistoryAdmin(SimpleHistoryAdmin):
@@ -14,6 +31,24 @@ class HistoryAdmin(SimpleHistoryAdmin):
     SimpleHistoryAdmin lets users with the view permission revert, and restores every field of the version. Here a
     revert is an ordinary change, with the change page's permissions and validation. It sets the fields of the form and
     leaves the others as they are now, so that a revoked key stays revoked."""
+
+    def needs_reason(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Whether a save must say why. Subclasses answer True for dangerous changes."""
+        return False
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
+        """The form with a field for the reason, which the page shows above its buttons."""
+        base = options.pop("form", self.form)
+        field = reason_field(is_required=self.needs_reason(request, obj))
+        return super().get_form(request, obj, change, form=type(base.__name__, (base,), {REASON: field}), **options)
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """The fields of a form without fieldsets. The page shows the reason itself."""
+        return [name for name in super().get_fields(request, obj) if name != REASON]
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        obj._change_reason = form.cleaned_data.get(REASON, "").strip() or None
+        super().save_model(request, obj, form, change)
 
     def history_form_view(
         self, request: HttpRequest, object_id: str, version_id: str, extra_context: dict[str, Any] | None = None
