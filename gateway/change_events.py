@@ -1,7 +1,8 @@
-"""Records each change of the configuration as an event: the marks on charts, and the changes beside a bad verdict."""
+"""Records each change of the configuration as an event: the marks on charts, the changes beside a bad verdict, and the
+rows of /admin/history/."""
 
 from django.db import models
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 
 from context_protection.configuration import changes
 from context_protection.configuration.changes import Change
@@ -48,9 +49,10 @@ def record(change: Change) -> None:
     if change.how != "changed" and meta.model_name in COME_BY_THEMSELVES:
         return
     fields, before, after = _differences(change)
-    events.record(
+    event = events.record(
         kind=events.EventKind.CHANGE,
-        subject_type=NAMES.get(meta.model_name or "", str(meta.verbose_name)),
+        at=change.version.history_date,
+        subject_type=words_for(change.instance),
         subject=name,
         summary=f"{name}: {fields} changed." if change.how == "changed" else f"{name} was {change.how}.",
         actor=change.by,
@@ -58,30 +60,28 @@ def record(change: Change) -> None:
         after=after,
         reason=change.version.history_change_reason or "",
         revision=str(revisions.current()),
-        link=_link(change.instance, change.version.pk),
+        object=f"{meta.label_lower}:{change.version.serializable_value(meta.pk.attname)}",
+        differences=[list(each) for each in change.differences],
     )
+    event.link = reverse("history:change", args=[event.pk])
+    event.save(update_fields=["link"])
 
 
 def _differences(change: Change) -> tuple[str, str, str]:
     """The fields, and their values before and after; none of a new object."""
     found = change.differences if change.how == "changed" else ()
-    fields = ", ".join(_label(change.instance, name) for name, _, _ in found)
+    fields = ", ".join(label_of(change.instance, name) for name, _, _ in found)
     if len(found) == 1:
         return fields, found[0][1], found[0][2]
     before = "; ".join(f"{name}: {old}" for name, old, _ in found)
     return fields, before, "; ".join(f"{name}: {new}" for name, _, new in found)
 
 
-def _label(instance: models.Model, name: str) -> str:
+def words_for(instance: models.Model) -> str:
+    """budget, key, upstream: what people call an object of this model."""
+    return NAMES.get(instance._meta.model_name or "", str(instance._meta.verbose_name))
+
+
+def label_of(instance: models.Model, name: str) -> str:
     known = {field.attname: str(getattr(field, "verbose_name", name)) for field in instance._meta.concrete_fields}
     return known.get(name, name)
-
-
-def _link(instance: models.Model, version: int) -> str:
-    """The page of this version, if the admin has one."""
-    meta = instance._meta
-    try:
-        address = f"admin:{meta.app_label}_{meta.model_name}_simple_history"
-        return reverse(address, args=[instance.pk, version])
-    except NoReverseMatch:
-        return ""

@@ -34,6 +34,8 @@ class NewEvent:
     reason: str = ""
     revision: str = ""
     link: str = ""
+    object: str = ""
+    differences: Sequence[Sequence[str]] = ()
 
     def row(self) -> Event:
         values = {each.name: getattr(self, each.name) for each in fields(self)}
@@ -48,7 +50,7 @@ def _fitting(name: str, value: Any) -> Any:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-def record(*, kind: EventKind, summary: str, at: datetime | None = None, **others: str) -> Event:
+def record(*, kind: EventKind, summary: str, at: datetime | None = None, **others: Any) -> Event:
     """Stores an event. Blocks."""
     row = NewEvent(kind=kind, summary=summary, at=at or timezone.now(), **others).row()
     row.save()

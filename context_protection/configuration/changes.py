@@ -84,15 +84,20 @@ def _differences(instance: models.Model, version: Any, how: str) -> list[tuple[s
     before = version.prev_record if how == "changed" else type(instance)()
     if before is None:  # the history is younger than the object
         return []
-    names = [field.attname for field in version.tracked_fields if field.editable and field.name not in IGNORED]
     return [
-        _difference(name, getattr(before, name), getattr(version, name))
-        for name in names
+        difference(name, getattr(before, name), getattr(version, name))
+        for name in compared_fields(version)
         if getattr(before, name) != getattr(version, name)
     ]
 
 
-def _difference(name: str, old: Any, new: Any) -> tuple[str, str, str]:
+def compared_fields(version: Any) -> list[str]:
+    """The fields of a version, an entry of a history, that people set."""
+    return [field.attname for field in version.tracked_fields if field.editable and field.name not in IGNORED]
+
+
+def difference(name: str, old: Any, new: Any) -> tuple[str, str, str]:
+    """A field's name, its old and its new value, fit to be shown."""
     if name in SECRETS:
         return SECRETS[name], "-", "changed"
     return name, _shown(old), _shown(new)

@@ -23,7 +23,7 @@ VIEWER = frozenset().union(
     _may("view", "hostaway", "syncstate webhookevent"),
     _may("view", "mcp_servers", "mcpserver mcptool"),
     _may("view", "openapi", "importedapi importedoperation"),
-    _may("view", "telemetry", "alert channel kepttool rejectedkey telemetryrecord tokenaudit withheldfield"),
+    _may("view", "telemetry", "alert channel event kepttool rejectedkey telemetryrecord tokenaudit withheldfield"),
     _may("view", "upstreams", "upstreamapi"),
 )
 # Looks into calls: their masked values, and what the same call answers now.

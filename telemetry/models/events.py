@@ -28,6 +28,12 @@ class Event(models.Model):
     reason = models.CharField(max_length=300, blank=True)
     revision = models.CharField(max_length=32, blank=True, help_text="The revision of the configuration afterwards.")
     link = models.CharField(max_length=300, blank=True, help_text="The page that shows more, as a path.")
+    object = models.CharField(
+        max_length=150, blank=True, default="", db_default="", help_text="The object that changed: app.model:key."
+    )
+    differences = models.JSONField(
+        blank=True, default=list, db_default=[], help_text="The field, the old and the new value of each difference."
+    )
 
     class Meta:
         ordering = ("-at", "-pk")

@@ -67,6 +67,7 @@ PLACES = (
     NavigationItem("telemetry:accuracy", "Token accuracy", "Improve"),
     NavigationItem("budgets:budgets", "Budgets", "Configure", is_ours=False),
     NavigationItem("admin:access_apikey_changelist", "Keys", "Configure", is_ours=False),
+    NavigationItem("history:history", "History", "Configure", is_ours=False),
     NavigationItem("admin:index", "All settings", "Configure", is_ours=False),
 )
 

@@ -36,7 +36,9 @@ def test_a_changed_budget_is_told_with_its_old_and_new_value(django_capture_on_c
     assert (event.before, event.after) == ("4000", "8000")
     assert event.summary == "list_bookings: token budget threshold changed."
     assert event.revision
-    assert event.link.startswith("/admin/context_protection/tokenbudget/")
+    assert event.link == f"/admin/history/{event.pk}/"
+    assert event.object == f"context_protection.tokenbudget:{budget.pk}"
+    assert event.differences == [["token_budget_threshold", "4000", "8000"]]
 
 
 def test_a_secret_is_said_to_have_changed_and_never_shown(django_capture_on_commit_callbacks):
