@@ -18,7 +18,7 @@ SLUICE = """
 # rejects them.
 UPSTREAM = """
     foreign_next_page upstream_asks_back upstream_busy upstream_closed upstream_credentials upstream_empty_pages
-    upstream_error upstream_failed upstream_garbled upstream_redirect upstream_timeout
+    upstream_error upstream_failed upstream_garbled upstream_redirect upstream_task_only upstream_timeout
     upstream_unavailable upstream_unknown_tool upstream_unreachable
 """
 # Limits and permissions that ops set.

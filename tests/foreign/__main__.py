@@ -115,7 +115,7 @@ def _example(schema: Mapping[str, Any]) -> Any:
 
 @cache
 def _matching(pattern: str, longest: int | None) -> str:
-    letters = characters(codec="ascii", exclude_characters="/\\?#%")
+    letters = characters(codec="ascii", min_codepoint=33, exclude_characters="/\\?#%")
     texts = from_regex(pattern, fullmatch=True, alphabet=letters).filter(lambda text: len(text) <= (longest or 100))
     with catch_warnings():
         simplefilter("ignore", NonInteractiveExampleWarning)

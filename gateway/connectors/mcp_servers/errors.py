@@ -60,6 +60,15 @@ def refused_by_tool(server: Server) -> UpstreamRefused:
     )
 
 
+def runs_only_as_task(server: Server) -> UpstreamRefused:
+    """The error for a tool whose server rejects plain calls of it."""
+    return UpstreamRefused(
+        f"MCP server {server.name} runs this tool only as a task (taskSupport: required), which is not supported here.",
+        reason="upstream_task_only",
+        suggestion="Use another tool: trying again does not help. The operator can switch this one off.",
+    )
+
+
 def refused(server: Server, error: MCPError | ValidationError) -> UpstreamError:
     """The error for an exception of the SDK."""
     if isinstance(error, MCPError) and _is_too_deep(error):

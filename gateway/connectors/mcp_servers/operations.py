@@ -10,7 +10,7 @@ from context_protection.core.json_values import written
 from context_protection.core.policy import Kind
 from gateway.catalog.caller import Caller
 from gateway.catalog.operation import NativeResult, Operation
-from gateway.connectors.mcp_servers import answers
+from gateway.connectors.mcp_servers import answers, errors
 from gateway.connectors.mcp_servers.configuration import Server
 from gateway.connectors.mcp_servers.names import LONGEST_NAME, named
 from gateway.connectors.mcp_servers.results import ToolResult
@@ -21,6 +21,7 @@ from gateway.dispatch.client import client
 from gateway.dispatch.progress import listener
 
 DESCRIPTION, TITLE = 1000, 100  # characters
+TASK_ONLY = "Cannot be called here: its server runs it only as a task, which Sluice does not support. "
 ROWS = ("where", "search", "limit", "cursor", "fields", "format")  # arguments that callers can add for a read-only tool
 
 
@@ -46,15 +47,19 @@ def _operation(server: Server, name: str, document: bytes) -> Operation:
     reads_only = bool(tool.annotations and tool.annotations.read_only_hint)
     taken = parameters(tool.input_schema)
     title = tool.title or (tool.annotations.title if tool.annotations else None) or tool.name
+    needs_task = bool(tool.execution and tool.execution.task_support == "required")
+    description = f"{TASK_ONLY if needs_task else ''}{tool.description or title}"
 
     async def fetch(arguments: Mapping[str, Any], caller: Caller) -> NativeResult:
+        if needs_task:
+            raise errors.runs_only_as_task(server)
         result = await sessions.call(server, tool.name, taken.sent(arguments), listener.get())
         return ToolResult(server, result, over_mcp=client.get() is not None, reveal=caller.reveal)
 
     return Operation(
         name=name,
         title=cleaned(title, TITLE),
-        description=cleaned(tool.description or title, DESCRIPTION),
+        description=cleaned(description, DESCRIPTION),
         kind=Kind.LIST if reads_only else Kind.ACTION,
         parameters=taken.schemas,
         required=taken.required,
@@ -77,7 +82,7 @@ def _hint(tool: types.Tool, name: str) -> bool | None:
 
 def documents(tools: Sequence[types.Tool]) -> list[dict[str, Any]]:
     """A tool list in its stored form: sorted by name, each tool once, with the fields that operations are made from."""
-    stored_fields = {"name", "title", "description", "input_schema", "annotations"}
+    stored_fields = {"name", "title", "description", "input_schema", "annotations", "execution"}
     by_name = {tool.name: tool for tool in tools if tool.name}
     return [
         by_name[name].model_dump(mode="json", by_alias=True, exclude_none=True, include=stored_fields)

@@ -18,8 +18,17 @@ def reads_only(tool: Mapping[str, Any]) -> bool:
     return isinstance(hints, Mapping) and hints.get("readOnlyHint") is True
 
 
+def runs_only_as_task(tool: Mapping[str, Any]) -> bool:
+    """Whether its server rejects plain calls of the tool (taskSupport: required)."""
+    execution = tool.get("execution")
+    return isinstance(execution, Mapping) and execution.get("taskSupport") == "required"
+
+
 def is_on_at_first(server: Server, tool: Mapping[str, Any], *, all_on: bool) -> bool:
-    """`all_on`: every tool is on, because the server was added before the rule that tools are off at first."""
+    """`all_on`: every tool is on, because the server was added before the rule that tools are off at first. A tool that
+    cannot be called is off all the same."""
+    if runs_only_as_task(tool):
+        return False
     name = str(tool.get("name", ""))
     return all_on or reads_only(tool) or any(fnmatchcase(name, pattern) for pattern in server.allow)
 

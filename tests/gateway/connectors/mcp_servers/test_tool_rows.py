@@ -4,17 +4,23 @@ import json
 import re
 from typing import Any
 
+import mcp.types as types
 import pytest
+from asgiref.sync import async_to_sync
 from django.test import Client
 
 from context_protection.configuration.revisions import revisions
 from context_protection.models import TokenBudget
 from gateway.access.models import ApiKey, FormerToolName, ToolSet
+from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.connectors.mcp_servers import operations as tools
 from gateway.connectors.mcp_servers import registry, tool_rows
 from gateway.connectors.mcp_servers.configuration import StdioServer, from_file
 from gateway.connectors.mcp_servers.models import McpServer, McpTool, ToolList
+from gateway.failure_origins import origin_of
+from gateway.upstreams.errors import UpstreamRefused
+from telemetry.measurement import Origin
 from tests.doors import Doors
 from tests.simulators.mcp_server import mcp_server
 
@@ -41,6 +47,25 @@ def test_what_is_not_marked_read_only_is_off_at_first():
     row = McpTool.objects.get(name="act")
     assert (row.description, row.reads_only) == ("Acts.", False)
     assert row.tokens > 20
+
+
+TASK = {**READS, "name": "long", "description": "Takes hours.", "execution": {"taskSupport": "required"}}
+
+
+def test_a_tool_that_runs_only_as_a_task_is_off_and_says_why():
+    listed(StdioServer("sim", "x", allow=("*",)), TASK, READS, all_on=True)
+    assert on() == {"look"}
+    description = McpTool.objects.get(name="long").description
+    assert description.startswith("Cannot be called here: its server runs it only as a task")
+    assert description.endswith("Takes hours.")
+
+
+def test_a_call_of_a_tool_that_runs_only_as_a_task_says_what_is_missing():
+    (stored,) = tools.documents([types.Tool.model_validate(TASK)])
+    (operation,) = tools.operations(SERVER, [stored])
+    with pytest.raises(UpstreamRefused, match="taskSupport: required") as refused:
+        async_to_sync(operation.fetch)({}, Caller("t", "t"))
+    assert (refused.value.reason, origin_of(refused.value)) == ("upstream_task_only", Origin.UPSTREAM)
 
 
 def test_servers_that_were_there_before_keep_all_tools_on():
