@@ -21,6 +21,7 @@ urlpatterns = [
     path("api/", include("gateway.api.urls")),
     path("config", EffectiveView.as_view(schema=None)),
     path("config/validate", ValidationView.as_view(schema=None)),
+    path("telemetry/playground/", include("gateway.playground.urls")),
     path("telemetry/", include("telemetry.pages.urls")),
     path("health", health, name="health"),
     path("metrics", metrics, name="metrics"),

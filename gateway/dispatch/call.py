@@ -1,11 +1,12 @@
 """A call as a transport hands it to the dispatcher."""
 
 import time
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from context_protection.core.cached_property import cached_property
+from context_protection.core.payloads import Payload
 from gateway.access.programs import UNKNOWN, Program
 from gateway.access.transports import Transport
 from gateway.catalog.caller import Caller
@@ -28,6 +29,7 @@ class Call:
     id: str = field(default_factory=identity.current_or_new_id)  # shown to clients and in logs
     trace_id: str = field(default_factory=spans.trace_id)  # "" without a trace
     started: float = field(default_factory=time.perf_counter)
+    witness: Callable[[Payload], None] | None = None  # sees the redacted data before protection; for staff only
 
     @cached_property
     def key(self) -> CacheKey | None:

@@ -59,14 +59,15 @@ async def _serve(call: Call) -> Envelope:
         return prepared.answer or await _fetch_and_finish(prepared)
 
 
-def serve_blocking(call: Call) -> Envelope:
-    """Answers a call on a thread that may block. The caller has just been authenticated. Raises only CallError."""
+def serve_blocking(call: Call, under: Configuration | None = None) -> Envelope:
+    """Answers a call on a thread that may block. The caller has just been authenticated. `under`: a configuration other
+    than the current one, for staff who try it. Raises only CallError."""
     cached = _cached_answer(call)
     if cached is not None:
         return cached
     with usage.one_call():
         with errors.as_call_errors(call):
-            prepared = _start(call, configuration.current())
+            prepared = _start(call, under or configuration.current())
         return prepared.answer or async_to_sync(_fetch_and_finish_in_time)(prepared)
 
 
@@ -187,6 +188,8 @@ def _finish(
 def _protected(prepared: PreparedCall, payload: Payload | None) -> Envelope:
     if payload is not None and not prepared.operation.is_redacted:
         payload = redacted(payload, prepared.call.caller.reveal)
+    if prepared.call.witness is not None and payload is not None:
+        prepared.call.witness(payload)
     try:
         with spans.protecting(prepared.operation.name, prepared.operation.kind) as span:
             envelope = protect(payload, prepared.request, prepared.policy, snapshots)

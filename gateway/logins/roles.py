@@ -29,7 +29,7 @@ VIEWER = frozenset().union(
 # Looks into calls: their masked values, and what the same call answers now.
 ENGINEER = VIEWER.union(
     _may("add change delete", "telemetry", "kepttool"),
-    {"telemetry.view_callarguments", "telemetry.replay_call"},
+    {"telemetry.view_callarguments", "telemetry.replay_call", "telemetry.run_writing_tool"},
 )
 # Runs the service: budgets, tools, keys, connections without their credentials, alerts.
 OPS = VIEWER.union(

@@ -1,7 +1,7 @@
 """An answer as a client would get it under a policy: the real protection, of which nothing is stored or recorded."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -140,7 +140,11 @@ def lines_of(text: str) -> tuple[str, ...]:
         document = json.loads(text)
     except ValueError:
         return tuple(text[:SHOWN].splitlines())
-    lines = list(_members(document)) if isinstance(document, dict) else [_compact(document)]
+    return within(_members(document) if isinstance(document, dict) else [_compact(document)])
+
+
+def within(lines: Iterable[str]) -> tuple[str, ...]:
+    """As many lines as are shown."""
     shown, room = [], SHOWN
     for line in lines:
         if room <= 0:

@@ -20,7 +20,10 @@ class CallArguments(models.Model):
     class Meta:
         verbose_name_plural = "call arguments"
         ordering = ("-at",)
-        permissions = (("replay_call", "Can replay a recorded call"),)
+        permissions = (
+            ("replay_call", "Can replay a recorded call"),
+            ("run_writing_tool", "Can run a tool that changes data, in the playground"),
+        )
         # Clients may choose the id, so that several calls can have it. `at` is exactly that of the call.
         constraints = (models.UniqueConstraint(fields=("request_id", "at"), name="telemetry_arguments_of_one_call"),)
 

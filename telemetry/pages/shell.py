@@ -65,6 +65,7 @@ PLACES = (
     NavigationItem("telemetry:live", "Live", "Watch"),
     NavigationItem("telemetry:alerts", "Alerts", "Watch"),
     NavigationItem("telemetry:accuracy", "Token accuracy", "Improve"),
+    NavigationItem("playground:playground", "Playground", "Improve", is_ours=False),
     NavigationItem("budgets:budgets", "Budgets", "Configure", is_ours=False),
     NavigationItem("admin:access_apikey_changelist", "Keys", "Configure", is_ours=False),
     NavigationItem("history:history", "History", "Configure", is_ours=False),
