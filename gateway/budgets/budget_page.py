@@ -14,6 +14,7 @@ from context_protection.configuration.budgets import Budgets
 from context_protection.configuration.declarations import declared
 from context_protection.core.policy import SETTINGS
 from context_protection.core.scopes import Breadth, BudgetScope
+from context_protection.history import LONGEST_REASON, REASON
 from context_protection.models import TokenBudget
 from gateway.budgets import saving, scopes
 from gateway.budgets.form import BudgetForm
@@ -46,7 +47,7 @@ def budget(request: HttpRequest, address: Address, name: str) -> HttpResponseBas
         return refused
     try:
         if posted.get("do") == REMOVE:
-            saved = saving.remove(scope, posted.get("reason", "").strip(), opened_at=_opened_at(request))
+            saved = saving.remove(scope, posted.get(REASON, "").strip()[:LONGEST_REASON], opened_at=_opened_at(request))
         elif form.check_saving():
             saved = saving.save(form, opened_at=_opened_at(request))
         else:

@@ -11,12 +11,13 @@ from context_protection.configuration import policies
 from context_protection.core import field_selection
 from context_protection.core.policy import SETTINGS, Kind
 from context_protection.core.scopes import Breadth, BudgetScope
+from context_protection.history import REASON, reason_field
 from context_protection.models import SCOPE, TokenBudget
 from gateway.catalog.catalog import catalogue
 from gateway.preview.samples import sample_of, unknown_field
 
 CLIENT_LIMIT = 25_000  # tokens: Claude Code's own default limit of an answer
-REASON_NEEDED = "Say why: this change is kept in History with its reason."
+REASON_NEEDED = str(reason_field().error_messages["required"])
 
 
 class BudgetForm(TokenBudgetForm):
@@ -24,13 +25,11 @@ class BudgetForm(TokenBudgetForm):
 
     is_draft = True
 
-    reason = forms.CharField(
-        label="Reason", required=False, max_length=200, help_text="Kept in History.", widget=forms.TextInput()
-    )
     is_confirmed = forms.BooleanField(label="Save anyway", required=False)
 
     def __init__(self, *args: Any, names: frozenset[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields[REASON] = reason_field()
         self.names = names
         self.stored = self.instance.layer()  # before the form changes the instance
         for name in (*SCOPE, *(SETTINGS.keys() - names)):
@@ -43,6 +42,11 @@ class BudgetForm(TokenBudgetForm):
     def scope(self) -> BudgetScope:
         scope: BudgetScope = self.instance.scope
         return scope
+
+    @property
+    def reason(self) -> str:
+        """Of a valid form; "" if none was given."""
+        return str(self.cleaned_data.get(REASON, "")).strip()
 
     @property
     def values(self) -> Mapping[str, Any]:
@@ -82,8 +86,8 @@ class BudgetForm(TokenBudgetForm):
                 f"{CLIENT_LIMIT:,} is Claude Code's own default limit: answers near it may be cut there. Save anyway?"
             )
         acts = self._operation is not None and self._operation.kind is Kind.ACTION
-        if (self._exceeds_a_client() or acts) and not self.cleaned_data["reason"].strip():
-            self.add_error("reason", REASON_NEEDED)
+        if (self._exceeds_a_client() or acts) and not self.reason:
+            self.add_error(REASON, REASON_NEEDED)
         return not self.questions and not self.errors
 
     def _exceeds_a_client(self) -> bool:

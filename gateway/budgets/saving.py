@@ -46,7 +46,7 @@ def save(form: BudgetForm, *, opened_at: int) -> SavedBudget:
     began = time.perf_counter()
     with transaction.atomic():
         _check_newest(form.scope, opened_at)
-        form.instance._change_reason = form.cleaned_data["reason"].strip() or None
+        form.instance._change_reason = form.reason or None
         form.save()
     return _saved(form.scope, "Saved", began)
 

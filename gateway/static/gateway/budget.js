@@ -21,7 +21,7 @@
   }
 
   form?.addEventListener("input", (event) => {
-    if (event.target.name === "reason") return;
+    if (event.target.name === "change_reason") return;
     clearTimeout(timer);
     timer = setTimeout(show, PAUSE);
   });

@@ -139,7 +139,7 @@ def test_values_and_texts_are_shown_only_to_those_who_may_see_them(doors: Doors,
 
 
 def test_a_save_is_obeyed_says_so_and_can_be_undone(admin_client: Client, doors: Doors):
-    response = send(admin_client, BOOKING, token_budget_threshold=8000, reason="month end")
+    response = send(admin_client, BOOKING, token_budget_threshold=8000, change_reason="month end")
     assert in_force("get_booking").token_budget_threshold == 8000
     page = admin_client.get(response["Location"])
     assert re.search(
@@ -162,7 +162,7 @@ def test_an_undo_restores_the_values_of_before(admin_client: Client):
 
 def test_a_budget_is_removed(admin_client: Client):
     send(admin_client, BOOKING, token_budget_threshold=8000)
-    send(admin_client, BOOKING, "remove", reason="no longer needed")
+    send(admin_client, BOOKING, "remove", change_reason="no longer needed")
     assert not TokenBudget.objects.exists()
     assert TokenBudget.history.latest().history_change_reason == "no longer needed"
 
@@ -189,7 +189,7 @@ def test_a_budget_of_a_connector_and_of_one_key(admin_client: Client):
         ({"token_budget_threshold": 4000}, "Nothing would change: tokenBudgetThreshold is 4,000 already."),
         ({"token_budget_threshold": 20_000}, "hardCap (12,000) is below tokenBudgetThreshold (20,000)"),
         ({"token_budget_threshold": 5}, "tokenBudgetThreshold is 5; it must be from 100 to 25,000."),
-        ({"hard_cap": 25_000, "reason": "large"}, "25,000 is Claude Code's own default limit"),
+        ({"hard_cap": 25_000, "change_reason": "large"}, "25,000 is Claude Code's own default limit"),
         ({"hard_cap": 25_000, "is_confirmed": "on"}, "Say why"),
     ],
 )
@@ -207,7 +207,7 @@ def test_what_is_saved_already_is_refused(admin_client: Client):
 
 
 def test_a_cap_at_a_clients_limit_is_saved_when_confirmed_with_a_reason(admin_client: Client):
-    send(admin_client, BOOKINGS, hard_cap=25_000, is_confirmed="on", reason="one client reads whole lists")
+    send(admin_client, BOOKINGS, hard_cap=25_000, is_confirmed="on", change_reason="one client reads whole lists")
     assert in_force("list_bookings").hard_cap == 25_000
 
 
