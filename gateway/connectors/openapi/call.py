@@ -181,7 +181,7 @@ class UpstreamPages:
             fresh_until=response.fresh_until,
             note=response.note(cached=self.calling.cache_seconds > 0),
             beside=_beside(answered) if token is None else side_data.of_later_page(_beside(answered)),
-            ending=_ending(response, answered, step, following),
+            ending=_ending(self.paging, response, answered, step, following),
             shape=shape,
         )
 
@@ -190,7 +190,7 @@ def _beside(answered: Answered) -> Mapping[str, Any]:
     return answered.rest if answered.rows is not None else answered.record or {"value": answered.text}
 
 
-def _ending(response: Response, answered: Answered, step: PageStep, following: PageStep | Done) -> str:
+def _ending(paging: Paging, response: Response, answered: Answered, step: PageStep, following: PageStep | Done) -> str:
     """Why the list ends with this page, if upstream says that more rows follow."""
     if isinstance(following, PageStep):
         return ""
@@ -200,6 +200,8 @@ def _ending(response: Response, answered: Answered, step: PageStep, following: P
             f"API's base URL, or to set {PAGING}."
         )
     more = evidence.of_more(response, answered.body, answered.path, step.rows + len(answered.rows or ()))
+    if not more and page_steps.is_unreadable(paging, answered.body):
+        more = paging.next
     if not more:
         return ""
     why = "its next page repeats an earlier one" if following.looped else "it does not say where in the way expected"

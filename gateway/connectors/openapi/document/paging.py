@@ -62,7 +62,7 @@ class Paging:
 
 
 LOOKED_INTO = re.compile(
-    r"meta|metadata|_?links?|pag(?:e|ing|ination)|pageable|cursors?|response_?metadata|page_?info|search_?metadata|"
+    r"meta|_?metadata|_?links?|pag(?:e|ing|ination)|pageable|cursors?|response_?metadata|page_?info|search_?metadata|"
     r"data|result|response|d|_meta|list_?info|paging_?info|next|next_?page|pages",
     re.IGNORECASE,
 )

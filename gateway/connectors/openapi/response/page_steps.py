@@ -145,6 +145,12 @@ def _has_more(paging: Paging, answer: Response, body: Any, rows: Sequence[Mappin
     return so_far.rows == 0 and not is_trusted
 
 
+def is_unreadable(paging: Paging, body: Any) -> bool:
+    """Whether the response names a next page where its URL was expected, but it is no URL."""
+    said = at(body, paging.next) if paging.style is PagingStyle.NEXT_URL else None
+    return bool(said) and not _url(said)
+
+
 def total(
     paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]], following: PageStep | Done
 ) -> int | None:

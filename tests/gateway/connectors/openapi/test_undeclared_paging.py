@@ -88,6 +88,7 @@ def test_a_cursor_that_only_the_answer_shows_is_followed(doors: Doors, api: Shop
     [
         lambda rows, url: {"data": rows, "paging": {"next": url}},
         lambda rows, url: {"data": rows, "links": {"next": url}},
+        lambda rows, url: {"data": rows, "_metadata": {"next": url}},
         lambda rows, url: {"data": rows, "_links": {"next": {"href": url}} if url else {}},
         lambda rows, url: {"data": rows, **({"@odata.nextLink": url} if url else {})},
     ],
@@ -213,6 +214,17 @@ def test_pages_at_another_host_end_with_a_note_and_no_cursor(doors: Doors, api: 
     first, *others = crawler.pages(doors.mcp, imported(api, IN_DATA), {"limit": 5})
     assert [len(page["items"]) for page in (first, *others)] == [5, 5, 5, 5]
     assert "correct the API's base URL" in first["meta"]["notes"][0]
+
+
+def test_a_next_address_that_is_none_is_told(doors: Doors, api: Shop):
+    """The pages after it were left out in silence."""
+    api.odd["/things"] = by_token("at", lambda rows, token: {"data": rows, "_metadata": {"next": token}})
+    place = {"type": "object", "properties": {"next": {"type": "string", "format": "uri"}}}
+    described = {"type": "object", "properties": {"data": ARRAY, "_metadata": place}}
+    answer = doors.mcp(imported(api, described), {})
+    assert numbers(answer["items"]) == numbers(THINGS[:SIZE])
+    (note,) = answer["meta"]["notes"]
+    assert note.startswith("Upstream says that more rows follow (_metadata.next), but it does not say where")
 
 
 def test_who_sets_upstreams_own_arguments_is_answered_so(doors: Doors, api: Shop):
