@@ -36,6 +36,11 @@ class ListFormat(StrEnum):
     AUTO = "auto"
 
 
+_NAME, _FIELD = r" *[A-Za-z_][A-Za-z0-9_-]{0,39} *", r" *[^ ,;=]+ *"
+_SECTION = f"{_NAME}={_FIELD}(,{_FIELD})*"
+SECTIONS = f"({_SECTION}(;{_SECTION})*)?"  # money=price,tax*; guest=guest*
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """The settings of one call, and the one place where a setting is declared (docs/engineers.md has an example).
@@ -150,6 +155,16 @@ class Policy:
         group=SettingGroup.TIME,
         help="How long an upstream API's response is reused without another request. 0: never.",
         aliases=("cacheTtl", "cache_ttl"),
+    )
+    sections: str = setting(
+        "",
+        if_empty="declared by the type",
+        one_operation_only=True,
+        pattern=SECTIONS,
+        example="money=price,tax*; guest=guest*",
+        group=SettingGroup.PREVIEWS,
+        help="The named parts of a record, by the upstream's names of its fields; * stands for any letters. All other "
+        "fields are in the section “other”.",
     )
     summary_fields: str = setting(
         "",

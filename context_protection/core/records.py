@@ -15,7 +15,7 @@ from context_protection.core.inference import proposals
 from context_protection.core.masks import NOTHING_WITHHELD, Counts, withheld_in
 from context_protection.core.payloads import AnswerRequest, Envelope, Outcome, Record, with_loss_note
 from context_protection.core.policy import Policy
-from context_protection.core.shapes import Shape
+from context_protection.core.shapes import Shape, with_sections
 
 MAX_SECTIONS = 40  # sections; a preview that is too large names no more than these
 MEETS_TARGET = "meets_target"  # in meta, by the name that NSIP's clients know
@@ -52,8 +52,9 @@ class _FirstAnswer:
     """The first answer to a call for one record."""
 
     def __init__(self, record: Record, request: AnswerRequest, policy: Policy, snapshots: Snapshots) -> None:
-        self.record, self.request, self.policy, self.snapshots = record, request, policy, snapshots
-        whole = canonical.whole(record.value, record.shape)
+        self.request, self.policy, self.snapshots = request, policy, snapshots
+        self.record = replace(record, shape=with_sections(record.shape, policy.sections)) if policy.sections else record
+        whole = canonical.whole(record.value, self.record.shape)
         self.value = whole.value
         self.withheld = withheld_in(self.value)
         self.note = {**canonical.note(whole.empty), **self.noted(self.withheld)}

@@ -4,6 +4,7 @@ The policy's fields, the environment variables, the columns and the form of a bu
 documentation are all derived from these declarations.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum, StrEnum
@@ -63,6 +64,8 @@ class Setting:
     unit: str = ""
     range: tuple[int, int] | None = None
     choices: Mapping[str, str] = field(default_factory=dict)
+    pattern: str = ""  # a regular expression for the whole text; "" allows any text
+    example: str = ""  # a valid text, shown where the form of a text matters
     by_kind: Mapping[str, Value] = field(default_factory=dict)  # defaults that differ for a kind of operation
     if_empty: str = "–"  # shown where the value is the empty text
     aliases: tuple[str, ...] = ()  # other spellings that the file accepts, besides `name`
@@ -74,7 +77,7 @@ class Setting:
             raise TypeError(f"The setting {self.name} needs choices for the values {values}.")
         if (self.value_type is int) != (self.range is not None):
             raise TypeError(f"The setting {self.name} needs a range if it is a whole number, and only then.")
-        for default in (self.default, *self.by_kind.values()):
+        for default in (self.default, *self.by_kind.values(), *([self.example] if self.example else [])):
             if not self.is_valid(default):
                 raise TypeError(f"The setting {self.name} has the invalid default {default!r}.")
 
@@ -99,7 +102,8 @@ class Setting:
         """The valid values, in words."""
         if self.range is not None:
             return f"{self.range[0]:,} to {self.range[1]:,} {self.unit}".rstrip()
-        return "on, off" if self.value_type is bool else ", ".join(self.choices) or "text"
+        text = f"text such as `{self.example}`" if self.example else "text"
+        return "on, off" if self.value_type is bool else ", ".join(self.choices) or text
 
     def problem(self, value: Any) -> Problem | None:
         """The reason why the value is invalid; None if it is valid."""
@@ -112,7 +116,10 @@ class Setting:
             return type(value) is int and self.range[0] <= value <= self.range[1]
         if self.choices:
             return isinstance(value, str) and value in self.choices
-        return isinstance(value, self.value_type)
+        return isinstance(value, self.value_type) and self._has_form(value)
+
+    def _has_form(self, value: Value) -> bool:
+        return not self.pattern or (isinstance(value, str) and re.fullmatch(self.pattern, value) is not None)
 
     def _requirement(self, value: Any) -> str:
         if self.range is not None:
@@ -120,7 +127,9 @@ class Setting:
             return f"{kind}from {self.range[0]:,} to {self.range[1]:,}"
         if self.choices:
             return f"one of: {', '.join(self.choices)}"
-        return "true or false" if self.value_type is bool else "a text"
+        if self.value_type is bool:
+            return "true or false"
+        return f"a text such as {self.example}" if self.example else "a text"
 
     def shown(self, value: Value) -> str:
         """The value formatted for display."""
@@ -135,7 +144,8 @@ class Setting:
             return {"type": "integer", "minimum": self.range[0], "maximum": self.range[1], **described}
         if self.choices:
             return {"type": "string", "enum": list(self.choices), **described}
-        return {"type": "boolean" if self.value_type is bool else "string", **described}
+        form = {"pattern": f"^({self.pattern})$", "examples": [self.example]} if self.pattern else {}
+        return {"type": "boolean" if self.value_type is bool else "string", **form, **described}
 
 
 def _written(value: Any) -> str:

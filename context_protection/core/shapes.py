@@ -6,7 +6,7 @@ themselves (proposals.py). The shape of an unknown type declares nothing.
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase, translate
 from functools import lru_cache
 from typing import Any
@@ -148,6 +148,19 @@ class Shape:
         top = path.partition(".")[0]
         source = self.source(name)
         return path == source or path.startswith(f"{source}.") or self.section_of(top) == name
+
+
+def with_sections(shape: Shape, text: str) -> Shape:
+    """The shape with the sections of a policy instead of its own: money=price,tax*; guest=guest*. The text is valid."""
+    return replace(shape, sections=_sections_in(text), section_aliases={}) if text else shape
+
+
+@lru_cache(maxsize=256)
+def _sections_in(text: str) -> tuple[Section, ...]:
+    named = (part.partition("=") for part in text.split(";"))
+    return tuple(
+        Section(name.strip(), tuple(pattern.strip() for pattern in patterns.split(","))) for name, _, patterns in named
+    )
 
 
 @lru_cache(maxsize=4096)

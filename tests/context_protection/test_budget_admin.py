@@ -26,7 +26,7 @@ def submitted(client: Client, **values: Any) -> Any:
 def another_value(setting: Setting) -> Any:
     if setting.value_type is bool:
         return not setting.default
-    return setting.range[1] if setting.range else list(setting.choices or ["id"])[-1]
+    return setting.range[1] if setting.range else list(setting.choices or [setting.example or "id"])[-1]
 
 
 def errors_of(response: Any) -> dict[str, list[str]]:
@@ -263,3 +263,25 @@ def test_an_empty_budget_is_not_saved(admin_client: Client):
     [sentence] = errors_of(submitted(admin_client, operation="get_booking"))["__all__"]
     assert sentence == "Nothing to save: every value is inherited. Fill in at least one."
     assert not TokenBudget.objects.exists()
+
+
+def test_ops_choose_the_sections_of_a_record_which_are_all_of_it(
+    admin_client: Client, doors: Doors, django_capture_on_commit_callbacks: Any
+):
+    before = doors.rest("get_booking", {"id": 43000000})["meta"]["detailsAvailable"]["sections"]
+    assert "money" not in before
+    with django_capture_on_commit_callbacks(execute=True):
+        submitted(admin_client, operation="get_booking", sections="money=totalPrice, *Fee*; who=guest*")
+    whole = doors.rest("get_booking", {"id": 43000000, "fields": "all"})
+    for ask in (doors.rest, doors.mcp, doors.post):
+        sections = ask("get_booking", {"id": 43000000})["meta"]["detailsAvailable"]["sections"]
+        assert {"money", "who", "other"} == set(sections)
+        parts = [ask("get_booking", {"id": 43000000, "fields": name}) for name in sections]
+        assert {name for part in parts for name in part} == set(whole)
+    assert "guestFirstName" in doors.rest("get_booking", {"id": 43000000, "fields": "who"})
+
+
+@pytest.mark.parametrize("text", ["money", "money=", "=price", "money=price;", "my money=price", "a=b,,c", "a=b=c"])
+def test_sections_that_cannot_be_read_are_refused_with_an_example(admin_client: Client, text: str):
+    (sentence,) = errors_of(submitted(admin_client, operation="get_booking", sections=text))["sections"]
+    assert "it must be a text such as money=price,tax*; guest=guest*" in sentence

@@ -193,6 +193,7 @@ def reported(monkeypatch: pytest.MonkeyPatch) -> list[FileOutcome]:
     return found
 
 
+@pytest.mark.django_db
 def test_the_watcher_obeys_and_reports_each_change_once(
     file: ConfigurationFile, path: Path, reported: list[FileOutcome]
 ):
@@ -211,6 +212,7 @@ def test_the_watcher_obeys_and_reports_each_change_once(
     assert file.layer.values == {EVERYTHING: {"hard_cap": 8000}}
 
 
+@pytest.mark.django_db
 def test_a_listener_that_fails_ends_nothing(
     file: ConfigurationFile, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
