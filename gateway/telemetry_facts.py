@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from django.urls import reverse
 
-from context_protection.core.policy import Kind
+from context_protection.core import field_selection
+from context_protection.core.policy import Kind, Policy
 from context_protection.core.scopes import BudgetScope
 from gateway.access.models import ApiKey
 from gateway.budgets.scopes import link_to
@@ -38,7 +39,15 @@ def _tool(operation: Operation, configuration: Configuration) -> facts.ToolFacts
         budget=policy.token_budget_threshold,
         hard_cap=policy.hard_cap,
         edit=link_to(BudgetScope(operation.name)),
+        opened_by=operation.record_operation or "",
+        short_fields=_short_fields(operation, policy),
     )
+
+
+def _short_fields(operation: Operation, policy: Policy) -> tuple[str, ...]:
+    """Those that ops chose, or else those that its type declares."""
+    chosen = field_selection.names_in(policy.summary_fields)
+    return tuple(chosen or operation.shape.canonical or (operation.field_names if operation.kind is Kind.LIST else ()))
 
 
 def keys() -> Mapping[str, facts.KeyFacts]:

@@ -15,7 +15,8 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class ToolFacts:
     """A tool that exists. `tokens`: the size of its definition in the list of tools. `edit`: the page that sets its
-    budget."""
+    budget. `opened_by`: the tool that returns one row of its list. `short_fields`: those of its short answers, as far
+    as they are known."""
 
     name: str
     is_reading: bool
@@ -24,6 +25,8 @@ class ToolFacts:
     budget: int
     hard_cap: int
     edit: str = ""
+    opened_by: str = ""
+    short_fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from telemetry import facts, queries, wording
 from telemetry.call_figures import CallFigures
 from telemetry.pages.address import Address
 from telemetry.pages.panels import guarded
-from telemetry.pages.recommendation import FEWEST, FITS, Recommendation, recommendation
+from telemetry.pages.recommendation import FEWEST, FITS, Recommendation, budget_recommendation
 from telemetry.pages.shell import page, show
 from telemetry.pages.tables import Cell, Table, TableColumn, table
 from telemetry.queries import Span
@@ -177,8 +177,7 @@ def _recommendations(address: Address, by_tool: Mapping[str, CallFigures]) -> Ma
     }
     worst = sorted(over, key=lambda name: -over[name].oversized_calls)[:MOST_RECOMMENDED]
     known = facts.tools.all()
-    found = {name: recommendation(address, known.get(name)) for name in worst}
-    return {name: each for name, each in found.items() if each is not None}
+    return {name: budget_recommendation(address, known[name]) for name in worst if name in known}
 
 
 def _advice(scope: BudgetScope, calls: int | None, share: float | None, advised: Recommendation | None) -> Cell:
@@ -187,6 +186,5 @@ def _advice(scope: BudgetScope, calls: int | None, share: float | None, advised:
     if calls < FEWEST:
         return Cell(f"too few calls ({FEWEST} needed)")
     if advised is not None and advised.budget is not None:
-        link = f"{link_to(scope)}?token_budget_threshold={advised.budget}"
-        return Cell(f"{advised.budget:,} tokens", link)
+        return Cell(f"{advised.budget:,} tokens", f"{link_to(scope)}{advised.query}")
     return Cell("fits" if share is not None and share <= FITS else "filters, not a budget")

@@ -22,9 +22,10 @@ from gateway.budgets.real_call import READ, real_call
 from gateway.budgets.settings_table import concerns, groups_of
 from gateway.preview.effect import effect
 from gateway.preview.forecast import Forecast
-from telemetry import access, wording
+from telemetry import access, facts, wording
 from telemetry.pages.address import Address
 from telemetry.pages.panels import guarded
+from telemetry.pages.recommendation import Recommendation, recommendation
 from telemetry.pages.shell import page, show
 
 SEE = "context_protection.view_tokenbudget"
@@ -109,6 +110,19 @@ def _after(request: HttpRequest, scope: BudgetScope, saved: saving.SavedBudget) 
     return HttpResponseRedirect(f"{link}{'&' if '?' in link else '?'}saved={saved.version}")
 
 
+def _recommended(address: Address, scope: BudgetScope) -> Recommendation | None:
+    """For one tool and all keys."""
+    is_one = scope.breadth is Breadth.OPERATION and not scope.caller
+    return recommendation(address, facts.tools.get(scope.operation)) if is_one else None
+
+
+def _taken(form: BudgetForm, advice: Recommendation) -> list[tuple[str, str]]:
+    """The fields of a form that saves the recommendation: the stored values with its own, and the reason."""
+    kept = {name: str(value) for name, value in form.stored.items() if value is not None and name in form.names}
+    reason = f"Recommendation. {advice.basis}"[:LONGEST_REASON]
+    return [*{**kept, **advice.values}.items(), (REASON, reason)]
+
+
 # -- What the page shows ----------------------------------------------------------------------------
 
 
@@ -136,6 +150,7 @@ def _shown(
     )
     newest = saving.newest_version(scope)
     first, groups = groups_of(scope, now, form)
+    recommended = guarded("Recommendation", lambda: _recommended(address, scope))
     forecast = guarded("The newest calls with the new values", lambda: effect(scope, now, new))
     return show(
         request,
@@ -160,6 +175,8 @@ def _shown(
         undoable=_undoable(request, newest),
         history=_history_link(form),
         stronger=_stronger(scope, now),
+        recommended=recommended,
+        taken=_taken(form, recommended.content) if recommended.content else (),
         tools=sorted(declared),
         budgets=reverse("budgets:budgets"),
         this=scopes.link_to(scope),

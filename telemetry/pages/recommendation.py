@@ -1,20 +1,25 @@
-"""What a tool's budget could be, from what its answers would have been without one."""
+"""What a tool's budget could be, from what its answers would have been without one; and which fields its short answers
+could have, from what callers ask for after them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from urllib.parse import urlencode
 
 from telemetry import wording
 from telemetry.facts import ToolFacts
 from telemetry.measurement import CallOutcome
 from telemetry.pages.address import Address
 from telemetry.queries import Selection, Span, select
+from telemetry.queries.drill_downs import DrillDowns, drill_downs
 
 MONTH = timedelta(days=30)
 NEWEST = 1000  # calls
 FEWEST = 200
 FITS = 0.05  # of the answers: so many may be shortened
 STEP = 500  # tokens, which budgets are rounded to
+FEWEST_SHORT = 20  # short answers, and calls for more with kept arguments, that say something of fields
+OFTEN = 0.3  # of the calls for more: so many ask for a field that belongs into the short answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +37,38 @@ class AnswerSize:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """`budget`: None if the present one stays. `basis`: what it is computed from."""
+    """`budget`: None if the present one stays. `basis`: what it is computed from. `fields`: those that short answers
+    should have; empty if the present ones stay. `reading`: how short answers are used, in sentences."""
 
     sentence: str
     basis: str
     budget: int | None = None
+    fields: tuple[str, ...] = ()
+    reading: str = ""
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The proposed settings, by their names in forms; empty if all stay."""
+        budget = {"token_budget_threshold": str(self.budget)} if self.budget is not None else {}
+        return {**budget, **({"summary_fields": ", ".join(self.fields)} if self.fields else {})}
+
+    @property
+    def query(self) -> str:
+        """The query string that fills the values in on the page of the budget."""
+        return f"?{urlencode(self.values)}" if self.values else ""
 
 
 def recommendation(address: Address, known: ToolFacts | None) -> Recommendation | None:
     """None: the tool is gone."""
     if known is None:
         return None
+    used = drill_downs(Span.of(address.now - MONTH, address.now), known.name, known.opened_by)
+    fields, reading = recommend_fields(used, known.short_fields)
+    return replace(budget_recommendation(address, known), fields=fields, reading=reading)
+
+
+def budget_recommendation(address: Address, known: ToolFacts) -> Recommendation:
+    """The budget alone, which takes one query."""
     selection = Selection().and_also(tool=known.name).and_also(cache="no")
     calls = select(Span.of(address.now - MONTH, address.now), selection).exclude(outcome=CallOutcome.ERROR)
     figures = calls.order_by("-created_at").values_list("original_tokens", "estimated_tokens", "oversized")[:NEWEST]
@@ -70,6 +96,38 @@ def recommend(answers: Sequence[AnswerSize], budget: int, hard_cap: int) -> Reco
     more = wording.change(_sent_under(answers, wanted), sum(each.sent for each in answers))
     said = f"A budget of {wording.whole(wanted)} tokens instead of {wording.whole(budget)}: {shortened}"
     return Recommendation(f"{said}, and {wording.whole(left)} would be. Tokens sent: {more}.", basis, wanted)
+
+
+def recommend_fields(used: DrillDowns, present: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """The fields that short answers should have, empty if the present ones stay; and how short answers are used."""
+    if used.short < FEWEST_SHORT:
+        few = wording.plural(used.short, "short answer")
+        return (
+            (),
+            f"{few} in 30 days, too few to say which fields they need ({FEWEST_SHORT} needed)." if used.short else "",
+        )
+    said = (
+        f"After {wording.whole(used.followed)} of {wording.plural(used.short, 'short answer')} "
+        f"({wording.share(used.followed / used.short)}) the same key asked for more within 5 minutes."
+    )
+    if used.known < FEWEST_SHORT:
+        kept = f"The fields of {wording.whole(used.known)} of these calls are known, too few ({FEWEST_SHORT} needed)"
+        return (
+            (),
+            f"{said} {kept}: keep the arguments of successful calls of this tool to learn them."
+            if used.followed
+            else said,
+        )
+    asked = {name: count / used.known for name, count in (used.fields or {}).items() if name not in present}
+    often = [name for name, part in asked.items() if part >= OFTEN]
+    unread = [name for name in present if name not in (used.fields or {})]
+    if used.everything:
+        said += f" {wording.share(used.everything / used.known)} asked for all fields."
+    if not often:
+        return (), f"{said} No field outside the short answer is asked for often."
+    named = ", ".join(f"{name} ({wording.share(asked[name])})" for name in often)
+    never = f" Nobody asked by name for {', '.join(unread)}." if unread and present else ""
+    return (*present, *often), f"{said} They often asked for {named}.{never}"
 
 
 def _budget_for(answers: Sequence[AnswerSize]) -> int:

@@ -15,7 +15,7 @@ from context_protection.core.policy import Policy
 from context_protection.models import TokenBudget
 from telemetry import recorder
 from tests.doors import Doors
-from tests.telemetry.examples import a_summary, stored
+from tests.telemetry.examples import a_call, a_summary, stored
 
 pytestmark = pytest.mark.django_db
 
@@ -173,6 +173,22 @@ def test_a_budget_of_a_connector_and_of_one_key(admin_client: Client):
     assert in_force("get_booking").token_budget_threshold == 5000
     assert in_force("get_booking", "ci-bot").token_budget_threshold == 6000
     assert in_force("nsip_get_animal").token_budget_threshold == 2000
+
+
+def test_a_recommendation_is_tried_and_taken(admin_client: Client):
+    at = timezone.now()
+    small = {"operation": "get_booking", "kind": "record", "estimated_tokens": 800, "threshold": 2000}
+    stored(*[a_summary(at=at, threshold=2000)] * 120, *[a_call(at=at, **small)] * 130)
+    page = admin_client.get(BOOKING).content.decode()
+    assert "A budget of 6,000 tokens instead of 2,000" in html.unescape(page)
+    tried = words(admin_client.get(f"{BOOKING}?token_budget_threshold=6000"))
+    assert "120 of the last 250 calls would be longer" in tried
+    form = page[page.index('id="take-recommendation"') :]
+    fields = dict(re.findall(r'name="([a-z_]+)" value="([^"]*)"', form))
+    fields.pop("csrfmiddlewaretoken", None)
+    assert admin_client.post(BOOKING, fields).status_code == 302
+    assert in_force("get_booking").token_budget_threshold == 6000
+    assert TokenBudget.history.latest().history_change_reason.startswith("Recommendation. From the newest 250 answers")
 
 
 # -- Refusals ---------------------------------------------------------------------------------------

@@ -4,7 +4,8 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from telemetry.pages.recommendation import AnswerSize, recommend
+from telemetry.pages.recommendation import AnswerSize, Recommendation, recommend, recommend_fields
+from telemetry.queries.drill_downs import DrillDowns
 from tests.telemetry.examples import a_call, stored
 from tests.telemetry.pages.test_pages_about_one import page, section, words
 
@@ -56,3 +57,37 @@ def test_the_page_of_a_tool_counts_its_own_answers_only(staff):
     )
     said = words(section(page(staff, "tools/get_booking/"), "recommendation"))
     assert "60 of 260 answers were shortened (23.1%), and 0 would be." in said
+
+
+# -- Fields of short answers ------------------------------------------------------------------------
+
+
+def test_fields_that_callers_often_ask_for_belong_into_short_answers():
+    used = DrillDowns(short=100, followed=60, known=40, everything=4, fields={"notes": 20, "guest": 12, "door": 2})
+    fields, reading = recommend_fields(used, ("id", "guest"))
+    assert fields == ("id", "guest", "notes")
+    assert reading == (
+        "After 60 of 100 short answers (60.0%) the same key asked for more within 5 minutes. 10.0% asked for all "
+        "fields. They often asked for notes (50.0%). Nobody asked by name for id."
+    )
+
+
+def test_few_data_are_said_to_be_few():
+    assert recommend_fields(DrillDowns(short=0, followed=0), ()) == ((), "")
+    few, reading = recommend_fields(DrillDowns(short=19, followed=3), ())
+    assert few == ()
+    assert reading == "19 short answers in 30 days, too few to say which fields they need (20 needed)."
+    unknown, reading = recommend_fields(DrillDowns(short=50, followed=30, known=3, fields={"notes": 3}), ())
+    assert unknown == ()
+    assert "The fields of 3 of these calls are known, too few (20 needed)" in reading
+
+
+def test_what_is_asked_for_seldom_stays_outside():
+    used = DrillDowns(short=100, followed=60, known=40, fields={"notes": 11})
+    assert recommend_fields(used, ("id",))[0] == ()
+
+
+def test_a_recommendation_fills_in_the_page_of_the_budget():
+    found = Recommendation("", "", budget=5500, fields=("id", "notes"))
+    assert found.query == "?token_budget_threshold=5500&summary_fields=id%2C+notes"
+    assert Recommendation("", "").query == ""
