@@ -62,8 +62,10 @@ def _argument(value: Any, schema: Schema, name: str, definition: ToolDefinition)
 
 
 def given_names(definition: ToolDefinition, given: Mapping[str, Any]) -> dict[str, str]:
-    """The caller's own names of arguments, by those that they were taken for: {"order": "order_by"}."""
-    renamed = _renamed(definition, given, definition.schema(DEFAULTS)["properties"])
+    """The caller's own names of arguments, by those that they were taken for: {"order": "order_by"}. A null argument is
+    as good as none."""
+    present = {name: value for name, value in given.items() if value is not None}
+    renamed = _renamed(definition, present, definition.schema(DEFAULTS)["properties"])
     return {target: name for name, target in renamed.items()}
 
 

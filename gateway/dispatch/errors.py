@@ -95,7 +95,7 @@ def _with_names_as_given(call: Call, error: CallError) -> CallError:
     given = given_names(operation, call.arguments).get(name) if operation and name else None
     if given is None:
         return error
-    advice = re.compile(rf"\b(Set|Leave|Rename|Find the) {re.escape(name)}(?=[ .])")
+    advice = re.compile(rf"\b(Set|Leave|Rename|Find the|without) {re.escape(name)}\b")
     return replace(
         error,
         parameter=f"{given}{dot}{below}",

@@ -142,6 +142,12 @@ def test_the_example_of_each_tool_is_valid_under_its_own_schema(doors: Doors, ca
         # The argument has the name that the caller gave it.
         ("list_bookings", {"order_by": "createdAt desc"}, "Set order_by to -checkOutDate."),
         ("list_listings", {"min_bedrooms": "two"}, "Leave min_bedrooms out."),
+        ("list_bookings", {"limit": None, "count": "x"}, "Set count to 50."),
+        (
+            "list_bookings",
+            {"page_token": "5"},
+            "Start again without page_token; use each nextCursor within 10 minutes.",
+        ),
         # All needless arguments at once, beside one that only has another name.
         ("list_bookings", {"start_date": "2026-05-01", "end_date": "x"}, "Leave start_date and end_date out."),
         (

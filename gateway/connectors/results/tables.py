@@ -44,7 +44,8 @@ def named_handles(arguments: Mapping[str, Any]) -> dict[str, str]:
         return {ROWS: str(one)}
     if not 0 < len(several) <= MAX_TABLES:
         message = f"handles has {len(several)} entries."
-        raise _invalid("handles", sorted(several), message, f"1 to {MAX_TABLES} handles", "Join fewer results at once.")
+        suggestion = "Join fewer results at once." if several else 'Name a handle, as in {"b":"…"}.'
+        raise _invalid("handles", sorted(several), message, f"1 to {MAX_TABLES} handles", suggestion)
     for name, handle in several.items():
         _check(name, handle, several)
     return dict(several)
