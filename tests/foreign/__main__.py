@@ -20,6 +20,7 @@ from hypothesis.errors import NonInteractiveExampleWarning
 from hypothesis.strategies import characters, from_regex
 
 from context_protection.core import tokens
+from gateway.catalog.schemas import kinds
 from gateway.connectors.openapi.document import yaml_documents
 from tests.e2e.serving import Serving, serving
 from tests.foreign.invented import traces
@@ -97,7 +98,7 @@ def _example(schema: Mapping[str, Any]) -> Any:
     for name in ("anyOf", "oneOf"):
         if schema.get(name):
             return _example(schema[name][0])
-    kind, pattern = schema.get("type"), schema.get("pattern")
+    kind, pattern = next(iter(kinds(schema)), None), schema.get("pattern")
     if schema.get("enum"):
         return schema["enum"][0]
     if kind == "array":
