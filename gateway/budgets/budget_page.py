@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from context_protection.configuration import policies
@@ -20,6 +21,7 @@ from gateway.budgets import saving, scopes
 from gateway.budgets.form import BudgetForm
 from gateway.budgets.real_call import READ, real_call
 from gateway.budgets.settings_table import concerns, groups_of
+from gateway.history.change_list import SEE as SEE_HISTORY
 from gateway.preview.effect import effect
 from gateway.preview.forecast import Forecast
 from telemetry import access, facts, wording
@@ -42,7 +44,6 @@ def budget(request: HttpRequest, address: Address, name: str) -> HttpResponseBas
     if posted is None:
         return _shown(request, address, form)
     if posted.get("do") not in (SAVE, REMOVE):
-        form.is_valid()
         return _shown(request, address, form)
     if refused := access.refusal(request, CHANGE):
         return refused
@@ -141,7 +142,7 @@ def _shown(
     request: HttpRequest, address: Address, form: BudgetForm, overtaken: saving.Overtaken | None = None
 ) -> HttpResponse:
     scope, now = form.scope, policies.budgets()
-    is_valid = form.is_bound and not form.errors
+    is_valid = form.is_bound and form.has_valid_values
     proposed = {} if form.is_bound else _proposed(request, form.names)
     new = (
         now.with_budget(scope, form.values if is_valid else {**form.stored, **proposed})
@@ -173,7 +174,7 @@ def _shown(
         may_change=request.user.has_perm(CHANGE),
         is_saved=form.instance.pk is not None,
         undoable=_undoable(request, newest),
-        history=_history_link(form),
+        history=_history_link(request, form),
         stronger=_stronger(scope, now),
         recommended=recommended,
         taken=_taken(form, recommended.content) if recommended.content else (),
@@ -204,13 +205,11 @@ def _undoable(request: HttpRequest, newest: Any | None) -> int:
     return _pk(newest) if newest is not None and request.GET.get("saved") == str(newest.history_id) else 0
 
 
-def _history_link(form: BudgetForm) -> str:
-    if form.instance.pk is None:
+def _history_link(request: HttpRequest, form: BudgetForm) -> str:
+    """The changes of this budget; "" for those who may not see them, or if there never was one."""
+    if not request.user.has_perm(SEE_HISTORY) or saving.newest_version(form.scope) is None:
         return ""
-    try:
-        return reverse("admin:context_protection_tokenbudget_history", args=[form.instance.pk])
-    except NoReverseMatch:
-        return ""
+    return f"{reverse('history:history')}?{urlencode({'object': str(form.instance), 'range': '90d'})}"
 
 
 def _stronger(scope: BudgetScope, now: Budgets) -> list[tuple[str, str]]:

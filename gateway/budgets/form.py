@@ -9,6 +9,7 @@ from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from context_protection.admin import NOTHING_TO_SAVE, TokenBudgetForm
 from context_protection.configuration import policies
 from context_protection.core import field_selection
+from context_protection.core.cached_property import cached_property
 from context_protection.core.policy import SETTINGS, Kind
 from context_protection.core.scopes import Breadth, BudgetScope
 from context_protection.history import REASON, reason_field
@@ -43,6 +44,11 @@ class BudgetForm(TokenBudgetForm):
         scope: BudgetScope = self.instance.scope
         return scope
 
+    @cached_property
+    def has_valid_values(self) -> bool:
+        """Whether the values are valid, so that their effect can be shown, though they may not be saved."""
+        return self.is_valid()
+
     @property
     def reason(self) -> str:
         """Of a valid form; "" if none was given."""
@@ -75,7 +81,7 @@ class BudgetForm(TokenBudgetForm):
 
     def check_saving(self) -> bool:
         """Whether a valid form may be saved. Adds the reason why not, and the questions to answer first."""
-        if not self.is_valid():
+        if not self.has_valid_values:
             return False
         problem = self._nothing_changes()
         if problem:
