@@ -59,7 +59,7 @@ class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
         inherited = TokenBudget.objects.budgets().with_budget(scope, {}).resolve(scope)
         ruler = self.instance.ruler or inherited.ruler
         for name in self.fields.keys() & SETTINGS.keys():  # users with view permission only have none of these fields
-            _show_inherited_value(self.fields[name], SETTINGS[name], getattr(inherited, name))
+            show_inherited_value(self.fields[name], SETTINGS[name], getattr(inherited, name))
             label, unit = str(self.fields[name].label), unit_of(SETTINGS[name], ruler)
             if unit and unit not in label:
                 self.fields[name].label = f"{label} ({unit})"
@@ -90,7 +90,7 @@ class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
         return [value not in (None, "") for value in given.values()]
 
 
-def _show_inherited_value(field: forms.Field, setting: Setting, value: Value) -> None:
+def show_inherited_value(field: forms.Field, setting: Setting, value: Value) -> None:
     """Prepares the form field of a setting: its placeholder or first choice shows the inherited value, and numbers are
     limited to the setting's range."""
     shown = setting.shown(value)

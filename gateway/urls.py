@@ -15,6 +15,7 @@ urlpatterns = [
     path("", home, name="home"),
     path("admin/budgets/", include("gateway.budgets.urls")),
     path("admin/history/", include("gateway.history.urls")),
+    path("admin/rollouts/", include("gateway.rollouts.urls")),
     path("admin/", admin.site.urls),
     path("api/schema/", known_visitors_only(SpectacularAPIView.as_view()), name="schema"),
     path("api/docs/", known_visitors_only(SpectacularSwaggerSplitView.as_view(url_name="schema")), name="docs"),

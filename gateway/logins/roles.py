@@ -24,6 +24,7 @@ VIEWER = frozenset().union(
     _may("view", "mcp_servers", "mcpserver mcptool"),
     _may("view", "openapi", "importedapi importedoperation"),
     _may("view", "telemetry", "alert channel event kepttool rejectedkey telemetryrecord tokenaudit withheldfield"),
+    _may("view", "rollouts", "rollout"),
     _may("view", "upstreams", "upstreamapi"),
 )
 # Looks into calls: their masked values, and what the same call answers now.
@@ -41,6 +42,7 @@ OPS = VIEWER.union(
     _may("change", "openapi", "importedoperation"),
     _may("add change delete", "telemetry", "channel"),
     _may("change", "telemetry", "alertrule"),
+    _may("add change delete", "rollouts", "rollout"),
     _may("change", "upstreams", "upstreamapi"),
 )
 ADMIN = "admin"  # has every permission: people, credentials of upstreams, and all that the others may

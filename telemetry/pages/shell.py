@@ -68,6 +68,7 @@ PLACES = (
     NavigationItem("playground:playground", "Playground", "Improve", is_ours=False),
     NavigationItem("budgets:budgets", "Budgets", "Configure", is_ours=False),
     NavigationItem("admin:access_apikey_changelist", "Keys", "Configure", is_ours=False),
+    NavigationItem("rollouts:rollouts", "Rollouts", "Configure", is_ours=False),
     NavigationItem("history:history", "History", "Configure", is_ours=False),
     NavigationItem("admin:index", "All settings", "Configure", is_ours=False),
 )

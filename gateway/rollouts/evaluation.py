@@ -1,0 +1,52 @@
+"""One look at every running rollout: it goes on, waits, or is rolled back."""
+
+import logging
+from datetime import datetime
+
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from gateway.rollouts import steps
+from gateway.rollouts.figures import sides
+from gateway.rollouts.guardrails import Advice, GuardrailVerdict, verdict
+from gateway.rollouts.models import Rollout, RolloutState
+from telemetry.locks import only_one
+
+logger = logging.getLogger(__name__)
+
+
+def check_rollouts(now: datetime | None = None) -> None:
+    """For beat. One process at a time; a rollout that cannot be judged stays where it is, and says so."""
+    now = now or timezone.now()
+    with only_one("rollouts") as is_ours:
+        for rollout in Rollout.objects.filter(state=RolloutState.RUNNING) if is_ours else ():
+            try:
+                _check(rollout, now)
+            except steps.StepRefused:  # somebody paused or aborted it meanwhile
+                continue
+            except ValidationError as error:
+                _say(rollout, f"The values cannot become a budget: {' '.join(error.messages)}", now)
+            except Exception:
+                logger.exception("rollout not judged", extra={"rollout": rollout.name})
+                _say(rollout, "The calls could not be judged. It is tried again in a minute.", now)
+
+
+def judged(rollout: Rollout, now: datetime) -> GuardrailVerdict:
+    """What the calls of the current step say. Queries."""
+    has_waited = rollout.earliest_next is not None and now >= rollout.earliest_next
+    return verdict(sides(rollout, now), minimum_calls=rollout.minimum_calls, has_waited=has_waited, share=rollout.share)
+
+
+def _check(rollout: Rollout, now: datetime) -> None:
+    found = judged(rollout, now)
+    if found.advice is Advice.ROLL_BACK:
+        steps.roll_back(rollout.pk, found.reason)
+        logger.warning("rollout rolled back", extra={"rollout": rollout.name, "reason": found.reason})
+    elif found.advice is Advice.ADVANCE:
+        steps.advance(rollout.pk, f"By itself: {found.reason}")
+    _say(rollout, found.reason, now)
+
+
+def _say(rollout: Rollout, reason: str, now: datetime) -> None:
+    """Without a history entry: this changes no behaviour."""
+    Rollout.objects.filter(pk=rollout.pk).update(verdict=reason[:300], checked_at=now)

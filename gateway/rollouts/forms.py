@@ -1,0 +1,83 @@
+"""The form of a new rollout: which tools, which values, which steps."""
+
+from typing import Any
+
+from django import forms
+
+from context_protection.admin import show_inherited_value, unit_of
+from context_protection.configuration.declarations import declared
+from context_protection.core.errors import nearest
+from context_protection.core.policy import DEFAULTS, SETTINGS, RulerName
+from context_protection.history import reason_field
+from context_protection.models import TokenBudget
+from gateway.rollouts.models import STEPS, Rollout
+
+CHANGEABLE = tuple(name for name, setting in SETTINGS.items() if not setting.one_operation_only)
+NEW = "new"  # the address of the form
+
+
+class RolloutForm(forms.ModelForm):  # type: ignore[type-arg]
+    steps = forms.CharField(
+        initial=", ".join(map(str, STEPS)), max_length=60, help_text="Percent of the callers, step by step, up to 100."
+    )
+    reason = reason_field(is_required=True)
+
+    class Meta:
+        model = Rollout
+        fields = ("name", "operations", "steps", "minimum_calls", "minimum_minutes")
+        widgets = {"operations": forms.TextInput({"placeholder": "list_bookings, nsip_*", "size": 60})}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, field in forms.fields_for_model(TokenBudget, fields=CHANGEABLE).items():
+            setting = SETTINGS[name]
+            show_inherited_value(field, setting, getattr(DEFAULTS, name))
+            if isinstance(field, forms.IntegerField):
+                field.widget.attrs.pop("placeholder", None)
+            unit = unit_of(setting, RulerName.FORMULA)
+            field.label = f"{str(field.label or name).capitalize()}{f' ({unit})' if unit else ''}"
+            self.fields[name] = field
+
+    @property
+    def settings(self) -> list[forms.BoundField]:
+        return [self[name] for name in CHANGEABLE]
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if name == NEW:
+            raise forms.ValidationError("“new” is the address of this form. Choose another name.")
+        return name
+
+    def clean_operations(self) -> str:
+        text: str = self.cleaned_data["operations"]
+        for name in (each.strip() for each in text.split(",")):
+            if name and "*" not in name and name not in declared:
+                close = nearest(name, declared)
+                raise forms.ValidationError(
+                    f"There is no tool {name}."
+                    + (f" Did you mean {close}?" if close else " Write a name of the tool list, or a pattern.")
+                )
+        return text
+
+    def clean_steps(self) -> list[int]:
+        try:
+            return [int(each) for each in self.cleaned_data["steps"].replace("%", "").split(",")]
+        except ValueError:
+            raise forms.ValidationError("Expected: whole numbers with commas between them: 5, 25, 50, 100.") from None
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        given = {name: cleaned.get(name) for name in CHANGEABLE}
+        self.instance.values = {name: value for name, value in given.items() if value not in (None, "")}
+        return cleaned
+
+    def _get_validation_exclusions(self) -> set[str]:
+        """The values are validated with the rest, although they are no field of the form."""
+        exclusions: set[str] = super()._get_validation_exclusions()  # type: ignore[misc]
+        return exclusions - {"values"}
+
+    def _update_errors(self, errors: Any) -> None:
+        """What is wrong with the values stands above the form."""
+        if hasattr(errors, "error_dict") and "values" in errors.error_dict:
+            errors.error_dict.setdefault("__all__", []).extend(errors.error_dict.pop("values"))
+        super()._update_errors(errors)  # type: ignore[misc]

@@ -1,0 +1,231 @@
+"""The pages of rollouts: all of them, a new one, and one with its guardrails, its steps and its log."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponseBase, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from context_protection.core.policy import SETTINGS
+from gateway.rollouts import steps
+from gateway.rollouts.assignment import is_included
+from gateway.rollouts.evaluation import judged
+from gateway.rollouts.forms import RolloutForm
+from gateway.rollouts.guardrails import GuardrailReading, Standing
+from gateway.rollouts.models import Rollout, RolloutState
+from telemetry import access, wording
+from telemetry.pages.address import Address
+from telemetry.pages.panels import guarded
+from telemetry.pages.shell import page, show
+from telemetry.states import State
+
+SEE, ADD, CHANGE = "rollouts.view_rollout", "rollouts.add_rollout", "rollouts.change_rollout"
+STATES: Mapping[str, State] = {
+    RolloutState.RUNNING: State.PENDING,
+    RolloutState.PAUSED: State.SILENCED,
+    RolloutState.DONE: State.OK,
+    RolloutState.ROLLED_BACK: State.DOWN,
+}
+STANDINGS: Mapping[Standing, State] = {
+    Standing.WITHIN: State.OK,
+    Standing.OPEN: State.PENDING,
+    Standing.OVER: State.DOWN,
+    Standing.UNKNOWN: State.NO_DATA,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutAction:
+    """A button. `states`: where it is offered. `question`: what a person reads beside it."""
+
+    label: str
+    states: tuple[RolloutState, ...]
+    run: Callable[[int, str], Rollout]
+    said: str
+
+
+ACTIONS: Mapping[str, RolloutAction] = {
+    "start": RolloutAction("Start", (RolloutState.DRAFT,), steps.start, "Started."),
+    "pause": RolloutAction("Pause", (RolloutState.RUNNING,), steps.pause, "Paused. Callers keep what they have."),
+    "resume": RolloutAction("Resume", (RolloutState.PAUSED,), steps.resume, "Running again."),
+    "next": RolloutAction(
+        "Next step now", (RolloutState.RUNNING, RolloutState.PAUSED), steps.advance, "The next step has begun."
+    ),
+    "abort": RolloutAction(
+        "Abort",
+        (RolloutState.RUNNING, RolloutState.PAUSED),
+        steps.abort,
+        "Aborted. Every caller has the values of before.",
+    ),
+}
+
+
+@require_safe
+@page(needs=SEE)
+def rollouts(request: HttpRequest, address: Address) -> HttpResponseBase:
+    found = list(Rollout.objects.all())
+    running = sum(each.state == RolloutState.RUNNING for each in found)
+    return show(
+        request,
+        address,
+        "rollouts/rollouts.html",
+        title="Rollouts",
+        sentence=f"{wording.plural(running, 'rollout')} running." if running else "No rollout is running.",
+        has_comparison=False,
+        has_recorder_notes=False,
+        rows=[(each, STATES.get(each.state), values_of(each), _share_words(each)) for each in found],
+        may_add=request.user.has_perm(ADD),
+    )
+
+
+@page(needs=ADD)
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: HttpRequest, address: Address) -> HttpResponseBase:
+    form = RolloutForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        form.instance._change_reason = form.cleaned_data["reason"]
+        made = form.save()
+        messages.success(request, "Saved as a draft. Nothing changes before you start it.")
+        return HttpResponseRedirect(reverse("rollouts:rollout", args=[made.name]))
+    return show(
+        request,
+        address,
+        "rollouts/new.html",
+        title="New rollout",
+        sentence="Some callers get new values first; more follow while nothing becomes worse.",
+        has_comparison=False,
+        has_recorder_notes=False,
+        status=400 if form.errors else 200,
+        form=form,
+    )
+
+
+@require_safe
+@page(needs=SEE, default_refresh=10)
+def rollout(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
+    found = get_object_or_404(Rollout, name=name)
+    panel = guarded("Guardrails", lambda: judged(found, timezone.now()) if found.is_in_force else None)
+    callers = steps.active_callers()
+    included = sorted(each for each in callers if is_included(found.salt, each, found.cutoff))
+    return show(
+        request,
+        address,
+        "rollouts/rollout.html",
+        title=found.name,
+        tab=f"Rollout {found.name}",
+        state=STATES.get(found.state),
+        sentence=_sentence(found, len(included), len(callers)),
+        has_comparison=False,
+        has_recorder_notes=False,
+        rollout=found,
+        values=values_of(found),
+        line=[
+            (share, number < found.step or found.state == RolloutState.DONE, number == found.step and found.is_in_force)
+            for number, share in enumerate(found.steps)
+        ],
+        panel=panel,
+        guardrails=[_row(each) for each in panel.content.readings] if panel.content else [],
+        included=included[:50] if found.is_in_force else [],
+        log=[
+            (wording.moment(each.history_date), each.history_user, _log_words(each))
+            for each in found.history.all()[:50]
+        ],
+        actions=_actions(request, found),
+    )
+
+
+@page(needs=CHANGE)
+@require_POST
+def act(request: HttpRequest, address: Address, name: str, action: str) -> HttpResponseBase:
+    """Field `reason`."""
+    found = get_object_or_404(Rollout, name=name)
+    chosen = ACTIONS.get(action)
+    if chosen is None:
+        raise Http404
+    back = HttpResponseRedirect(reverse("rollouts:rollout", args=[name]))
+    reason = request.POST.get("reason", "").strip()[: steps.LONGEST_REASON]
+    if not reason:
+        messages.error(request, f"{chosen.label}: say why. The reason is kept in History.")
+        return back
+    try:
+        chosen.run(found.pk, reason)
+        messages.success(request, chosen.said)
+    except steps.StepRefused as refused:
+        messages.error(request, str(refused))
+    except ValidationError as error:
+        messages.error(request, f"The values cannot become a budget: {' '.join(error.messages)}")
+    return back
+
+
+def values_of(found: Rollout) -> list[tuple[str, str]]:
+    return [
+        (SETTINGS[name].canonical_name, SETTINGS[name].shown(value))
+        for name, value in found.values.items()
+        if name in SETTINGS
+    ]
+
+
+def _actions(request: HttpRequest, found: Rollout) -> list[tuple[str, RolloutAction]]:
+    if not access.may_see(request, CHANGE):
+        return []
+    return [(name, each) for name, each in ACTIONS.items() if found.state in each.states]
+
+
+def _share_words(found: Rollout) -> str:
+    return f"step {found.step + 1} of {len(found.steps)}, {found.share}%" if found.is_in_force else ""
+
+
+def _sentence(found: Rollout, included: int, callers: int) -> str:
+    if found.state == RolloutState.DRAFT:
+        return "A draft. Nothing changes before it is started."
+    if not found.is_in_force:
+        return f"{found.get_state_display()}. {found.verdict}"
+    who = f"{included} of {wording.plural(callers, 'caller')} {'has' if included == 1 else 'have'} it, always the same ones."
+    since = f" since {wording.moment(found.step_since)}" if found.step_since else ""
+    return f"{found.get_state_display()}, {_share_words(found)}{since}. {who}"
+
+
+@dataclass(frozen=True, slots=True)
+class GuardrailRow:
+    title: str
+    control: str
+    treated: str
+    difference: str
+    limit: str
+    state: State
+    words: str
+
+
+def _row(each: GuardrailReading) -> GuardrailRow:
+    return GuardrailRow(
+        each.title,
+        wording.share(each.control),
+        wording.share(each.treated),
+        _interval(each),
+        f"{100 * each.limit:+.1f}",
+        STANDINGS[each.standing],
+        str(each.standing),
+    )
+
+
+def _interval(each: GuardrailReading) -> str:
+    value, low, high = (100 * number for number in (each.difference.value, each.difference.low, each.difference.high))
+    if each.standing is Standing.UNKNOWN or low == float("-inf"):
+        return wording.NOTHING
+    return f"{value:+.1f} points ({low:+.1f} to {high:+.1f})"
+
+
+def _log_words(version: Any) -> str:
+    said = RolloutState(version.state).label
+    step = (
+        f", step {version.step + 1} of {len(version.steps)}"
+        if version.state in (RolloutState.RUNNING, RolloutState.PAUSED)
+        else ""
+    )
+    return f"{said}{step}{f': {version.history_change_reason}' if version.history_change_reason else ''}"
