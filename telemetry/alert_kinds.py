@@ -20,6 +20,7 @@ class RuleKind(TextChoices):
     LOST_RECORDS = "lost_records", "Records lost"
     PAGING = "paging_failures", "Paging fails"
     TOOL_LIST = "tool_list_flipped", "Tool list changed"
+    ROLLOUT = "rollout_rolled_back", "Rollout rolled back"
 
 
 class Per(TextChoices):
@@ -206,6 +207,21 @@ KINDS: Mapping[RuleKind, KindDeclaration] = {
         pending=0,
         recovery_time=0,
         per=(Per.ALL,),
+        has_places=False,
+    ),
+    RuleKind.ROLLOUT: KindDeclaration(
+        title="Rollout rolled back",
+        condition="a rollout was rolled back by its guardrails",
+        unit=LimitUnit.FACT,
+        limit=0,
+        recovery=0,
+        minimum=0,
+        window=3600,
+        pending=0,
+        recovery_time=0,
+        per=(Per.ALL,),
+        no_data=NoData.OK,
+        is_shipped_on=True,
         has_places=False,
     ),
 }

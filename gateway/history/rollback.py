@@ -87,7 +87,8 @@ def _validate(step: ObjectRollback) -> None:
 def _models(label: str) -> list[type[models.Model]]:
     """The models that have a history, or the one of this label."""
     known = {each._meta.label_lower: each for each in registered_models.values()}
-    return [model for name, model in sorted(known.items()) if label in ("", name)]
+    chosen = [model for name, model in sorted(known.items()) if label in ("", name)]
+    return [model for model in chosen if not getattr(model, "has_own_steps_back", False)]
 
 
 def _differing(model: type[models.Model], moment: datetime, key: str) -> Iterator[ObjectRollback | str]:

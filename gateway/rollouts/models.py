@@ -51,13 +51,15 @@ class Rollout(models.Model):
     minimum_minutes = models.PositiveIntegerField(
         "minutes in each step", default=30, validators=[MinValueValidator(1), MaxValueValidator(100_000)]
     )
-    state = models.CharField(max_length=12, choices=RolloutState, default=RolloutState.DRAFT, editable=False)
-    step = models.PositiveSmallIntegerField(default=0, editable=False)
+    state = models.CharField(max_length=12, choices=RolloutState, default=RolloutState.DRAFT)
+    step = models.PositiveSmallIntegerField(default=0)
     cutoff = models.FloatField(default=0.0, editable=False)
     step_since = models.DateTimeField(null=True, editable=False)
     salt = models.CharField(max_length=32, default=new_salt, editable=False)
     verdict = models.CharField(max_length=300, blank=True, editable=False, help_text="Why it is where it is.")
     checked_at = models.DateTimeField(null=True, editable=False)
+
+    has_own_steps_back = True  # a rollback of the configuration leaves it alone
 
     history = HistoricalRecords(excluded_fields=["checked_at", "verdict"])
 

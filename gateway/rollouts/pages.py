@@ -30,7 +30,7 @@ STATES: Mapping[str, State] = {
     RolloutState.RUNNING: State.PENDING,
     RolloutState.PAUSED: State.SILENCED,
     RolloutState.DONE: State.OK,
-    RolloutState.ROLLED_BACK: State.DOWN,
+    RolloutState.ROLLED_BACK: State.DEGRADED,
 }
 STANDINGS: Mapping[Standing, State] = {
     Standing.WITHIN: State.OK,
@@ -119,7 +119,6 @@ def rollout(request: HttpRequest, address: Address, name: str) -> HttpResponseBa
         "rollouts/rollout.html",
         title=found.name,
         tab=f"Rollout {found.name}",
-        state=STATES.get(found.state),
         sentence=_sentence(found, len(included), len(callers)),
         has_comparison=False,
         has_recorder_notes=False,
@@ -186,7 +185,8 @@ def _sentence(found: Rollout, included: int, callers: int) -> str:
         return "A draft. Nothing changes before it is started."
     if not found.is_in_force:
         return f"{found.get_state_display()}. {found.verdict}"
-    who = f"{included} of {wording.plural(callers, 'caller')} {'has' if included == 1 else 'have'} it, always the same ones."
+    have = "has" if included == 1 else "have"
+    who = f"{included} of {wording.plural(callers, 'caller')} {have} it, always the same ones."
     since = f" since {wording.moment(found.step_since)}" if found.step_since else ""
     return f"{found.get_state_display()}, {_share_words(found)}{since}. {who}"
 

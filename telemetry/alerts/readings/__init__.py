@@ -5,7 +5,7 @@ from datetime import datetime
 
 from telemetry.alert_kinds import RuleKind
 from telemetry.alerts.conditions import Reading, RuleCondition
-from telemetry.alerts.readings import calls, drift, keys, processes, upstreams
+from telemetry.alerts.readings import calls, drift, keys, processes, rollouts, upstreams
 from telemetry.models.alerts import AlertRule
 
 Reader = Callable[[RuleCondition, datetime], Sequence[Reading]]
@@ -18,6 +18,7 @@ READERS: Mapping[RuleKind, Reader] = {
     RuleKind.REFUSED_KEYS: keys.read,
     RuleKind.DRIFT: drift.read,
     RuleKind.TOOL_LIST: processes.read_tool_list,
+    RuleKind.ROLLOUT: rollouts.read,
 }
 
 # These compare with what the last evaluation saw, and leave what the next one needs in `rule.memory`.

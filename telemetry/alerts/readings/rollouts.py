@@ -1,0 +1,31 @@
+"""The rule on rollouts that were rolled back by their guardrails. It fires for an hour, so that somebody sees it."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from telemetry.alerts.conditions import Reading, RuleCondition
+from telemetry.models import Event
+
+ROLLED_BACK = "rolled_back"  # the state, as an event has it
+
+
+def read(condition: RuleCondition, now: datetime) -> Sequence[Reading]:
+    found = Event.objects.filter(
+        kind=Event.EventKind.CHANGE,
+        subject_type="rollout",
+        after=ROLLED_BACK,
+        at__gt=now - condition.window,
+        at__lte=now,
+    )
+    newest = found.first()
+    return [
+        Reading(
+            subject="",
+            value=1.0 if newest else 0.0,
+            limit=condition.limit,
+            recovery=condition.recovery,
+            message=f"{newest.subject}: {newest.reason}" if newest else "No rollout was rolled back in the last hour.",
+            sample=found.count(),
+            affected=found.count(),
+        )
+    ]
