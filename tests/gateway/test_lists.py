@@ -331,3 +331,14 @@ def test_ops_can_have_tables_wherever_they_are_smaller(doors: Doors, django_capt
     assert answer["meta"]["estimatedTokens"] < 0.7 * items["meta"]["estimatedTokens"]
     assert "items" in doors.rest(LIST, {"format": "items"}), "a caller's choice goes first"
     assert "items" in doors.rest(LIST, {"limit": 1}), "a table of one row is no smaller"
+
+
+def test_tables_can_be_switched_off_and_come_only_where_they_are_requested(
+    doors: Doors, django_capture_on_commit_callbacks: Any
+):
+    with django_capture_on_commit_callbacks(execute=True):
+        TokenBudget.objects.create(operation="", list_format="table")
+        TokenBudget.objects.create(operation=LIST, tables=False)
+    assert "items" in doors.rest(LIST, {})
+    assert "table" in doors.rest(LIST, {"format": "table"})
+    assert "table" in doors.rest("list_listings", {})

@@ -265,3 +265,18 @@ def test_what_is_too_old_is_dropped():
 def test_equal_arguments_are_equal_in_any_order():
     assert canonical({"a": 1, "b": {"c": 2, "d": 3}}) == canonical({"b": {"d": 3, "c": 2}, "a": 1})
     assert canonical({"a": 1}) != canonical({"a": "1"})
+
+
+def test_an_operation_whose_caching_is_off_is_made_anew_for_each_call(caller: Caller):
+    TokenBudget.objects.create(operation="list_bookings", caching=False)
+    revisions.bump()
+    for operation in ("list_bookings", "list_listings"):
+        assert body(caller, operation) == body(caller, operation)
+    recorder.flush()
+    seen = TelemetryRecord.objects.order_by("pk").values_list("operation", "is_cached")
+    assert list(seen) == [
+        ("list_bookings", False),
+        ("list_bookings", False),
+        ("list_listings", False),
+        ("list_listings", True),
+    ]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from context_protection.configuration.budgets import Budgets
+from context_protection.configuration.policies import used_by_call
 from context_protection.core.scopes import BudgetScope
 from gateway.catalog.operation import Operation
 from gateway.connectors.nsip.connector import CONNECTOR
@@ -51,6 +52,14 @@ async def test_what_one_tool_has_asked_another_does_not_ask_again(nsip, offered)
     await fetched(offered["nsip_get_animal"], search_string=RAM)
     await fetched(offered["nsip_search_by_lpn"], lpn_id=RAM)
     assert nsip.counts == {"details/getAnimalDetails": 1, "details/getLineage": 1, "details/getPageOfProgeny": 1}
+
+
+async def test_what_ops_do_not_want_cached_is_asked_each_time(nsip, offered):
+    animal = BudgetScope("nsip_get_animal", caller="desk")
+    with used_by_call(Budgets({animal: {"caching": False}}), "desk"):
+        for _ in range(2):
+            await fetched(offered["nsip_get_animal"], search_string=RAM)
+    assert nsip.counts["details/getAnimalDetails"] == 2
 
 
 async def test_an_answer_says_until_when_it_stands(offered):
