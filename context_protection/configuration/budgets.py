@@ -18,7 +18,7 @@ from context_protection.configuration.file.documents import FileProblem
 from context_protection.configuration.file.layer import NO_FILE, FileLayer
 from context_protection.core.cached_property import cached_property
 from context_protection.core.policy import SETTINGS, Policy, problems, resolve
-from context_protection.core.scopes import EVERYTHING, Breadth, BudgetScope, Scoped, Values
+from context_protection.core.scopes import EVERYTHING, Breadth, BudgetScope, RankedScopes, Scoped, Values
 from context_protection.core.setting import Layer, Problem
 
 logger = logging.getLogger(__name__)
@@ -157,21 +157,19 @@ class Budgets:
         about = declared.get(at.operation, UNDECLARED)
         connector = at.connector or about.connector
         yield ValueSource(Layer.DEFAULT), about.settings
-        for scope, values in self._ranked_file:
-            if scope.covers(at.operation, connector, at.caller):
-                yield ValueSource(Layer.FILE, scope), values
+        for scope, values in self._of_file.covering(at, connector):
+            yield ValueSource(Layer.FILE, scope), values
         yield ValueSource(Layer.ENVIRONMENT), environment()
-        for scope, values in self._ranked_admin:
-            if scope.covers(at.operation, connector, at.caller):
-                yield ValueSource(Layer.ADMIN, scope), values
+        for scope, values in self._of_admin.covering(at, connector):
+            yield ValueSource(Layer.ADMIN, scope), values
 
     @cached_property
-    def _ranked_file(self) -> list[tuple[BudgetScope, Values]]:
-        return _ranked(self.file.values)
+    def _of_file(self) -> RankedScopes:
+        return RankedScopes(self.file.values)
 
     @cached_property
-    def _ranked_admin(self) -> list[tuple[BudgetScope, Values]]:
-        return _ranked(self.admin)
+    def _of_admin(self) -> RankedScopes:
+        return RankedScopes(self.admin)
 
     def _arm(self, operation: str, caller: str) -> Arm | None:
         return next((arm for each in self.choosers if (arm := each.arm_of(operation, caller)) is not None), None)
@@ -185,10 +183,6 @@ class Budgets:
             logger.warning("the values of an arm are not used", extra=problem)
             return AppliedPolicy(self.resolve(at), "")
         return AppliedPolicy(policy, arm.name)
-
-
-def _ranked(scoped: Scoped) -> list[tuple[BudgetScope, Values]]:
-    return sorted(scoped.items(), key=lambda each: each[0].rank)
 
 
 def _place(source: ValueSource) -> str:

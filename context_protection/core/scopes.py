@@ -1,7 +1,7 @@
 """Which calls a budget is for, and which of several budgets wins."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
@@ -70,6 +70,27 @@ class BudgetScope:
 EVERYTHING = BudgetScope()
 Values = Mapping[str, Any]  # settings by name; None: not set
 Scoped = Mapping[BudgetScope, Values]
+
+
+class RankedScopes:
+    """The budgets of a layer, ranked. Those of single operations are looked up by name: there may be hundreds."""
+
+    def __init__(self, scoped: Scoped) -> None:
+        self._scoped = scoped
+        self._wide: dict[str, list[BudgetScope]] = {}  # by caller, from the weakest to the strongest
+        for scope in sorted(scoped, key=lambda each: each.rank):
+            if scope.breadth is not Breadth.OPERATION:
+                self._wide.setdefault(scope.caller, []).append(scope)
+
+    def covering(self, at: BudgetScope, connector: str) -> Iterator[tuple[BudgetScope, Values]]:
+        """The budgets for this operation of this connector and this caller, from the weakest to the strongest."""
+        for caller in dict.fromkeys(("", at.caller)):
+            for scope in self._wide.get(caller, ()):
+                if scope.covers(at.operation, connector, at.caller):
+                    yield scope, self._scoped[scope]
+            exact = BudgetScope(at.operation, caller=caller)
+            if exact.breadth is Breadth.OPERATION and exact in self._scoped:
+                yield exact, self._scoped[exact]
 
 
 @lru_cache(maxsize=4096)

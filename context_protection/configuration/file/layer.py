@@ -22,6 +22,7 @@ WRAPPERS = ("contextProtection", "context_protection")  # either may stand aroun
 CHOSEN, GLOBAL, CONNECTORS, OPERATIONS, CALLERS = "profiles", "global", "connectors", "operations", "callers"
 OF_CALLER = (GLOBAL, CONNECTORS, OPERATIONS)
 WHOLE = (CHOSEN, *OF_CALLER, CALLERS)
+MOST_BUDGETS = 500  # scopes of a file: each is checked together with all others, while calls may wait for it
 LONGEST_NAME = 100  # characters of an operation, a connector or a caller
 SPELLINGS: Mapping[str, Setting] = {name: each for each in SETTINGS.values() for name in each.spellings}
 
@@ -61,6 +62,11 @@ class _LayerReader:
             self._scopes(self._parts(each, path, OF_CALLER), f"{path}.", caller)
         if CHOSEN in parts:
             self._profiles(parts[CHOSEN])
+        if len(self.values) > MOST_BUDGETS:
+            advice = "Set what they have in common by patterns."
+            self._add(
+                1, "", f"The file sets values for {len(self.values):,} scopes; at most {MOST_BUDGETS:,}. {advice}"
+            )
 
     def _scopes(self, parts: Mapping[str, Located], above: str, caller: str) -> None:
         if GLOBAL in parts:

@@ -157,6 +157,7 @@ INVALID = {
     "global: " + "[" * 50 + "]" * 50 + "\n": "nested more than 8 levels deep",
     "global: " + "[" * 100_000 + "\n": "nested more than 8 levels deep",
     "global: [" + "1," * 20_001 + "]\n": "The file has more than 20,000 values.",
+    "operations:\n" + "".join(f"  tool_{n}: {{hardCap: 9000}}\n" for n in range(501)): "for 501 scopes; at most 500.",
     # Half-written
     "": "The file is empty: it may be half-written.",
     "\n\n": "The file is empty: it may be half-written.",
