@@ -46,8 +46,8 @@ class ChangePage:
     all_in_range: int  # without the filters
 
 
-@require_safe
 @page(needs=SEE, default_range="7d")
+@require_safe
 def history(request: HttpRequest, address: Address) -> HttpResponseBase:
     given = {name: request.GET.get(name, "").replace("\0", "")[:LONGEST_FILTER].strip() for name in FILTERS}
     panel = guarded("History", lambda: _page(request, address, given))

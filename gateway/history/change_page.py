@@ -25,8 +25,8 @@ DIMENSION_OF = {"budget": "tool", "key": "key", "upstream": "upstream"}  # whose
 GONE = "deleted"
 
 
-@require_safe
 @page(needs=SEE, default_range="7d")
+@require_safe
 def change(request: HttpRequest, address: Address, number: int) -> HttpResponseBase:
     event = get_object_or_404(Event, pk=number, kind__in=CHANGES)
     instance = _instance(event)

@@ -66,8 +66,8 @@ ACTIONS: Mapping[str, RolloutAction] = {
 }
 
 
-@require_safe
 @page(needs=SEE)
+@require_safe
 def rollouts(request: HttpRequest, address: Address) -> HttpResponseBase:
     found = list(Rollout.objects.all())
     running = sum(each.state == RolloutState.RUNNING for each in found)
@@ -106,8 +106,8 @@ def new(request: HttpRequest, address: Address) -> HttpResponseBase:
     )
 
 
-@require_safe
 @page(needs=SEE, default_refresh=10)
+@require_safe
 def rollout(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
     found = get_object_or_404(Rollout, name=name)
     panel = guarded("Guardrails", lambda: judged(found, timezone.now()) if found.is_in_force else None)

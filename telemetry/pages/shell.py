@@ -17,7 +17,7 @@ To add a page, write a view, name it in urls.py, and extend telemetry/base.html:
 
 - `Span.of(*address.span)`, `address.before` and `address.selection` are what queries take.
 - Links: `address.to("tool", "get_order", origin="upstream")` to another page, `address.link(sort="-calls")` here.
-- A page appears in the menu as soon as its name of PLACES is in urls.py.
+- A page appears in the menu as soon as its name of PLACES is in urls.py, for those who have the permission there.
 - Times are in the zone of the page: use telemetry.wording for them, and for all figures.
 - `exports=("csv", "json")` adds Export to the menu ⋯; the view then answers `?export=csv` (telemetry/pages/export.py).
 - Blocks of telemetry/base.html: heading (beside the title), controls (more controls), content, scripts.
@@ -53,6 +53,7 @@ class NavigationItem:
     title: str
     group: str
     is_ours: bool = True  # below /telemetry/, so that time and filters go with the link
+    needs: str = ""  # the permission without which it is not shown; "": everybody who sees the menu may open it
 
 
 PLACES = (
@@ -65,11 +66,13 @@ PLACES = (
     NavigationItem("telemetry:live", "Live", "Watch"),
     NavigationItem("telemetry:alerts", "Alerts", "Watch"),
     NavigationItem("telemetry:accuracy", "Token accuracy", "Improve"),
-    NavigationItem("playground:playground", "Playground", "Improve", is_ours=False),
-    NavigationItem("budgets:budgets", "Budgets", "Configure", is_ours=False),
-    NavigationItem("admin:access_apikey_changelist", "Keys", "Configure", is_ours=False),
-    NavigationItem("rollouts:rollouts", "Rollouts", "Configure", is_ours=False),
-    NavigationItem("history:history", "History", "Configure", is_ours=False),
+    NavigationItem("playground:playground", "Playground", "Improve", is_ours=False, needs="telemetry.replay_call"),
+    NavigationItem(
+        "budgets:budgets", "Budgets", "Configure", is_ours=False, needs="context_protection.view_tokenbudget"
+    ),
+    NavigationItem("admin:access_apikey_changelist", "Keys", "Configure", is_ours=False, needs="access.view_apikey"),
+    NavigationItem("rollouts:rollouts", "Rollouts", "Configure", is_ours=False, needs="rollouts.view_rollout"),
+    NavigationItem("history:history", "History", "Configure", is_ours=False, needs="telemetry.view_event"),
     NavigationItem("admin:index", "All settings", "Configure", is_ours=False),
 )
 
@@ -267,6 +270,8 @@ def _shortened(address: Address, first: datetime | None) -> Address:
 def _menu(request: HttpRequest, address: Address) -> list[Item]:
     items = []
     for place in PLACES:
+        if place.needs and not request.user.has_perm(place.needs):
+            continue
         try:
             path = reverse(place.name)
         except NoReverseMatch:

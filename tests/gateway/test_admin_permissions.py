@@ -25,7 +25,9 @@ from gateway.connectors.hostaway.models import SyncState, WebhookEvent
 from gateway.connectors.mcp_servers.models import McpServer, McpTool
 from gateway.connectors.openapi.importer import import_pages, import_plan
 from gateway.connectors.openapi.models import ImportDraft, ImportedApi, ImportedOperation
+from gateway.rollouts.models import Rollout
 from gateway.upstreams.models import UpstreamApi
+from telemetry.models import Event
 from tests import admin_walk as walk
 from tests.admin_walk import Page
 from tests.simulators.shop import described
@@ -60,7 +62,19 @@ telemetry.withheldfield             veo  -       -    -
 upstreams.upstreamapi               veo  o       -    -
 """
 # Pages that are no model's: which roles may open them, and which may send their form.
-PAGES: dict[str, tuple[str, str]] = {"budgets": ("veo", ""), "budget": ("veo", "o"), "undo": ("o", "o")}
+PAGES: dict[str, tuple[str, str]] = {
+    "budgets": ("veo", ""),
+    "budget": ("veo", "o"),
+    "undo": ("o", "o"),
+    "history": ("veo", ""),
+    "change": ("veo", ""),
+    "cursor": ("e", "e"),
+    "rollback": ("veo", "veo"),  # of what each may change
+    "rollouts": ("veo", ""),
+    "new": ("o", "o"),  # a rollout
+    "rollout": ("veo", ""),
+    "act": ("o", "o"),  # on a rollout
+}
 ADMIN_ONLY = {"openapi_import", "openapi_preview"}
 NAMES = {"v": "viewer", "e": "engineer", "o": "ops"}
 PEOPLE = ("viewer", "engineer", "ops", "admin")
@@ -86,6 +100,7 @@ MORE: dict[str, dict[str, Any]] = {
 }
 
 
+SUBJECT = "list_bookings"  # of pages about one thing: a budget, a rollout
 LEAD_ELSEWHERE = {"openapi_importedapi_add"}  # to the page of an import
 
 
@@ -107,6 +122,7 @@ class Snapshot:
     ids: dict[str, int]
     rows: dict[type[Model], Model]
     drafts: dict[str, str]
+    event: int  # of a change
     before: dict[str, Any] = field(default_factory=dict)
     shown: dict[Page, str] = field(default_factory=dict)  # to the superuser
     answers: dict[tuple[str, str], Answer] = field(default_factory=dict)  # by user and path
@@ -117,7 +133,15 @@ class Snapshot:
     def _of_site(self) -> dict[str, Any]:
         user = self.rows[User]
         shown = {"content_type_id": Permission.objects.filter(codename="view_user").get().content_type_id}
-        return {**shown, "name": "list_bookings", "object_id": user.pk, "app_label": "access", "url": "nowhere/"}
+        return {
+            **shown,
+            "name": SUBJECT,
+            "action": "pause",
+            "number": self.event,
+            "object_id": user.pk,
+            "app_label": "access",
+            "url": "nowhere/",
+        }
 
     def _of_row(self, page: Page) -> dict[str, Any]:
         if page.model is None:
@@ -188,7 +212,7 @@ def made_snapshot() -> Snapshot:
     people = {"anonymous": Client(), **{name: client for name, (client, _) in known.items()}}
     ids = {name: pk for name, (_, pk) in known.items()}
     drafts = {"anonymous": "x", **{name: draft_of(pk) for name, pk in ids.items()}}
-    found = Snapshot(people, ids, rows, drafts)
+    found = Snapshot(people, ids, rows, drafts, walk.sample(Event).pk)
     found.before = walk.dump()
     return found
 
@@ -198,6 +222,7 @@ def made_rows() -> dict[type[Model], Model]:
     plan = import_plan.plan(DOCUMENT, name="shop", source="shop.json", base_url=BASE_URL)
     api = import_plan.store(plan, chosen=[each.key for each in plan.proposals])
     ImportedOperation.objects.update(learned={"row": ["id"]})
+    walk.sample(Rollout, name=SUBJECT)
     walk.sample(McpServer, name="files", url="https://mcp.example.com/mcp")
     walk.sample(McpTool, server="files", name="write", enabled=False)
     ApiKey.objects.issue("desk")
