@@ -40,7 +40,7 @@ def tells_lockout(page: Callable[..., Any]) -> Any:
 class SluiceAdminSite(AdminSite):
     site_title = "Sluice"
     site_header = "Sluice"
-    index_title = "Operations"
+    index_title = "Configuration"
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Whether the user is staff and has proved the second factor, if one exists or is required."""

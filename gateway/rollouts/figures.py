@@ -72,8 +72,8 @@ def sides(rollout: Rollout, now: datetime) -> Sides:
     treated = _by_caller(each for each in found if each["arm"] == rollout.treated_arm)
     control = _by_caller(each for each in found if each["arm"] == rollout.control_arm)
     before = _before(rollout, list(treated)) if len(treated) < FEW_CALLERS or len(control) < FEW_CALLERS else {}
-    compared = [*control.values()] if len(control) >= FEW_CALLERS else [*before.values()]
-    mark_slow([*treated.values(), *control.values(), *before.values()], slow_from(compared or [*control.values()]))
+    other = control if len(control) >= FEW_CALLERS or not before else before
+    mark_slow([*treated.values(), *control.values(), *before.values()], slow_from(other.values()))
     return Sides(treated, control, before, is_cut=len(found) >= NEWEST)
 
 

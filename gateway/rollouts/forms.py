@@ -34,8 +34,8 @@ class RolloutForm(forms.ModelForm):  # type: ignore[type-arg]
             show_inherited_value(field, setting, getattr(DEFAULTS, name))
             if isinstance(field, forms.IntegerField):
                 field.widget.attrs.pop("placeholder", None)
-            unit = unit_of(setting, RulerName.FORMULA)
-            field.label = f"{str(field.label or name).capitalize()}{f' ({unit})' if unit else ''}"
+            label, unit = str(field.label or name).capitalize(), unit_of(setting, RulerName.FORMULA)
+            field.label = f"{label} ({unit})" if unit and unit not in label else label
             self.fields[name] = field
 
     @property

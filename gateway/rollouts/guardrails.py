@@ -51,6 +51,15 @@ class GuardrailReading:
     standing: Standing
 
 
+class Basis(StrEnum):
+    """What the included callers are compared with. The text completes “Compared with …”."""
+
+    CALLERS = "the other callers, by caller"
+    PAST = "the same callers in the 7 days before, by call, because a side has fewer than 20 callers"
+    CALLS = "the other callers, by call, because a side has fewer than 20 callers and these made few calls before"
+    NOTHING = "nothing, because there are too few other calls: the limits hold for the shares themselves"
+
+
 class Advice(StrEnum):
     WAIT = "wait"
     ADVANCE = "advance"
@@ -62,7 +71,7 @@ class GuardrailVerdict:
     advice: Advice
     reason: str
     readings: tuple[GuardrailReading, ...]
-    is_against_past: bool  # compared with the callers' own past instead of a control
+    basis: Basis
     treated_calls: int
     control_calls: int
 
@@ -70,19 +79,29 @@ class GuardrailVerdict:
 def verdict(sides: Sides, *, minimum_calls: int, has_waited: bool, share: int) -> GuardrailVerdict:
     """What the calls so far say. `has_waited`: whether the step has lasted its least time. At 100 % there is no control
     any more, so the callers' own past is compared."""
-    past = share >= 100 or min(len(sides.treated), len(sides.control)) < FEW_CALLERS
-    compared = sides.before if past else sides.control
-    readings = tuple(_reading(name, sides.treated, compared, past) for name in GUARDRAILS)
+    basis, compared = _basis(sides, share)
+    readings = tuple(_reading(name, sides.treated, compared, basis) for name in GUARDRAILS)
     treated, control = Sides.calls(sides.treated), Sides.calls(compared)
-    advice, reason = _advice(readings, treated, control, minimum_calls, has_waited, past)
-    return GuardrailVerdict(advice, reason, readings, past, treated, control)
+    needed = control if basis in (Basis.CALLERS, Basis.CALLS) else minimum_calls
+    advice, reason = _advice(readings, treated, needed, minimum_calls, has_waited)
+    return GuardrailVerdict(advice, reason, readings, basis, treated, control)
+
+
+def _basis(sides: Sides, share: int) -> tuple[Basis, Side]:
+    if share < 100 and min(len(sides.treated), len(sides.control)) >= FEW_CALLERS:
+        return Basis.CALLERS, sides.control
+    if Sides.calls(sides.before) >= AT_ONCE:
+        return Basis.PAST, sides.before
+    if Sides.calls(sides.control) >= AT_ONCE:
+        return Basis.CALLS, sides.control
+    return Basis.NOTHING, {}
 
 
 def _advice(
-    readings: Sequence[GuardrailReading], treated: int, control: int, minimum: int, has_waited: bool, past: bool
+    readings: Sequence[GuardrailReading], treated: int, control: int, minimum: int, has_waited: bool
 ) -> tuple[Advice, str]:
     errors = readings[0]
-    if _is_alarming(errors, treated, control):
+    if _is_alarming(errors, treated):
         return Advice.ROLL_BACK, f"Errors rose from {errors.control:.1%} to {errors.treated:.1%}."
     for each in readings:
         if each.standing is Standing.OVER:
@@ -93,7 +112,7 @@ def _advice(
             )
     if not treated:
         return Advice.WAIT, "No call of an included caller yet."
-    if treated < minimum or (control < minimum and not past):
+    if treated < minimum or control < minimum:
         return Advice.WAIT, f"{treated:,} and {control:,} calls so far; both sides need {minimum:,}."
     if not has_waited:
         return Advice.WAIT, "The step has not lasted its least time yet."
@@ -103,25 +122,27 @@ def _advice(
     return Advice.ADVANCE, "Every guardrail is within its limit."
 
 
-def _is_alarming(errors: GuardrailReading, treated: int, control: int) -> bool:
-    if errors.treated is None or errors.control is None or treated < AT_ONCE or control < AT_ONCE:
+def _is_alarming(errors: GuardrailReading, treated: int) -> bool:
+    if errors.treated is None or errors.control is None or treated < AT_ONCE:
         return False
     return errors.treated >= MANY_MORE * errors.control and errors.treated - errors.control >= POINTS_MORE
 
 
-def _reading(name: str, treated: Side, control: Side, past: bool) -> GuardrailReading:
+def _reading(name: str, treated: Side, control: Side, basis: Basis) -> GuardrailReading:
     declared = GUARDRAILS[name]
     both = [[declared.read(each) for each in side.values()] for side in (treated, control)]
     totals = [_total(counts) for counts in both]
-    if past and not totals[1][1]:  # no past either: the limit holds for the share itself
+    if basis is Basis.NOTHING:
         difference = statistics.share_interval(*totals[0])
-    elif past:  # too few callers: each call is an observation
+    elif basis is not Basis.CALLERS:
         difference = statistics.share_difference(totals[0], totals[1])
     else:
         treated_shares, control_shares = ([part / whole for part, whole in counts if whole] for counts in both)
         difference = statistics.difference(treated_shares, control_shares)
     shares = [part / whole if whole else None for part, whole in totals]
-    standing = _standing(difference, declared.limit, known=shares[0] is not None and (past or shares[1] is not None))
+    standing = _standing(
+        difference, declared.limit, known=shares[0] is not None and (basis is Basis.NOTHING or shares[1] is not None)
+    )
     return GuardrailReading(name, declared.title, declared.limit, shares[1], shares[0], difference, standing)
 
 

@@ -160,7 +160,7 @@ def test_who_may_only_look_is_told_so_and_led_back(chromium: Browser, sluice: Sl
         assert scheme in page.evaluate("getComputedStyle(document.documentElement).colorScheme")
         fits(page)
         go(page, page.get_by_role("link", name="Admin"))
-        expect(page.get_by_role("heading", name="Operations")).to_be_visible()
+        expect(page.get_by_role("heading", name="Configuration")).to_be_visible()
 
 
 def test_five_wrong_passwords_lead_to_a_page_that_says_how_long(chromium: Browser, sluice: Sluice) -> None:

@@ -118,12 +118,12 @@ def test_those_unknown_are_led_to_the_login_and_back(chromium: Browser, sluice: 
     with window(chromium, sluice) as (page, complaints):
         page.goto("/")
         expect(page.get_by_role("heading", name="Make a key")).to_be_visible()
-        expect(page.get_by_role("heading", name="Operations")).to_have_count(0)
+        expect(page.get_by_role("heading", name="Configuration")).to_have_count(0)
         page.get_by_role("main").get_by_role("link", name="Log in", exact=True).click()
         page.get_by_label("Username").fill("admin")
         page.get_by_label("Password").fill(sluice.password)
         page.get_by_role("button", name="Log in").click()
-        expect(page.get_by_role("heading", name="Operations")).to_be_visible()
+        expect(page.get_by_role("heading", name="Configuration")).to_be_visible()
         assert page.url == f"{sluice.address}/"
         assert complaints == []
 

@@ -13,6 +13,7 @@ from context_protection.models import TokenBudget
 from gateway.access.models import ApiKey
 from gateway.history import rollback
 from gateway.rollouts import evaluation, steps
+from gateway.rollouts.guardrails import Basis
 from gateway.rollouts.models import Rollout, RolloutState
 from telemetry.alerts.evaluation import check_alerts
 from telemetry.models import Event, TelemetryRecord
@@ -200,10 +201,28 @@ def test_few_callers_are_compared_with_their_own_past(commits: Any):
     record(["only"], "", calls=1000, at=timezone.now() - timedelta(days=2))
     record(["only"], made.treated_arm, calls=1000, at=timezone.now())
     found = evaluation.judged(made, timezone.now())
-    assert found.is_against_past
+    assert found.basis == Basis.PAST
     assert found.control_calls == 1000
     now = later(made)
     assert evaluation.judged(Rollout.objects.get(), now).advice == "advance"
+
+
+@pytest.mark.parametrize(("others", "basis"), [(100, Basis.CALLS), (3, Basis.NOTHING)])
+def test_few_callers_without_a_past_are_held_against_the_others_or_the_limit_itself(
+    commits: Any, others: int, basis: Basis
+):
+    for name in ("one", "two"):
+        ApiKey.objects.create(name=name, prefix="slc_x", digest=name)
+    made = Rollout.objects.create(
+        name="few", operations="list_bookings", values={"timeout_seconds": 1}, steps=[50, 100]
+    )
+    with commits():
+        steps.start(made.pk, "try it")
+    made.refresh_from_db()
+    record(["one"], made.treated_arm, calls=60, failed=40)
+    record(["two"], made.control_arm, calls=others)
+    found = evaluation.judged(made, timezone.now())
+    assert (found.basis, found.advice) == (basis, "roll back")
 
 
 def test_a_state_allows_what_makes_sense(running: Rollout):
