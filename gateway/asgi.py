@@ -12,6 +12,7 @@ django.setup()
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 
+from gateway.access import quotas
 from gateway.connectors import connectors
 from gateway.dispatch.response_cache import response_cache
 from gateway.mcp.admission import Endpoint
@@ -48,9 +49,11 @@ legacy_sse = LegacySSE(server, sessions)
 async def report() -> None:
     reporter.describe_tool_list(tool_list_figures)
     reporter.start(ProcessReport.ProcessKind.WEB)
+    quotas.start()
 
 
 async def stop_reporting() -> None:
+    quotas.stop()
     await run_sync(reporter.stop)
 
 

@@ -23,8 +23,8 @@ UPSTREAM = """
 """
 # Limits and permissions that ops set.
 POLICY = """
-    https_required names_too_long result_too_large timeout too_many_groups too_many_rows upstream_address upstream_rate
-    upstream_too_large value_too_long withheld_field
+    https_required names_too_long quota_exceeded result_too_large timeout too_many_groups too_many_rows
+    upstream_address upstream_rate upstream_too_large value_too_long withheld_field
 """
 # A wrong key, argument, cursor, statement or request.
 CALLER = f"""

@@ -184,8 +184,12 @@ class SharedRevisions:
     @cached_property
     def channel(self) -> str:
         """Unique for each deployment, because Redis channels span all databases of a server."""
-        deployment = f"{settings.SECRET_KEY}{settings.DATABASES['default']['NAME']}"
-        return f"sluice:revision:{self.of}:{hashlib.sha256(deployment.encode()).hexdigest()[:16]}"
+        return f"sluice:revision:{self.of}:{deployment()}"
+
+
+def deployment() -> str:
+    """A name of this deployment, for what it shares in a Redis that others may use."""
+    return hashlib.sha256(f"{settings.SECRET_KEY}{settings.DATABASES['default']['NAME']}".encode()).hexdigest()[:16]
 
 
 def _configured(of: Scope) -> Revisions:

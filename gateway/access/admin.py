@@ -8,13 +8,13 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
-from django.utils.html import format_html
 
 from context_protection.history import HistoryAdmin
 from gateway.access.forms import ApiKeyForm, ToolSetForm
 from gateway.access.keys import digest, new_key, prefix
 from gateway.access.models import ApiKey, ConnectorSwitch, ToolSet
 from gateway.access.promises import broken_by_hiding
+from gateway.access.secret_page import secret_page
 
 ABOUT_TOOLS = "The tools that clients of this key see. A change applies to the very next call."
 
@@ -26,16 +26,17 @@ ABOUT_SECRETS = "Door codes, passwords and other secrets are withheld from every
 @admin.register(ApiKey)
 class ApiKeyAdmin(HistoryAdmin):
     form = ApiKeyForm
-    list_display = ("name", "prefix", "created_at", "expires_at", "revealed", "state")
+    list_display = ("name", "owner", "prefix", "created_at", "expires_at", "revealed", "state")
     search_fields = ("name", "prefix")
     readonly_fields = ("prefix", "created_at", "revoked_at")
     actions = ("revoke",)
     fieldsets = (
-        (None, {"fields": ("name", "prefix", "created_at", "expires_at", "revoked_at")}),
+        (None, {"fields": ("name", "owner", "prefix", "created_at", "expires_at", "revoked_at", "daily_tokens")}),
         (
             "Tools",
-            {"fields": ("tool_listing", "tool_sets", "pinned_tools", "hidden_tools"), "description": ABOUT_TOOLS},
+            {"fields": ("reads_only", "tool_sets", "allowed_tools", "hidden_tools"), "description": ABOUT_TOOLS},
         ),
+        ("Tool list over MCP", {"fields": ("tool_listing", "pinned_tools")}),
         ("Over REST", {"fields": ("may_read_telemetry", "may_read_configuration")}),
         ("Secrets", {"fields": ("reveal",), "description": ABOUT_SECRETS}),
     )
@@ -56,13 +57,25 @@ class ApiKeyAdmin(HistoryAdmin):
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: ModelForm[ApiKey], change: bool) -> None:
         if not change:
-            secret = new_key()
+            request.new_secret = secret = new_key()  # type: ignore[attr-defined]  # for response_add
             obj.digest, obj.prefix = digest(secret), prefix(secret)
-            message = "The key of {}, shown this once: <code>{}</code>"
-            messages.warning(request, format_html(message, obj.name, secret))
         for sentence in broken_by_hiding(obj.hidden_tools):
             messages.warning(request, sentence)
         super().save_model(request, obj, form, change)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """A key that is not saved yet has no prefix and no dates."""
+        found = super().get_fieldsets(request, obj)
+        if obj is not None:
+            return found
+        made = {*self.readonly_fields}
+        return [
+            (title, {**more, "fields": [each for each in more["fields"] if each not in made]}) for title, more in found
+        ]
+
+    def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
+        """The secret is in the answer to the form itself: a redirect would have to store it in between."""
+        return secret_page(request, obj, request.new_secret)  # type: ignore[attr-defined]
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Keys are revoked, not deleted, so that telemetry can still show their names."""

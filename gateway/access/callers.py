@@ -1,8 +1,8 @@
 """Authentication: every transport turns its credentials into a Caller here."""
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from django.db import DatabaseError
@@ -12,11 +12,13 @@ from context_protection.configuration.revisions import revisions
 from context_protection.core.cached_property import cached_property
 from context_protection.core.errors import NotAuthenticated, store_unavailable
 from context_protection.stores.database_errors import is_away
+from gateway.access import quotas
 from gateway.access.keys import digest, hint
 from gateway.access.models import ApiKey
 from gateway.access.visits import Visit
-from gateway.catalog.caller import Caller, OutsideSets, ToolChoice
+from gateway.catalog.caller import Caller, ToolChoice
 from gateway.catalog.catalog import catalogue
+from gateway.catalog.hidden_tools import HiddenTools
 from gateway.threads.bridge import run_sync
 from telemetry import rejections
 from telemetry.rejections import Rejection
@@ -67,7 +69,8 @@ def caller_of_key(key: str, keys: "Keys | None" = None) -> Caller:
 def confirm(caller: Caller, keys: "Keys | None" = None) -> Caller:
     """The up-to-date caller of a connection that may have been open for a long time. Raises NotAuthenticated if its key
     is no longer valid."""
-    now = (keys or loaded()).by_id.get(caller.id)
+    known = keys or loaded()
+    now = known.by_digest.get(caller.digest) if caller.digest else known.by_id.get(caller.id)
     if now is None:
         raise _not_authenticated("The API key was revoked.")
     if now.has_expired:
@@ -88,7 +91,10 @@ def _not_authenticated(message: str) -> NotAuthenticated:
 
 @dataclass(frozen=True)
 class Keys:
+    """`daily_tokens`: the quotas of the keys that have one, by the caller's id."""
+
     by_digest: Mapping[str, Caller]
+    daily_tokens: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def by_id(self) -> Mapping[str, Caller]:
@@ -114,13 +120,24 @@ def are_recent() -> bool:
 
 
 def _load() -> Keys:
-    keys = ApiKey.objects.filter(revoked_at=None).prefetch_related("tool_sets")
-    return Keys({key.digest: _caller(key) for key in keys})
+    keys = list(ApiKey.objects.filter(revoked_at=None).prefetch_related("tool_sets"))
+    rotated = {key.previous_digest: _of_old_secret(key) for key in keys if key.previous_digest}
+    current = {key.digest: _caller(key) for key in keys}
+    limits = {each.id: key.daily_tokens for key, each in zip(keys, current.values(), strict=True) if key.daily_tokens}
+    quotas.begin({each.id: each.name for each in current.values() if each.id in limits})
+    return Keys({**rotated, **current}, limits)
+
+
+def daily_tokens(caller: str) -> int | None:
+    """The quota of a caller, by its id, in the keys that were loaded last. None: no quota. Does not block."""
+    keys = _live.held
+    return None if keys is None else keys.daily_tokens.get(caller)
 
 
 def _caller(key: ApiKey) -> Caller:
     return Caller(
         id=f"key:{key.pk}",
+        digest=key.digest,
         name=key.name,
         expires_at=key.expires_at.timestamp() if key.expires_at else None,
         tools=ToolChoice(key.tool_listing, frozenset(key.pinned_tools), _hidden(key)),
@@ -130,12 +147,19 @@ def _caller(key: ApiKey) -> Caller:
     )
 
 
-def _hidden(key: ApiKey) -> frozenset[str] | OutsideSets:
+def _of_old_secret(key: ApiKey) -> Caller:
+    """The caller by the secret that was replaced: it expires when that does."""
+    caller = _caller(key)
+    assert key.previous_until is not None
+    until = key.previous_until.timestamp()
+    return replace(caller, digest=key.previous_digest, expires_at=min(until, caller.expires_at or until))
+
+
+def _hidden(key: ApiKey) -> Container[str]:
     hidden, sets = frozenset(key.hidden_tools), list(key.tool_sets.all())
-    if not sets:
-        return hidden
-    chosen = frozenset(name for each in sets for name in each.tools)
-    return OutsideSets(chosen.union(each.name for each in catalogue if each.in_every_set), hidden)
+    chosen = frozenset(key.allowed_tools).union(*(each.tools for each in sets))
+    within = chosen.union(each.name for each in catalogue if each.in_every_set) if sets or chosen else None
+    return HiddenTools(hidden, within, key.reads_only) if within is not None or key.reads_only else hidden
 
 
 _live = Live(_load)

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Any
 
 from django import forms
 from django.contrib.admin.widgets import FilteredSelectMultiple
+from django.utils import timezone
 
 from context_protection.core.redaction import path_kind
 from gateway.access.models import ApiKey, ToolSet
@@ -18,6 +20,7 @@ def _tools(what: str, help_text: str) -> forms.MultipleChoiceField:
     )
 
 
+OFFERED_LIFE = timedelta(days=90)  # of a new key; the person who makes it may choose another
 MAX_REVEALED = 100
 LONGEST_NAME = 200  # characters
 _SEPARATOR = re.compile(r"[,\n\r]")
@@ -29,6 +32,9 @@ ABOUT_REVEALED = (
 
 
 class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
+    allowed_tools = _tools(
+        "chosen tools", "The key sees only these, and the tools of its sets. None of both: all tools."
+    )
     pinned_tools = _tools("pinned tools", "Listed also where tools are searched for.")
     hidden_tools = _tools("hidden tools", "For this key they do not exist, over any transport.")
 
@@ -41,11 +47,16 @@ class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
 
     class Meta:
         model = ApiKey
-        fields = ("name", "expires_at", "tool_listing", "tool_sets", "pinned_tools", "hidden_tools", "reveal")
+        fields = (
+            *("name", "owner", "expires_at", "daily_tokens", "reads_only", "tool_sets"),
+            *("allowed_tools", "hidden_tools", "tool_listing", "pinned_tools", "reveal"),
+        )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name in ("pinned_tools", "hidden_tools"):
+        if self.instance.pk is None and "expires_at" in self.fields:
+            self.initial.setdefault("expires_at", timezone.localtime() + OFFERED_LIFE)
+        for name in ("allowed_tools", "pinned_tools", "hidden_tools"):
             if name in self.fields:
                 chosen: Iterable[str] = getattr(self.instance, name)
                 self.fields[name].choices = _choices(chosen)  # type: ignore[attr-defined]
@@ -77,9 +88,12 @@ class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
-        both = set(cleaned.get("pinned_tools", ())).intersection(cleaned.get("hidden_tools", ()))
-        if both:
-            self.add_error("hidden_tools", f"Pinned and hidden at once: {', '.join(sorted(both))}. Choose one of them.")
+        hidden = set(cleaned.get("hidden_tools", ()))
+        for name, word in (("pinned_tools", "Pinned"), ("allowed_tools", "Chosen")):
+            if both := hidden.intersection(cleaned.get(name, ())):
+                self.add_error(
+                    "hidden_tools", f"{word} and hidden at once: {', '.join(sorted(both))}. Choose one of them."
+                )
         return cleaned
 
 

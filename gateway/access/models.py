@@ -1,5 +1,6 @@
 """API keys (stored as hashes, shown once), and which tools they reach by which names."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.db import models
@@ -7,6 +8,8 @@ from django.utils import timezone
 from simple_history.models import HistoricalRecords
 
 from gateway.access.keys import digest, new_key, prefix
+
+ROTATION = timedelta(hours=24)  # for which the old secret of a rotated key works
 
 
 class ApiKeyManager(models.Manager["ApiKey"]):
@@ -79,6 +82,9 @@ class ApiKey(models.Model):
     prefix = models.CharField(max_length=20, editable=False, help_text="The first characters, to recognise the key.")
     digest = models.CharField(max_length=64, unique=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
+    owner = models.CharField(
+        max_length=100, blank=True, default="", db_default="", help_text="The person or team to ask about it."
+    )
     expires_at = models.DateTimeField(null=True, blank=True, help_text="Empty: never.")
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     tool_listing = models.CharField(
@@ -89,7 +95,20 @@ class ApiKey(models.Model):
         help_text="The tools that a client of this key gets over MCP.",
     )
     tool_sets = models.ManyToManyField(
-        ToolSet, blank=True, help_text="The key sees only the tools of these sets. Empty: all tools."
+        ToolSet, blank=True, help_text="The key sees only the tools of these sets, and the chosen ones."
+    )
+    allowed_tools = models.JSONField("chosen tools", blank=True, default=list)
+    reads_only = models.BooleanField(
+        "only tools that read",
+        default=False,
+        db_default=False,
+        help_text="Tools that change something do not exist for this key, also those that are connected later.",
+    )
+    daily_tokens = models.PositiveIntegerField(
+        "quota, tokens a day",
+        null=True,
+        blank=True,
+        help_text="As Claude counts them. Further calls fail until midnight UTC. Empty or 0: no quota.",
     )
     pinned_tools = models.JSONField(blank=True, default=list)
     hidden_tools = models.JSONField(blank=True, default=list)
@@ -108,8 +127,13 @@ class ApiKey(models.Model):
         help_text="Whether GET /api/v1/config and POST /api/v1/config/validate answer this key.",
     )
 
+    # The secret before the last rotation, until it expires.
+    previous_digest = models.CharField(max_length=64, blank=True, default="", db_default="", editable=False)
+    previous_prefix = models.CharField(max_length=20, blank=True, default="", db_default="", editable=False)
+    previous_until = models.DateTimeField(null=True, blank=True, editable=False)
+
     objects = ApiKeyManager()
-    history = HistoricalRecords(excluded_fields=["digest"])
+    history = HistoricalRecords(excluded_fields=["digest", "previous_digest"])
 
     class Meta:
         ordering = ("name",)
@@ -121,3 +145,12 @@ class ApiKey(models.Model):
     def revoke(self) -> None:
         self.revoked_at = timezone.now()
         self.save(update_fields=["revoked_at"])
+
+    def rotate(self) -> str:
+        """Returns a new secret. The one of now works for ROTATION longer, one from an earlier rotation no more."""
+        secret = new_key()
+        self.previous_digest, self.previous_prefix = self.digest, self.prefix
+        self.previous_until = timezone.now() + ROTATION
+        self.digest, self.prefix = digest(secret), prefix(secret)
+        self.save()
+        return secret

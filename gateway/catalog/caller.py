@@ -3,19 +3,9 @@
 import hashlib
 import math
 import time
+from collections.abc import Container
 from dataclasses import dataclass
 from functools import lru_cache
-
-
-@dataclass(frozen=True, slots=True)
-class OutsideSets:
-    """The names of all tools that a key with tool sets does not see."""
-
-    within: frozenset[str]
-    hidden: frozenset[str] = frozenset()
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.hidden or name not in self.within
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +15,8 @@ class ToolChoice:
 
     listing: str = ""
     pinned: frozenset[str] = frozenset()  # listed also in search mode
-    hidden: frozenset[str] | OutsideSets = frozenset()  # treated as if they did not exist, over every transport
+    # Treated as if they did not exist, over every transport. Hashable: a frozenset, or HiddenTools.
+    hidden: Container[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +29,7 @@ class Caller:
     expires_at: float | None = None
     tools: ToolChoice = ToolChoice()
     reveal: frozenset[str] = frozenset()
+    digest: str = ""  # of the secret: a key that was rotated has two for a while
     may_read_telemetry: bool = False  # the figures of all callers, over REST
     may_read_configuration: bool = False  # the settings in force, over REST
 

@@ -20,6 +20,7 @@ from context_protection.core.payloads import Envelope, Payload
 from context_protection.core.protect import needs_no_fetch, protect, stored_payload
 from context_protection.core.upstream_pages import PagedRows
 from context_protection.stores.snapshots import snapshots
+from gateway.access import callers, quotas
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Fetch, FetchAsync, Fetched, NativeResult, Operation
 from gateway.dispatch import audit, configuration, errors, measurements
@@ -33,6 +34,7 @@ from gateway.threads.bridge import check_wanted
 from gateway.threads.limits import on_thread
 from gateway.tracing import identity, spans
 from gateway.upstreams import usage, waits
+from telemetry.measurement import OUTSIDE_FIGURES
 
 LONG_ARGUMENTS = 10_000  # characters
 
@@ -40,6 +42,7 @@ LONG_ARGUMENTS = 10_000  # characters
 async def serve(call: Call) -> Envelope:
     """Answers a call on the event loop. The connection may be long-lived, so the caller's key is checked again.
     Cancelling this coroutine also stops the fetch or query that it waits for. Raises only CallError."""
+    _refuse_over_quota(call)
     cached = _cached_answer(call)
     if cached is not None:
         return cached
@@ -62,6 +65,7 @@ async def _serve(call: Call) -> Envelope:
 def serve_blocking(call: Call, under: Configuration | None = None) -> Envelope:
     """Answers a call on a thread that may block. The caller has just been authenticated. `under`: a configuration other
     than the current one, for staff who try it. Raises only CallError."""
+    _refuse_over_quota(call)
     cached = _cached_answer(call)
     if cached is not None:
         return cached
@@ -180,8 +184,7 @@ def _finish(
     may_be_cached = prepared.policy.caching and is_fresh and envelope.is_complete
     if call.key is not None and prepared.state is not None and may_be_cached:
         response_cache.store(call.key, response)
-    measurements.record(call, prepared.operation, response)
-    audit.consider(call.id, prepared.operation.name, envelope)
+    _note(call, prepared.operation, response)
     return envelope
 
 
@@ -222,6 +225,31 @@ def _answer_if_unchanged(prepared: PreparedCall, fetched: Fetched) -> Envelope |
 
 
 def _sent_again(call: Call, operation: Operation, cached: CachedResponse) -> Envelope:
-    measurements.record(call, operation, cached, is_cached=True)
-    audit.consider(call.id, operation.name, cached.envelope)
+    _note(call, operation, cached, is_cached=True)
     return cached.envelope
+
+
+def _refuse_over_quota(call: Call) -> None:
+    """Raises QuotaExceeded. Reads only memory."""
+    limit = _quota(call)
+    if limit is None:
+        return
+    error = quotas.exceeded(call.caller.name, call.caller.id, limit)
+    if error is not None:
+        measurements.record_error(call, error)
+        raise error
+
+
+def _note(call: Call, operation: Operation, response: CachedResponse, *, is_cached: bool = False) -> None:
+    """Records, audits and counts an answer."""
+    envelope = response.envelope
+    measurements.record(call, operation, response, is_cached=is_cached)
+    audit.consider(call.id, operation.name, envelope)
+    if _quota(call) is not None and envelope.failure is None:
+        quotas.add(call.caller.id, envelope.claude_tokens)
+
+
+def _quota(call: Call) -> int | None:
+    """Tokens a day. None: the caller has none, or the call is one that staff make to look at its answer."""
+    limit = callers.daily_tokens(call.caller.id)
+    return None if limit is None or call.transport in OUTSIDE_FIGURES else limit

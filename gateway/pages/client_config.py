@@ -18,6 +18,7 @@ from gateway.process.first_start import FIRST, FirstCredentials
 CLIENT_VARIABLES = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DATA_DIR")
 SHOWN_VARIABLES = ("DATA_DIR",)  # holds no password, so pages may show its value
 PLACEHOLDER_ROOT = "/path/to/sluice"
+PLACEHOLDER_KEY = "YOUR_KEY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class ConnectionDetails:
     key."""
 
     base: str
-    key: str = "YOUR_KEY"
+    key: str = PLACEHOLDER_KEY
     python: str = f"{PLACEHOLDER_ROOT}/.venv/bin/python"
     manage: str = f"{PLACEHOLDER_ROOT}/manage.py"
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -79,11 +80,11 @@ def _desktop_instruction(server: ConnectionDetails) -> str:
     return f"{where}."
 
 
-def for_staff(base: str) -> ConnectionDetails:
+def for_staff(base: str, key: str = PLACEHOLDER_KEY) -> ConnectionDetails:
     """Connection details for staff pages: the real path, and no value that may contain a password."""
     environment = _environment()
     shown = {name: value if name in SHOWN_VARIABLES else f"YOUR_{name}" for name, value in environment.items()}
-    return ConnectionDetails(base, python=sys.executable, manage=_manage(), environment=shown)
+    return ConnectionDetails(base, key, python=sys.executable, manage=_manage(), environment=shown)
 
 
 def welcome(base: str, credentials: FirstCredentials) -> str:

@@ -53,7 +53,7 @@ class NavigationItem:
     title: str
     group: str
     is_ours: bool = True  # below /telemetry/, so that time and filters go with the link
-    needs: str = ""  # the permission without which it is not shown; "": everybody who sees the menu may open it
+    needs: str = access.SEE_CALLS  # the permission of the page: the menu shows only what one may open
 
 
 PLACES = (
@@ -70,10 +70,10 @@ PLACES = (
     NavigationItem(
         "budgets:budgets", "Budgets", "Configure", is_ours=False, needs="context_protection.view_tokenbudget"
     ),
-    NavigationItem("admin:access_apikey_changelist", "Keys", "Configure", is_ours=False, needs="access.view_apikey"),
+    NavigationItem("keys:keys", "Keys", "Configure", is_ours=False, needs="access.view_apikey"),
     NavigationItem("rollouts:rollouts", "Rollouts", "Configure", is_ours=False, needs="rollouts.view_rollout"),
     NavigationItem("history:history", "History", "Configure", is_ours=False, needs="telemetry.view_event"),
-    NavigationItem("admin:index", "All settings", "Configure", is_ours=False),
+    NavigationItem("admin:index", "All settings", "Configure", is_ours=False, needs=""),
 )
 
 

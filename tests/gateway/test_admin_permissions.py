@@ -74,6 +74,10 @@ PAGES: dict[str, tuple[str, str]] = {
     "new": ("o", "o"),  # a rollout
     "rollout": ("veo", ""),
     "act": ("o", "o"),  # on a rollout
+    "keys": ("veo", ""),
+    "rotate": ("o", "o"),
+    "revoke": ("o", "o"),
+    "first-call": ("veo", ""),
 }
 ADMIN_ONLY = {"openapi_import", "openapi_preview"}
 NAMES = {"v": "viewer", "e": "engineer", "o": "ops"}
@@ -140,6 +144,7 @@ class Snapshot:
             "number": self.event,
             "object_id": user.pk,
             "app_label": "access",
+            "key_number": self.rows[ApiKey].pk,
             "url": "nowhere/",
         }
 
@@ -315,7 +320,8 @@ def wrong_with_sent(
 ) -> Iterator[str]:
     response, is_changed = here.sent(who, here.path(page, who), body)
     if who == "anonymous":
-        if is_changed or not (walk.is_login(response) or page.name in ("login", "logout")):
+        is_refused = walk.is_login(response) or response.status_code == 405
+        if is_changed or not (is_refused or page.name in ("login", "logout")):
             yield f"POST {page} answers {response.status_code} to anybody"
     elif page.name == "password_change":
         if not is_changed:

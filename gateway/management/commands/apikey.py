@@ -1,20 +1,31 @@
-"""manage.py apikey create|revoke|list: API keys of callers."""
+"""manage.py apikey create|rotate|revoke|list: API keys of callers."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
+from context_protection.core.errors import nearest
 from gateway.access.models import ApiKey
+from gateway.catalog.catalog import catalogue
 
 
 class Command(BaseCommand):
-    help = "Makes, revokes and lists API keys. A new key is printed alone on stdout, once; only its hash is stored."
+    help = "Makes, rotates, revokes and lists API keys. A new secret is printed alone on stdout, once, and not stored."
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
         create = actions.add_parser("create", help="make a key, and print it")
         create.add_argument("name", help="whose key it is, e.g. claude-desktop")
+        create.add_argument("--owner", default="", help="the person or team to ask about it")
+        create.add_argument("--days", type=int, help="it expires after so many days; default: never")
+        create.add_argument("--daily-tokens", type=int, help="quota a day, as Claude counts tokens; default: none")
+        create.add_argument("--reads-only", action="store_true", help="only tools that change nothing")
+        create.add_argument("--tool", action="append", default=[], help="only this tool; may be repeated")
+        rotate = actions.add_parser("rotate", help="make a new secret, and print it; the old one works for 24 hours")
+        rotate.add_argument("name")
         revoke = actions.add_parser("revoke", help="refuse a key from now on")
         revoke.add_argument("name")
         actions.add_parser("list", help="names, first characters and states")
@@ -22,7 +33,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         match options["action"]:
             case "create":
-                self.create(options["name"])
+                self.create(options["name"], _fields(options))
+            case "rotate":
+                self.stdout.write(self.active(options["name"]).rotate())
             case "revoke":
                 self.revoke(options["name"])
             case "list":
@@ -30,10 +43,10 @@ class Command(BaseCommand):
                     state = "revoked" if key.revoked_at else "active"
                     self.stdout.write(f"{key.name}\t{key.prefix}…\t{state}")
 
-    def create(self, name: str) -> None:
+    def create(self, name: str, fields: dict[str, Any]) -> None:
         try:
             with transaction.atomic():
-                _, secret = ApiKey.objects.issue(name)
+                _, secret = ApiKey.objects.issue(name, **fields)
         except IntegrityError:
             raise CommandError(
                 f"There is an active key named {name!r} already. Revoke it, or choose another name."
@@ -41,8 +54,30 @@ class Command(BaseCommand):
         self.stdout.write(secret)
 
     def revoke(self, name: str) -> None:
+        self.active(name).revoke()
+        self.stdout.write(f"Revoked {name}.")
+
+    def active(self, name: str) -> ApiKey:
         key = ApiKey.objects.filter(name=name, revoked_at=None).first()
         if key is None:
             raise CommandError(f"There is no active key named {name!r}. `manage.py apikey list` shows them.")
-        key.revoke()
-        self.stdout.write(f"Revoked {name}.")
+        return key
+
+
+def _fields(options: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a new key. Raises CommandError."""
+    for name in ("days", "daily_tokens"):
+        if options[name] is not None and options[name] < 1:
+            raise CommandError(f"--{name.replace('_', '-')} is {options[name]}; expected 1 or more, or leave it out.")
+    catalogue.refresh()
+    if unknown := [name for name in options["tool"] if catalogue.find(name) is None]:
+        close = nearest(unknown[0], (each.name for each in catalogue))
+        raise CommandError(f"There is no tool {unknown[0]!r}." + (f" The nearest is {close!r}." if close else ""))
+    days = options["days"]
+    return {
+        "owner": options["owner"],
+        "expires_at": timezone.now() + timedelta(days=days) if days else None,
+        "daily_tokens": options["daily_tokens"],
+        "reads_only": options["reads_only"],
+        "allowed_tools": options["tool"],
+    }

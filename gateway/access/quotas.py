@@ -1,0 +1,156 @@
+"""Tokens that keys with a quota have used today, as Claude counts them. A day begins at midnight UTC.
+
+Each process counts its own answers in memory, so a call only reads a number. What other processes have used follows
+every SYNC seconds: from Redis, or without it from the recorded calls. Until then a key may use more than its quota, by
+what the other processes answer in that time. A counter that cannot be read or written never fails a call (law 5).
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+import redis
+from django.db import DatabaseError
+
+from context_protection.core.errors import INVALID_REQUEST, CallError
+from gateway.access.quota_totals import recorded_totals, shared_totals
+from telemetry.storage import release_connection
+
+DAY = 86_400
+SYNC = 1.0  # seconds between two exchanges with Redis
+RECORDS_EVERY = 5  # of them also read the recorded calls
+logger = logging.getLogger(__name__)
+
+
+class QuotaExceeded(CallError):
+    """The key has used its tokens of today."""
+
+    code = INVALID_REQUEST
+    status = 429
+
+
+class Quotas:
+    """`_names`: the keys with a quota, by the ids of their callers. `_own`: what this process has used today; `_sent`:
+    the part of it that Redis has; `_others`: what all other processes have used, as far as it is known."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._names: Mapping[str, str] = {}
+        self._day = 0
+        self._own: dict[str, int] = {}
+        self._sent: dict[str, int] = {}
+        self._others: dict[str, int] = {}
+        self._is_failing = False
+
+    def begin(self, names: Mapping[str, str]) -> None:
+        """Takes the keys that have a quota now. Reads what new ones have used today; blocks."""
+        is_new = bool(names.keys() - self._names.keys())
+        self._names = dict(names)
+        if is_new:
+            self.sync(from_records=True)
+
+    def used(self, caller: str) -> int:
+        if self._day != self._clock() // DAY:
+            return 0
+        return self._own.get(caller, 0) + self._others.get(caller, 0)
+
+    def add(self, caller: str, tokens: int) -> None:
+        with self._lock:
+            self._begin_day()
+            self._own[caller] = self._own.get(caller, 0) + tokens
+
+    def sync(self, *, from_records: bool) -> None:
+        """Exchanges the numbers with the other processes. Blocks; never raises."""
+        if not self._names:
+            return
+        with self._lock:
+            self._begin_day()
+        try:
+            self._exchange()
+            self._is_failing = False
+        except (redis.RedisError, OSError) as error:
+            from_records = True
+            self._complain(error)
+        if from_records:
+            try:
+                self._learn(self._day, recorded_totals(self._names, self._begun))
+            except DatabaseError as error:
+                self._complain(error)
+
+    @property
+    def _begun(self) -> datetime:
+        return datetime.fromtimestamp(self._day * DAY, UTC)
+
+    def _exchange(self) -> None:
+        day = self._day
+        new = {caller: self._own.get(caller, 0) - self._sent.get(caller, 0) for caller in self._names}
+        totals = shared_totals(new, self._begun)
+        if totals and day == self._day:
+            self._sent = {caller: self._sent.get(caller, 0) + tokens for caller, tokens in new.items()}
+            self._learn(day, totals)
+
+    def _learn(self, day: int, totals: Mapping[str, int]) -> None:
+        """A total of all processes may be late, but is never too high: others have used at least the rest of it."""
+        with self._lock:
+            if day != self._day:
+                return
+            for caller, total in totals.items():
+                rest = total - self._own.get(caller, 0)
+                self._others[caller] = max(self._others.get(caller, 0), rest)
+
+    def _begin_day(self) -> None:
+        day = int(self._clock() // DAY)
+        if day != self._day:
+            self._day, self._own, self._sent, self._others = day, {}, {}, {}
+
+    def _complain(self, error: Exception) -> None:
+        """Once, until it works again."""
+        if not self._is_failing:
+            logger.warning("this process counts quotas alone", extra={"error": type(error).__name__})
+        self._is_failing = True
+
+
+_quotas = Quotas()
+begin, used, add, sync = _quotas.begin, _quotas.used, _quotas.add, _quotas.sync
+
+
+_ended = threading.Event()
+
+
+def start() -> None:
+    """Keeps this process's numbers current, on a thread of its own, until `stop`."""
+    _ended.clear()
+    threading.Thread(target=_follow, name="quotas", daemon=True).start()
+
+
+def stop() -> None:
+    _ended.set()
+
+
+def _follow() -> None:
+    rounds = 0
+    while not _ended.wait(SYNC):
+        sync(from_records=rounds % RECORDS_EVERY == 0)
+        release_connection()
+        rounds += 1
+
+
+def exceeded(name: str, caller: str, limit: int) -> QuotaExceeded | None:
+    """The error for a key that has used its tokens of today; None if it has some left."""
+    count = used(caller)
+    if count < limit:
+        return None
+    left = DAY - int(time.time()) % DAY
+    reset = datetime.fromtimestamp(int(time.time()) + left, UTC)
+    return QuotaExceeded(
+        f"The key {name} has used {count:,} of its {limit:,} tokens of today.",
+        reason="quota_exceeded",
+        parameter="dailyQuota",
+        value=count,
+        expected=f"at most {limit:,} tokens a day, as Claude counts them, from midnight to midnight UTC",
+        suggestion=f"Call again after {reset:%Y-%m-%d %H:%M} UTC, or ask ops for a larger quota of this key.",
+        retry_after=left,
+    )
