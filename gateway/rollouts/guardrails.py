@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from gateway.rollouts import statistics
 from gateway.rollouts.figures import FEW_CALLERS, CallerFigures, Side, Sides
-from gateway.rollouts.statistics import Interval
+from gateway.rollouts.statistics import ConfidenceInterval
 
 Counts = tuple[int, int]  # calls of a kind, of all
 MANY_MORE = 2.0  # errors so many times the control's,
@@ -47,7 +47,7 @@ class GuardrailReading:
     limit: float
     control: float | None
     treated: float | None
-    difference: Interval
+    difference: ConfidenceInterval
     standing: Standing
 
 
@@ -146,7 +146,7 @@ def _reading(name: str, treated: Side, control: Side, basis: Basis) -> Guardrail
     return GuardrailReading(name, declared.title, declared.limit, shares[1], shares[0], difference, standing)
 
 
-def _standing(difference: Interval, limit: float, *, known: bool) -> Standing:
+def _standing(difference: ConfidenceInterval, limit: float, *, known: bool) -> Standing:
     if not known:
         return Standing.UNKNOWN
     if difference.is_above(limit):

@@ -15,7 +15,7 @@ TIGHTEST_AT = 30  # observations at which the interval is about as narrow as suc
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class ConfidenceInterval:
     """A value and the limits that the true one is within, at every look together."""
 
     value: float
@@ -35,39 +35,41 @@ class Interval:
         return self.low > 0 or self.high < 0
 
 
-def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
+def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> ConfidenceInterval:
     """The mean of independent observations. With fewer than two of them nothing is known: the limits are infinite."""
     if len(values) < 2:
         value = values[0] if values else 0.0
-        return Interval(value, -math.inf, math.inf)
+        return ConfidenceInterval(value, -math.inf, math.inf)
     return _interval(fmean(values), variance(values), len(values), confidence)
 
 
-def difference(treated: Sequence[float], control: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
+def difference(
+    treated: Sequence[float], control: Sequence[float], confidence: float = CONFIDENCE
+) -> ConfidenceInterval:
     """The mean of `treated` less that of `control`, two independent groups of observations."""
     each = (1 + confidence) / 2  # both intervals hold together with `confidence`
     one, other = mean_interval(treated, each), mean_interval(control, each)
-    return Interval(one.value - other.value, one.low - other.high, one.high - other.low)
+    return ConfidenceInterval(one.value - other.value, one.low - other.high, one.high - other.low)
 
 
-def share_interval(part: int, whole: int, confidence: float = CONFIDENCE) -> Interval:
+def share_interval(part: int, whole: int, confidence: float = CONFIDENCE) -> ConfidenceInterval:
     """The share of calls of a kind, each call an observation. The variance is never taken as zero, because a hundred
     good calls do not prove that no call fails."""
     if whole < 2:
-        return Interval(part / whole if whole else 0.0, -math.inf, math.inf)
+        return ConfidenceInterval(part / whole if whole else 0.0, -math.inf, math.inf)
     likely = (part + 1) / (whole + 2)
     return _interval(part / whole, likely * (1 - likely), whole, confidence)
 
 
-def share_difference(treated: tuple[int, int], control: tuple[int, int]) -> Interval:
+def share_difference(treated: tuple[int, int], control: tuple[int, int]) -> ConfidenceInterval:
     """The difference of two shares, each given as (part, whole)."""
     each = (1 + CONFIDENCE) / 2
     one, other = share_interval(*treated, each), share_interval(*control, each)
-    return Interval(one.value - other.value, one.low - other.high, one.high - other.low)
+    return ConfidenceInterval(one.value - other.value, one.low - other.high, one.high - other.low)
 
 
-def _interval(mean: float, spread: float, count: int, confidence: float) -> Interval:
+def _interval(mean: float, spread: float, count: int, confidence: float) -> ConfidenceInterval:
     scaled = count / TIGHTEST_AT
     width = math.sqrt(2 * (scaled + 1) / (count * scaled) * math.log(math.sqrt(scaled + 1) / (1 - confidence)))
     half = math.sqrt(spread) * width
-    return Interval(mean, mean - half, mean + half)
+    return ConfidenceInterval(mean, mean - half, mean + half)

@@ -37,9 +37,16 @@ def deliver_all():
 # -- The shipped rules ------------------------------------------------------------------------------
 
 
-def test_five_rules_are_on_from_the_start_and_the_others_wait():
+def test_six_rules_are_on_from_the_start_and_the_others_wait():
     on = AlertRule.objects.filter(is_enabled=True).values_list("shipped_as", flat=True)
-    assert set(on) == {"oversized_share", "error_rate", "upstream_down", "lost_records", "token_drift"}
+    assert set(on) == {
+        "oversized_share",
+        "error_rate",
+        "upstream_down",
+        "lost_records",
+        "token_drift",
+        "rollout_rolled_back",
+    }
     assert AlertRule.objects.filter(is_enabled=False).count() == 4
 
 
