@@ -7,6 +7,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 
 from gateway.api.configuration import EffectiveView, ValidationView
 from gateway.connectors import with_module
+from gateway.pages.connect import connect
 from gateway.pages.health import health, metrics
 from gateway.pages.home import home
 from gateway.pages.visitors import known_visitors_only
@@ -17,6 +18,7 @@ urlpatterns = [
     path("admin/budgets/", include("gateway.budgets.urls")),
     path("admin/history/", include("gateway.history.urls")),
     path("admin/rollouts/", include("gateway.rollouts.urls")),
+    path("connect/", connect, name="connect"),
     path("admin/", admin.site.urls),
     path("api/schema/", known_visitors_only(SpectacularAPIView.as_view()), name="schema"),
     path("api/docs/", known_visitors_only(SpectacularSwaggerSplitView.as_view(url_name="schema")), name="docs"),

@@ -36,9 +36,9 @@ class ApiKeyAdmin(HistoryAdmin):
             "Tools",
             {"fields": ("reads_only", "tool_sets", "allowed_tools", "hidden_tools"), "description": ABOUT_TOOLS},
         ),
-        ("Tool list over MCP", {"fields": ("tool_listing", "pinned_tools")}),
-        ("Over REST", {"fields": ("may_read_telemetry", "may_read_configuration")}),
-        ("Secrets", {"fields": ("reveal",), "description": ABOUT_SECRETS}),
+        ("Tool list over MCP", {"fields": ("tool_listing", "pinned_tools"), "classes": ("collapse",)}),
+        ("Over REST", {"fields": ("may_read_telemetry", "may_read_configuration"), "classes": ("collapse",)}),
+        ("Secrets", {"fields": ("reveal",), "description": ABOUT_SECRETS, "classes": ("collapse",)}),
     )
 
     @admin.display(description="Revealed fields")
@@ -72,6 +72,14 @@ class ApiKeyAdmin(HistoryAdmin):
         return [
             (title, {**more, "fields": [each for each in more["fields"] if each not in made]}) for title, more in found
         ]
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """With one button: the answer shows the secret, so it cannot lead on to another form."""
+        one = {"show_save_and_add_another": False, "show_save_and_continue": False}
+        added: HttpResponse = super().add_view(request, form_url, {**one, **(extra_context or {})})
+        return added
 
     def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
         """The secret is in the answer to the form itself: a redirect would have to store it in between."""

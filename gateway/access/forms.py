@@ -14,10 +14,10 @@ from gateway.access.models import ApiKey, ToolSet
 from gateway.catalog.catalog import catalogue
 
 
-def _tools(what: str, help_text: str) -> forms.MultipleChoiceField:
-    return forms.MultipleChoiceField(
-        required=False, label=what.capitalize(), help_text=help_text, widget=FilteredSelectMultiple(what, False)
-    )
+def _tools(label: str, help_text: str, what: str = "") -> forms.MultipleChoiceField:
+    """`what`: the word for the tools in the headings of the two lists, if it is not the label."""
+    widget = FilteredSelectMultiple(what or label, False)
+    return forms.MultipleChoiceField(required=False, label=label.capitalize(), help_text=help_text, widget=widget)
 
 
 OFFERED_LIFE = timedelta(days=90)  # of a new key; the person who makes it may choose another
@@ -33,7 +33,7 @@ ABOUT_REVEALED = (
 
 class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
     allowed_tools = _tools(
-        "chosen tools", "The key sees only these, and the tools of its sets. None of both: all tools."
+        "chosen tools", "The key sees only these, and those of its sets. Neither: all tools.", "tools"
     )
     pinned_tools = _tools("pinned tools", "Listed also where tools are searched for.")
     hidden_tools = _tools("hidden tools", "For this key they do not exist, over any transport.")

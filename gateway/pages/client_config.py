@@ -17,6 +17,7 @@ from gateway.process.first_start import FIRST, FirstCredentials
 # Environment variables that a stdio client must pass to the process that it starts, if they are set here.
 CLIENT_VARIABLES = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DATA_DIR")
 SHOWN_VARIABLES = ("DATA_DIR",)  # holds no password, so pages may show its value
+AT_THE_START = ("websocket", "http", "stdio", "curl")  # the others are at /connect/
 PLACEHOLDER_ROOT = "/path/to/sluice"
 PLACEHOLDER_KEY = "YOUR_KEY"
 
@@ -53,6 +54,7 @@ def client_configs(server: ConnectionDetails) -> list[ClientConfig]:
         "env": {**server.environment, "SLUICE_API_KEY": server.key},
     }
     terminal = "Paste it into a terminal."
+    by_address = {"url": http["url"], "headers": bearer}
     return [
         ClientConfig(
             "websocket", "Claude Code, WebSocket", terminal, f"claude mcp add-json sluice '{_line(websocket)}'"
@@ -62,7 +64,33 @@ def client_configs(server: ConnectionDetails) -> list[ClientConfig]:
             "stdio",
             "Claude Desktop, stdio",
             _desktop_instruction(server),
-            json.dumps({"mcpServers": {"sluice": stdio}}, indent=2),
+            json.dumps(_servers(stdio), indent=2),
+        ),
+        ClientConfig(
+            "vs-code",
+            "VS Code",
+            "Put it into .vscode/mcp.json. With ${input:key} in place of the key, VS Code asks for it once.",
+            json.dumps({"servers": {"sluice": http}}, indent=2),
+        ),
+        ClientConfig("cursor", "Cursor", "Put it into ~/.cursor/mcp.json.", json.dumps(_servers(by_address), indent=2)),
+        ClientConfig(
+            "windsurf",
+            "Windsurf",
+            "Put it into ~/.codeium/windsurf/mcp_config.json.",
+            json.dumps(_servers({"serverUrl": http["url"], "headers": bearer}), indent=2),
+        ),
+        ClientConfig(
+            "codex",
+            "Codex",
+            f"Put it into ~/.codex/config.toml, and {server.key} into the environment variable SLUICE_API_KEY.",
+            f'[mcp_servers.sluice]\nurl = "{http["url"]}"\nbearer_token_env_var = "SLUICE_API_KEY"',
+        ),
+        ClientConfig(
+            "inspector",
+            "MCP Inspector",
+            f"{terminal} It needs Node 22.19 or newer.",
+            f"npx @modelcontextprotocol/inspector@2.12.0 --cli {http['url']} --transport http "
+            f"--header 'Authorization: Bearer {server.key}' --method tools/list",
         ),
         ClientConfig(
             "curl",
@@ -71,6 +99,10 @@ def client_configs(server: ConnectionDetails) -> list[ClientConfig]:
             f"curl -H 'Authorization: Bearer {server.key}' '{server.base}/api/v1/bookings'",
         ),
     ]
+
+
+def _servers(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {"mcpServers": {"sluice": entry}}
 
 
 def _desktop_instruction(server: ConnectionDetails) -> str:
@@ -91,7 +123,9 @@ def welcome(base: str, credentials: FirstCredentials) -> str:
     """The message of the first start, with ready-to-paste configuration."""
     server = ConnectionDetails(base, credentials.key, sys.executable, _manage(), _environment())
     snippets = "\n\n".join(
-        f"{config.title}. {config.instruction}\n\n{config.text}" for config in client_configs(server)
+        f"{config.title}. {config.instruction}\n\n{config.text}"
+        for config in client_configs(server)
+        if config.slug in AT_THE_START
     )
     return f"""
 Sluice is ready. This is shown only once: store it.
