@@ -60,6 +60,7 @@ INSTALLED_APPS = [
     "gateway.logins",
     "gateway.upstreams",
     "gateway.rollouts",
+    "gateway.experiments",
     *with_module("apps"),
 ]
 

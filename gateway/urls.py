@@ -26,6 +26,7 @@ urlpatterns = [
     path("config", EffectiveView.as_view(schema=None)),
     path("config/validate", ValidationView.as_view(schema=None)),
     path("telemetry/playground/", include("gateway.playground.urls")),
+    path("telemetry/experiments/", include("gateway.experiments.urls")),
     path("telemetry/", include("telemetry.pages.urls")),
     path("health", health, name="health"),
     path("metrics", metrics, name="metrics"),

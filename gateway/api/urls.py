@@ -7,7 +7,7 @@ from rest_framework.routers import SimpleRouter
 
 from gateway.api.configuration import EffectiveView, ValidationView
 from gateway.api.schema import VERSION
-from gateway.api.telemetry.views import RecordsView, SeriesView, SummaryView
+from gateway.api.telemetry.views import ExperimentReportView, RecordsView, SeriesView, SummaryView
 from gateway.api.views import (
     BookingViewSet,
     DocumentViewSet,
@@ -61,5 +61,6 @@ v1 = [
     path("telemetry/records", RecordsView.as_view()),
     path("telemetry/summary", SummaryView.as_view()),
     path("telemetry/series", SeriesView.as_view()),
+    path("telemetry/experiments/<slug:name>", ExperimentReportView.as_view()),
 ]
 urlpatterns = [path("v1/", include(v1)), path("", include(_routes(UNVERSIONED)))]

@@ -24,11 +24,13 @@ VIEWER = frozenset().union(
     _may("view", "mcp_servers", "mcpserver mcptool"),
     _may("view", "openapi", "importedapi importedoperation"),
     _may("view", "telemetry", "alert channel event kepttool rejectedkey telemetryrecord tokenaudit withheldfield"),
+    _may("view", "experiments", "experiment"),
     _may("view", "rollouts", "rollout"),
     _may("view", "upstreams", "upstreamapi"),
 )
 # Looks into calls: their masked values, and what the same call answers now.
 ENGINEER = VIEWER.union(
+    _may("add change delete", "experiments", "experiment"),
     _may("add change delete", "telemetry", "kepttool"),
     {"telemetry.view_callarguments", "telemetry.replay_call", "telemetry.run_writing_tool"},
 )

@@ -16,6 +16,18 @@ CHANGEABLE = tuple(name for name, setting in SETTINGS.items() if not setting.one
 NEW = "new"  # the address of the form
 
 
+def checked_tools(text: str) -> str:
+    """Names of tools and patterns, separated by commas. Raises ValidationError for a tool that does not exist."""
+    for name in (each.strip() for each in text.split(",")):
+        if name and "*" not in name and name not in declared:
+            close = nearest(name, declared)
+            raise forms.ValidationError(
+                f"There is no tool {name}."
+                + (f" Did you mean {close}?" if close else " Write a name of the tool list, or a pattern.")
+            )
+    return text
+
+
 class RolloutForm(forms.ModelForm):  # type: ignore[type-arg]
     steps = forms.CharField(
         initial=", ".join(map(str, STEPS)), max_length=60, help_text="Percent of the callers, step by step, up to 100."
@@ -49,15 +61,7 @@ class RolloutForm(forms.ModelForm):  # type: ignore[type-arg]
         return name
 
     def clean_operations(self) -> str:
-        text: str = self.cleaned_data["operations"]
-        for name in (each.strip() for each in text.split(",")):
-            if name and "*" not in name and name not in declared:
-                close = nearest(name, declared)
-                raise forms.ValidationError(
-                    f"There is no tool {name}."
-                    + (f" Did you mean {close}?" if close else " Write a name of the tool list, or a pattern.")
-                )
-        return text
+        return checked_tools(self.cleaned_data["operations"])
 
     def clean_steps(self) -> list[int]:
         try:

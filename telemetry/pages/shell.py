@@ -66,6 +66,7 @@ PLACES = (
     NavigationItem("telemetry:live", "Live", "Watch"),
     NavigationItem("telemetry:alerts", "Alerts", "Watch"),
     NavigationItem("telemetry:accuracy", "Token accuracy", "Improve"),
+    NavigationItem("experiments:experiments", "Experiments", "Improve", is_ours=False),
     NavigationItem("playground:playground", "Playground", "Improve", is_ours=False, needs="telemetry.replay_call"),
     NavigationItem(
         "budgets:budgets", "Budgets", "Configure", is_ours=False, needs="context_protection.view_tokenbudget"

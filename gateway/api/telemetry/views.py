@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.renderers import JSONRenderer
@@ -15,6 +16,8 @@ from gateway.api.access import MayReadTelemetry, StaffSession
 from gateway.api.schema import errors_of
 from gateway.api.telemetry import documents
 from gateway.api.telemetry.arguments import MOST_GROUPS, MOST_RECORDS, QueryArguments
+from gateway.experiments.models import Experiment
+from gateway.experiments.pages import document
 from telemetry import queries
 from telemetry.queries import DIMENSIONS
 
@@ -55,6 +58,19 @@ class TelemetryView(APIView):
     permission_classes = (MayReadTelemetry,)
     renderer_classes = (JSONRenderer,)
     http_method_names = ["get", "head", "options"]
+
+
+class ExperimentReportView(TelemetryView):
+    @extend_schema(
+        operation_id="telemetry_experiment",
+        summary="An experiment",
+        description="Both arms of an experiment by measure, with the difference, its 95% interval and the word for it. "
+        "For staff who are logged in, and for keys that may read telemetry.",
+        tags=["telemetry"],
+        responses={200: OpenApiResponse(OpenApiTypes.OBJECT, "The report."), **errors_of(403, 404)},
+    )
+    def get(self, request: Request, name: str) -> Response:
+        return Response(document(get_object_or_404(Experiment, name=name)))
 
 
 class RecordsView(TelemetryView):

@@ -1,0 +1,15 @@
+from django.apps import AppConfig
+
+
+class ExperimentsConfig(AppConfig):
+    name = "gateway.experiments"
+    verbose_name = "Experiments"
+
+    def ready(self) -> None:
+        from context_protection.configuration import policies
+        from context_protection.configuration.revisions import bump_when_changed
+        from gateway.experiments.chooser import choosers
+        from gateway.experiments.models import Experiment
+
+        bump_when_changed(Experiment)
+        policies.choose_arms_with(choosers)

@@ -1,0 +1,224 @@
+"""The pages of experiments: all of them, a new one, and one with its checks, its measures and its end."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from context_protection.history import LONGEST_REASON, reason_field
+from gateway.experiments import figures, states
+from gateway.experiments.measures import ENOUGH_CALLERS, ExperimentReport, MeasureResult, MeasureWord, report
+from gateway.experiments.models import Experiment, ExperimentState
+from gateway.rollouts.forms import checked_tools
+from telemetry import access, wording
+from telemetry.pages.address import Address
+from telemetry.pages.panels import guarded
+from telemetry.pages.shell import page, show
+
+SEE, ADD, CHANGE = "experiments.view_experiment", "experiments.add_experiment", "experiments.change_experiment"
+WIDTH, MIDDLE = 120, 60  # of an interval's drawing; its ends are ±100 % or ±10 points
+TOO_EARLY = f"{MeasureWord.TOO_EARLY}: both arms need {ENOUGH_CALLERS} callers"
+
+
+class ExperimentForm(forms.ModelForm):  # type: ignore[type-arg]
+    reason = reason_field(is_required=True)
+
+    class Meta:
+        model = Experiment
+        fields = ("name", "question", "operations", "main_measure", "planned_days")
+        widgets = {"operations": forms.TextInput({"placeholder": "list_bookings, nsip_*", "size": 60})}
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if name == "new":
+            raise forms.ValidationError("“new” is the address of this form. Choose another name.")
+        return name
+
+    def clean_operations(self) -> str:
+        return checked_tools(self.cleaned_data["operations"])
+
+    def clean_planned_days(self) -> int:
+        days: int = self.cleaned_data["planned_days"]
+        if not 1 <= days <= 90:
+            raise forms.ValidationError("Choose 1 to 90 days.")
+        return days
+
+
+@require_safe
+@page(needs=SEE)
+def experiments(request: HttpRequest, address: Address) -> HttpResponseBase:
+    found = list(Experiment.objects.all())
+    running = sum(each.state == ExperimentState.RUNNING for each in found)
+    return show(
+        request,
+        address,
+        "experiments/experiments.html",
+        title="Experiments",
+        sentence=f"{wording.plural(running, 'experiment')} running." if running else "No experiment is running.",
+        has_comparison=False,
+        has_recorder_notes=False,
+        rows=[(each, _day(each)) for each in found],
+        may_add=request.user.has_perm(ADD),
+    )
+
+
+@page(needs=ADD)
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: HttpRequest, address: Address) -> HttpResponseBase:
+    form = ExperimentForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        form.instance._change_reason = form.cleaned_data["reason"]
+        made = form.save()
+        messages.success(request, "Saved as a draft. Nothing changes before you start it.")
+        return HttpResponseRedirect(reverse("experiments:experiment", args=[made.name]))
+    return show(
+        request,
+        address,
+        "experiments/new.html",
+        title="New experiment",
+        sentence="Half of the callers have protection off; the hard cap and the withholding of secrets stay on.",
+        has_comparison=False,
+        has_recorder_notes=False,
+        status=400 if form.errors else 200,
+        form=form,
+    )
+
+
+@require_safe
+@page(needs=SEE)
+def experiment(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
+    found = get_object_or_404(Experiment, name=name)
+    panel = guarded("Measures", lambda: measured(found) if found.started_at else None)
+    shown: ExperimentReport | None = panel.content
+    return show(
+        request,
+        address,
+        "experiments/experiment.html",
+        title=found.question,
+        tab=f"Experiment {found.name}",
+        sentence=_sentence(found, shown),
+        has_comparison=False,
+        has_recorder_notes=False,
+        experiment=found,
+        panel=panel,
+        report=shown,
+        rows=[_row(each) for each in shown.results] if shown else [],
+        enough=ENOUGH_CALLERS,
+        log=[(wording.moment(each.history_date), each) for each in found.history.all()[:20]],
+        action=_action(request, found),
+    )
+
+
+@page(needs=CHANGE)
+@require_POST
+def act(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
+    """Fields `do`, start or end, and `reason`."""
+    found = get_object_or_404(Experiment, name=name)
+    reason = request.POST.get("reason", "").strip()[:LONGEST_REASON]
+    if not reason:
+        messages.error(request, "Say why. The reason is kept in History.")
+    else:
+        try:
+            (states.start if request.POST.get("do") == "start" else states.end)(found.pk, reason)
+            messages.success(request, "Done. The next call obeys.")
+        except states.StateRefused as refused:
+            messages.error(request, str(refused))
+    return HttpResponseRedirect(reverse("experiments:experiment", args=[name]))
+
+
+def measured(found: Experiment) -> ExperimentReport:
+    """Queries."""
+    return report(figures.sides(found), found.main_measure)
+
+
+def document(found: Experiment) -> dict[str, Any]:
+    """The report as JSON."""
+    known = measured(found)
+    return {
+        "name": found.name,
+        "question": found.question,
+        "state": found.state,
+        "startedAt": found.started_at,
+        "endedAt": found.ended_at,
+        "mainMeasure": found.main_measure,
+        "calls": known.calls,
+        "callers": {"on": known.on_callers, "off": known.off_callers},
+        "splitIsOff": known.split_is_off,
+        "measures": [
+            {
+                "name": each.name,
+                "off": each.off,
+                "on": each.on,
+                "difference": each.difference and [each.difference.value, each.difference.low, each.difference.high],
+                "unit": "points" if each.is_share else "share of off",
+                "word": str(each.word),
+            }
+            for each in known.results
+        ],
+    }
+
+
+def _action(request: HttpRequest, found: Experiment) -> str:
+    if not access.may_see(request, CHANGE):
+        return ""
+    return {ExperimentState.DRAFT: "start", ExperimentState.RUNNING: "end"}.get(ExperimentState(found.state), "")
+
+
+def _day(found: Experiment) -> str:
+    if not found.started_at:
+        return ""
+    days = ((found.ended_at or timezone.now()) - found.started_at).days + 1
+    return f"day {days} of {found.planned_days}"
+
+
+def _sentence(found: Experiment, known: ExperimentReport | None) -> str:
+    if known is None:
+        return "A draft. Nothing changes before it is started."
+    state = f"{found.get_state_display()}, {_day(found)}."
+    main = known.results[0]
+    if main.word is MeasureWord.NO_VERDICT:
+        return f"{state} The split is off, so no verdict is shown."
+    if main.word is MeasureWord.TOO_EARLY:
+        callers = f"{known.on_callers} and {known.off_callers}"
+        return f"{state} Too early: {callers} callers so far, both arms need {ENOUGH_CALLERS}."
+    if main.word is MeasureWord.UNCLEAR:
+        return f"{state} No clear difference in {main.title}."
+    return f"{state} {main.title.capitalize()} are {main.word} with protection."
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureRow:
+    title: str
+    is_main: bool
+    off: str
+    on: str
+    difference: str
+    word: str
+    left: str  # positions of the interval's drawing; "" without one
+    width: str
+    point: str
+
+
+def _row(each: MeasureResult) -> MeasureRow:
+    shown = wording.share if each.is_share else wording.short
+    text, left, width, point = wording.NOTHING, "", "", ""
+    if each.difference is not None:
+        found, unit = each.difference, " points" if each.is_share else "%"
+        value, low, high = (f"{100 * number:+.1f}".replace("-", "−") for number in (found.value, found.low, found.high))
+        text = f"{value}{unit} ({low} to {high})"
+        reach = 0.1 if each.is_share else 1.0
+        first, last, middle = (_x(number / reach) for number in (found.low, found.high, found.value))
+        left, width, point = f"{first:.1f}", f"{max(2.0, last - first):.1f}", f"{middle:.1f}"
+    return MeasureRow(
+        each.title, each.is_main, shown(each.off), shown(each.on), text, str(each.word), left, width, point
+    )
+
+
+def _x(share: float) -> float:
+    return MIDDLE + (MIDDLE - 4) * max(-1.0, min(1.0, share))
