@@ -10,12 +10,20 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from telemetry import queries, wording
+from telemetry import page_memory, queries, wording
 from telemetry.alerts import admin as _alerts_admin  # noqa: F401 (registers its pages)
 from telemetry.audit_table import audit_table
 from telemetry.dashboard import dashboard
 from telemetry.figure import Figure, Group
-from telemetry.filters import MinuteFilter, TimeFilter, TransportFilter, chosen_range
+from telemetry.filters import (
+    CallTransportFilter,
+    KeyFilter,
+    MinuteFilter,
+    TimeFilter,
+    ToolFilter,
+    TransportFilter,
+    chosen_range,
+)
 from telemetry.measurement import FIGURES, CallOutcome
 from telemetry.models import KeptTool, RejectedKey, TelemetryRecord, TokenAudit, WithheldField
 from telemetry.read_only_admin import TelemetryAdmin, badge
@@ -62,15 +70,19 @@ class TelemetryRecordAdmin(TelemetryAdmin):
         TimeFilter,
         "outcome",
         "oversized",
-        TransportFilter,
-        ("operation", admin.AllValuesFieldListFilter),
-        ("caller", admin.AllValuesFieldListFilter),
+        CallTransportFilter,
+        ("operation", ToolFilter),
+        ("caller", KeyFilter),
     )
     search_fields = ("request_id__startswith",)
     search_help_text = "A request id, or how it begins"
     fieldsets = tuple((group.value or None, {"fields": _fields(group)}) for group in Group)
 
     def changelist_view(self, request: HttpRequest, extra_context: Mapping[str, Any] | None = None) -> HttpResponse:
+        with page_memory.kept():
+            return self._changelist(request, extra_context)
+
+    def _changelist(self, request: HttpRequest, extra_context: Mapping[str, Any] | None) -> HttpResponse:
         response = super().changelist_view(request, extra_context)
         if isinstance(response, TemplateResponse) and response.context_data and "cl" in response.context_data:
             now, time_range = timezone.now(), chosen_range(request.GET)

@@ -33,8 +33,8 @@ def dashboard(*, calls: Calls, since: datetime | None, until: datetime) -> Dashb
     """The dashboard of `calls`, which are already limited to [since, until). `since` None: from the first call on."""
     since = since or _first(calls) or until - HOUR
     span = queries.Span.of(since, max(until, since + MINUTE))
-    figures = queries.totals(span, calls=calls)
     series = queries.series(span, calls=calls)
+    figures = queries.totals(span, calls=calls)  # where a page's reads are kept, those of the series
     address = Address(path="", now=span.until, range="", since=span.since, until=span.until)
     charts = call_charts(address, figures, series, marks=())
     return Dashboard(

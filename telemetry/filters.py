@@ -11,6 +11,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
+from telemetry import queries
+from telemetry.measurement import OUTSIDE_FIGURES
+
 PARAMETER = "range"
 
 
@@ -68,6 +71,24 @@ class MinuteFilter(TimeFilter):
     column = "minute"
 
 
+class NamesFilter(admin.AllValuesFieldListFilter):
+    """Offers the values that sums have: to look for them through all calls takes seconds. `dimension`: theirs."""
+
+    dimension: str
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.lookup_choices: Any = queries.names(self.dimension)
+
+
+class ToolFilter(NamesFilter):
+    dimension = "tool"
+
+
+class KeyFilter(NamesFilter):
+    dimension = "key"
+
+
 class TransportFilter(admin.SimpleListFilter):
     """Offers the stored transports, because only the gateway knows which ones exist."""
 
@@ -85,3 +106,15 @@ class TransportFilter(admin.SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(transport=self.value()) if self.value() else queryset
+
+
+class CallTransportFilter(TransportFilter):
+    """Of calls. Those outside the figures are listed only if they are chosen, as on the pages."""
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(transport, transport) for transport in (*queries.names("transport"), *OUTSIDE_FIGURES)]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() or request.GET.get(SEARCH_VAR):
+            return super().queryset(request, queryset)
+        return queryset.exclude(transport__in=OUTSIDE_FIGURES)

@@ -15,6 +15,7 @@ from telemetry import alert_states, queries
 from telemetry.alert_kinds import LimitUnit, NoData, Per, RuleKind
 from telemetry.alert_states import AlertState
 from telemetry.alerts.conditions import Reading, RuleCondition, signal
+from telemetry.alerts.readings.intervals import values_by_subject
 from telemetry.alerts.readings.measures import MEASURES, MeasuredValue, filters, measured, wanted
 from telemetry.models import RejectedKey
 from telemetry.queries import Selection, Span
@@ -104,15 +105,12 @@ def _intervals(condition: RuleCondition, since: datetime, now: datetime) -> Mapp
 def _of_calls(condition: RuleCondition, span: Span) -> Mapping[str, list[Interval]]:
     per = Per.UPSTREAM if condition.kind is RuleKind.UPSTREAM_DOWN else condition.per
     chosen = replace(condition, origins=("upstream",)) if condition.kind is RuleKind.UPSTREAM_DOWN else condition
-    selection, figures = Selection.of(filters(chosen)), wanted(chosen)
     if per is Per.ALL:
-        buckets = queries.series(span, selection, wanted=figures).buckets
+        buckets = queries.series(span, Selection.of(filters(chosen)), wanted=wanted(chosen)).buckets
         return {"": [Interval(each.start, span.step, measured(each.figures, chosen)) for each in buckets]}
-    found = queries.intervals(span, selection, split=per.value, wanted=figures)
     return {
-        subject: [Interval(start, span.step, measured(seen, chosen)) for start, seen in intervals]
-        for subject, intervals in found.items()
-        if subject
+        subject: [Interval(start, span.step, seen) for start, seen in values]
+        for subject, values in values_by_subject(chosen, span, per.value)
     }
 
 

@@ -20,14 +20,15 @@ GROUPS = 1000  # groups among which the worst are searched
 
 def worst_tools(address: Address) -> Table:
     """The tools with the most failed calls."""
-    found = _failed_groups(address, ("tool",), wanted=queries.COUNTS_AND_TIMES)[:SHOWN]
-    first = _first_failed(address, [str(group.values[0]) for group in found])
+    found = _failed_groups(address, ("tool",))[:SHOWN]
+    names = [str(group.values[0]) for group in found]
+    first, p95 = _first_failed(address, names), _p95(address, names)
     rows = [
         [
             Cell(name, address.to("tool", name), is_code=True),
             Cell(wording.whole(group.figures.calls), address.to("calls", tool=name)),
             _failed(address, group, tool=name),
-            Cell(wording.milliseconds(group.figures.latency.p95)),
+            Cell(wording.milliseconds(p95.get(name))),
             Cell(wording.clock(first[name], address.now) if name in first else wording.NOTHING),
         ]
         for group in found
@@ -50,7 +51,7 @@ def worst_tools(address: Address) -> Table:
 
 
 def worst_callers(address: Address) -> Table:
-    found = _failed_groups(address, ("key", "client"), wanted=queries.COUNTS)[:SHOWN]
+    found = _failed_groups(address, ("key", "client"))[:SHOWN]
     rows = [_caller(address, group) for group in found]
     return table(
         address,
@@ -86,10 +87,19 @@ def newest_failed(address: Address) -> Table:
     )
 
 
-def _failed_groups(address: Address, by: tuple[str, ...], *, wanted: queries.MeasureSet) -> list[GroupFigures]:
-    groups = queries.groups(Span.of(*address.span), address.selection, by=by, at_most=GROUPS, wanted=wanted)
+def _failed_groups(address: Address, by: tuple[str, ...]) -> list[GroupFigures]:
+    groups = queries.groups(Span.of(*address.span), address.selection, by=by, at_most=GROUPS, wanted=queries.COUNTS)
     failed = [group for group in groups if group.figures.errors]
     return sorted(failed, key=lambda group: -group.figures.errors)
+
+
+def _p95(address: Address, tools: list[str]) -> Mapping[str, float | None]:
+    """Of these tools only: the histograms of all take most of the page's time."""
+    if not tools:
+        return {}
+    mine = address.selection.only("tool", tools)
+    groups = queries.groups(Span.of(*address.span), mine, by=("tool",), wanted=queries.COUNTS_AND_TIMES)
+    return {str(group.values[0]): group.figures.latency.p95 for group in groups}
 
 
 def _first_failed(address: Address, tools: list[str]) -> Mapping[str, datetime]:

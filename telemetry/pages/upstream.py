@@ -47,7 +47,7 @@ STATUSES: tuple[tuple[str, str, Callable[[int], bool]], ...] = (
 def upstream(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
     known = facts.upstreams.get(name)
     report = upstream_reports().get(name)
-    if known is None and report is None and is_missing(lambda: name in queries.names("upstream", name)):
+    if known is None and report is None and is_missing(lambda: name in queries.names("upstream")):
         raise Http404
     selection = address.selection.and_also(upstream=name)
     if form := export.wanted(request):

@@ -12,10 +12,10 @@ from telemetry.call_figures import CallFigures, Health
 from telemetry.measurement import CallOutcome
 from telemetry.models.calls import TelemetryRecord
 from telemetry.models.rollups import Level, Rollup
-from telemetry.queries.selection import DimensionFilter, Selection
-from telemetry.queries.sources import COUNTS, SUMS, Calls
+from telemetry.queries.selection import DIMENSIONS
+from telemetry.queries.sources import COUNTS, SUMS, Calls, Question, values
 from telemetry.queries.span import Span
-from telemetry.queries.sums import groups, totals
+from telemetry.queries.sums import ALL, totals
 
 LACKING = 12  # rows that `lacking` returns
 DAY = timedelta(hours=24)
@@ -51,15 +51,16 @@ def _first_call_at() -> datetime | None:
     return min(known, default=None)
 
 
-def names(dimension: str, part: str = "", *, now: datetime | None = None) -> list[str]:
-    """The values of a dimension that any call has had, as far as they contain `part`; whatever its case."""
+def names(dimension: str, part: str = "", *, span: Span | None = None, now: datetime | None = None) -> list[str]:
+    """The values of a dimension that calls have had, of the span or ever, as far as they contain `part`; whatever its
+    case."""
     now = now or timezone.now()
     first = first_call_at()
-    if first is None or first >= now:
+    if span is None and (first is None or first >= now):
         return []
-    selection = Selection((DimensionFilter(dimension, f"*{part}*"),))
-    found = groups(Span.of(first, now), selection, by=(dimension,), at_most=100_000, wanted=COUNTS)
-    return sorted(str(each.values[0]) for each in found if each.values[0])
+    ever = span or Span.of(cast(datetime, first), now)
+    found = values(Question(ever, ALL, (DIMENSIONS[dimension],), wanted=COUNTS), now=now)
+    return sorted(each for each in found if each and part.lower() in each.lower())
 
 
 def lacking(calls: Calls) -> list[Mapping[str, Any]]:

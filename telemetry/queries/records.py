@@ -11,10 +11,11 @@ from django.utils import timezone
 from telemetry import page_memory
 from telemetry.measurement import CallOutcome
 from telemetry.models.calls import TelemetryRecord
-from telemetry.queries.selection import DimensionFilter, Selection
+from telemetry.queries.facts import names
+from telemetry.queries.selection import Selection
 from telemetry.queries.sources import COUNTS, Calls, Question
 from telemetry.queries.span import Span
-from telemetry.queries.sums import groups, totals
+from telemetry.queries.sums import totals
 from telemetry.queries.values import Value, values_of
 
 COUNTED = 10_000  # calls; a larger total is given as "10,000+"
@@ -77,15 +78,8 @@ def _has(span: Span, text: str) -> Q:
     """Each part has an index: a text is looked for in failed calls, which are few, and among the names of tools."""
     is_id = Q(request_id__startswith=text) | Q(trace_id__startswith=text)
     in_error = Q(error_message__icontains=text) | Q(error_reason__icontains=text)
-    tools = page_memory.remembered(("tools", span, text), lambda: _tools(span, text))
+    tools = page_memory.remembered(("tools", span, text), lambda: names("tool", text, span=span))
     return is_id | Q(in_error, outcome=CallOutcome.ERROR) | (Q(operation__in=tools) if tools else Q())
-
-
-def _tools(span: Span, text: str) -> list[str]:
-    """Those that were called, and whose name contains the text."""
-    selection = Selection((DimensionFilter("tool", f"*{text}*"),))
-    groups_of = groups(span, selection, by=("tool",), at_most=100_000, wanted=COUNTS)
-    return [each.values[0] for each in groups_of]
 
 
 def records(

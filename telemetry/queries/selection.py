@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db.models import Q
 
@@ -89,6 +89,11 @@ class Selection:
         """The selection with one more exact value per dimension."""
         more = tuple(DimensionFilter(dimension, text) for dimension, text in values.items())
         return Selection((*self.conditions, *more), self.min_ms, self.min_tokens)
+
+    def only(self, dimension: str, texts: Iterable[str]) -> "Selection":
+        """The selection with these values of the dimension, at least one, in place of those that it has."""
+        wanted = (DimensionFilter(dimension, text) for text in texts)
+        return replace(self, conditions=(*self.without(dimension).conditions, *wanted))
 
     def without(self, dimension: str) -> "Selection":
         """The selection with any value of the dimension."""

@@ -2,15 +2,13 @@
 
 from dataclasses import dataclass
 
-from django.db import connection
-
 from telemetry.queries.records import select
 from telemetry.queries.selection import Selection
 from telemetry.queries.span import Span
 from telemetry.queries.values import Value, values_of
 
 COMPARED = ("upstream", "reason", "tool", "key", "client", "transport", "policy", "arm")
-NEWEST = {"postgresql": 100_000, "sqlite": 50_000}  # calls that are compared
+NEWEST = 50_000  # calls that are compared
 LEAST_FAILED = 5  # with fewer, chance alone makes them alike
 LEAST_GAP = 0.0999  # 10 points, less what floats lose
 SHOWN = 4
@@ -63,8 +61,7 @@ class Shares:
         return Gap(value.dimension, value.value, value.failed / self.failed, value.others / self.others)
 
 
-def shares(span: Span, selection: Selection, *, newest: int | None = None) -> Shares:
+def shares(span: Span, selection: Selection, *, newest: int = NEWEST) -> Shares:
     """Compares the newest calls of the span, in one query."""
-    newest = newest or NEWEST[connection.vendor]
     found = values_of(select(span, selection), COMPARED, newest)
     return Shares(found.counts, found.failed, found.others, is_cut=found.calls >= newest)

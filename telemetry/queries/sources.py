@@ -1,7 +1,7 @@
 """The sums of calls, read from rollups where these have what is asked for, else from the calls."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from operator import add
@@ -151,13 +151,12 @@ class Sums:
 def read(question: Question, *, now: datetime | None = None) -> dict[Key, Sums]:
     """The sums by key. The figures agree with each other: all is read in one statement, and each call in one place."""
     parts = cover(question.span.since, question.span.until, question.levels, now or timezone.now())
-    sources = [source for source in (_calls(question, parts), _rollups(question, parts)) if source is not None]
     starts = question.span.starts
     places = [question.columns.index(column) for column in question.key]
     flags = [n for n, column in enumerate(question.key) if column in YES_OR_NO_COLUMNS]
     outcome, origin = map(question.columns.index, EVERY_CALL)
     found: dict[Key, Sums] = {}
-    for row in summation.added_up(sources, question.columns, question.wanted):
+    for row in summation.added_up(_sources(question, parts, question.columns), question.columns, question.wanted):
         key = [row.key[place] for place in places]
         if question.is_over_time:
             key[0] = starts[key[0]]
@@ -168,18 +167,37 @@ def read(question: Question, *, now: datetime | None = None) -> dict[Key, Sums]:
     return found
 
 
-def _calls(question: Question, parts: Sequence[SpanPart]) -> "QuerySet[Any] | None":
+def values(question: Question, *, now: datetime | None = None) -> set[Any]:
+    """The values of the only column of `by`, in one statement."""
+    parts = cover(question.span.since, question.span.until, question.levels, now or timezone.now())
+    sources = [source for source in (_calls_in(question, parts), _rollups_in(question, parts)) if source is not None]
+    first, *others = [source.order_by().values_list(*question.by, flat=True).distinct() for source in sources]
+    return set(first.union(*others))
+
+
+def rows(question: Question, *, now: datetime | None = None) -> Iterator[Added]:
+    """The sums as they are in the database, without their outcomes and origins: for keys that are too many for `read`.
+    Keys begin with the number of the bucket, where there are buckets."""
+    parts = cover(question.span.since, question.span.until, question.levels, now or timezone.now())
+    return summation.added_up(_sources(question, parts, question.key), question.key, question.wanted)
+
+
+def _sources(question: Question, parts: Sequence[SpanPart], columns: Sequence[str]) -> list["QuerySet[Any]"]:
+    calls, rollups = _calls_in(question, parts), _rollups_in(question, parts)
+    found = [] if calls is None else [summation.of_calls(calls, columns, question.wanted)]
+    return found if rollups is None else [*found, summation.of_rollups(rollups, columns, question.wanted)]
+
+
+def _calls_in(question: Question, parts: Sequence[SpanPart]) -> "QuerySet[Any] | None":
     ranges = [part for part in parts if part.level == RAW]
     if not ranges:
         return None
     calls = TelemetryRecord.objects.filter(question.selection.of_calls) if question.calls is None else question.calls
     calls = calls.filter(_within("created_at", ranges))
-    if question.is_over_time:
-        calls = calls.annotate(interval=question.interval("created_at"))
-    return summation.of_calls(calls, question.columns, question.wanted)
+    return calls.annotate(interval=question.interval("created_at")) if question.is_over_time else calls
 
 
-def _rollups(question: Question, parts: Sequence[SpanPart]) -> "QuerySet[Any] | None":
+def _rollups_in(question: Question, parts: Sequence[SpanPart]) -> "QuerySet[Any] | None":
     levels = {part.level for part in parts} - {RAW}
     if not levels:
         return None
@@ -187,10 +205,8 @@ def _rollups(question: Question, parts: Sequence[SpanPart]) -> "QuerySet[Any] | 
     for level in levels:
         ranges = [part for part in parts if part.level == level]
         wanted |= Q(_within("start", ranges), level=level, scope=question.scope)
-    rows = Rollup.objects.filter(wanted, question.selection.of_rollups)
-    if question.is_over_time:
-        rows = rows.annotate(interval=question.interval("start"))
-    return summation.of_rollups(rows, question.columns, question.wanted)
+    found = Rollup.objects.filter(wanted, question.selection.of_rollups)
+    return found.annotate(interval=question.interval("start")) if question.is_over_time else found
 
 
 def _within(column: str, parts: Sequence[SpanPart]) -> Q:

@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
 from telemetry import page_memory
 from telemetry.call_figures import CallFigures, GroupFigures, IntervalFigures, Series
 from telemetry.queries.selection import DIMENSIONS, Selection
-from telemetry.queries.sources import SUMS, SUMS_AND_TIMES, Calls, Key, Question, Sums, read
+from telemetry.queries.sources import SUMS, SUMS_AND_TIMES, Calls, Key, Question, Sums, read, rows
 from telemetry.queries.span import Span
-from telemetry.rollups.summation import MeasureSet
+from telemetry.rollups.summation import Added, MeasureSet
 
 ALL = Selection()
 
@@ -48,13 +49,16 @@ def series(
 
 def intervals(
     span: Span, selection: Selection, *, split: str, wanted: MeasureSet
-) -> dict[Any, list[tuple[datetime, CallFigures]]]:
-    """The same for each value of the dimension, without the whole: only the buckets that have calls, in order. Many
-    values over many buckets take a third of the time that `series` takes."""
-    found = read(Question(span, selection, (DIMENSIONS[split],), is_over_time=True, wanted=wanted))
-    by_value: dict[Any, list[tuple[datetime, CallFigures]]] = {}
-    for start, value in sorted(found):
-        by_value.setdefault(value, []).append((start, found[start, value].figures()))
+) -> dict[Any, list[tuple[datetime, Added]]]:
+    """The sums of each value of the dimension: only the buckets that have calls, in order. Many values over many
+    buckets take a fifth of the time that `series` takes."""
+    starts = span.starts
+    by_value: dict[Any, list[tuple[datetime, Added]]] = {}
+    for row in rows(Question(span, selection, (DIMENSIONS[split],), is_over_time=True, wanted=wanted)):
+        number, value = row.key
+        by_value.setdefault(value, []).append((starts[number], row))
+    for found in by_value.values():
+        found.sort(key=itemgetter(0))
     return by_value
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from telemetry.alert_kinds import RuleKind
 from telemetry.alerts.conditions import RuleCondition
-from telemetry.call_figures import CallFigures
+from telemetry.call_figures import CallFigures, Latency
 from telemetry.queries import COUNTS, COUNTS_AND_TIMES, MeasureSet
 
 CURSOR_REASONS = ("cursor_expired", "cursor_invalid", "cursor_mismatch")
@@ -21,25 +21,32 @@ class MeasuredValue:
 
 
 def _failed(figures: CallFigures, condition: RuleCondition) -> MeasuredValue:
-    failed = sum(figures.origins.get(origin, 0) for origin in condition.origins)
-    return _share(failed, figures.calls)
+    return share(sum(figures.origins.get(origin, 0) for origin in condition.origins), figures.calls)
 
 
 def _oversized(figures: CallFigures, condition: RuleCondition) -> MeasuredValue:
-    return _share(figures.oversized_calls, figures.calls)
+    return share(figures.oversized_calls, figures.calls)
 
 
 def _slow(figures: CallFigures, condition: RuleCondition) -> MeasuredValue:
-    return MeasuredValue(figures.latency.p95, figures.calls, 0)
+    return slowness(figures.latency, figures.calls)
 
 
 def _with_bad_cursors(figures: CallFigures, condition: RuleCondition) -> MeasuredValue:
-    """The figures of calls that were selected by CURSOR_REASONS."""
-    return MeasuredValue(float(figures.calls), figures.calls, figures.calls)
+    return count(figures.calls)
 
 
-def _share(affected: int, calls: int) -> MeasuredValue:
+def share(affected: int, calls: int) -> MeasuredValue:
     return MeasuredValue(affected / calls if calls else None, calls, affected)
+
+
+def slowness(latency: Latency, calls: int) -> MeasuredValue:
+    return MeasuredValue(latency.p95, calls, 0)
+
+
+def count(calls: int) -> MeasuredValue:
+    """Of calls that were selected by CURSOR_REASONS."""
+    return MeasuredValue(float(calls), calls, calls)
 
 
 Measure = Callable[[CallFigures, RuleCondition], MeasuredValue]
