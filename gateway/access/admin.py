@@ -64,10 +64,10 @@ class ApiKeyAdmin(HistoryAdmin):
         super().save_model(request, obj, form, change)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """A key that is not saved yet has no prefix and no dates."""
+        """A key that is not saved yet has no prefix and no dates, and what is seldom needed is folded."""
         found = super().get_fieldsets(request, obj)
         if obj is not None:
-            return found
+            return [(title, {**more, "classes": ()}) for title, more in found]
         made = {*self.readonly_fields}
         return [
             (title, {**more, "fields": [each for each in more["fields"] if each not in made]}) for title, more in found

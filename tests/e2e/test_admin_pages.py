@@ -105,6 +105,7 @@ def test_a_key_that_reveals_fields_is_made_seen_and_changed(
         use_login(page, sluice)
         page.goto(f"{KEYS}add/")
         page.get_by_label("Name:").fill(name)
+        page.locator("summary", has_text="Secrets").click()
         page.get_by_label("Revealed fields").fill("guestName")
         fits(page)
         assert page.evaluate(UNNAMED) == []
@@ -113,10 +114,12 @@ def test_a_key_that_reveals_fields_is_made_seen_and_changed(
         page.get_by_label("Revealed fields").fill("doorCode, wifiPassword")
         go(page, page.get_by_role("button", name="Save", exact=True))
 
-        secret = page.locator(".messagelist code").inner_text()
+        secret = page.locator(".secret code").inner_text()
+        fits(page)
+        assert page.request.get(BOOKING, headers={"Authorization": f"Bearer {secret}"}).ok
+        page.goto(KEYS)
         fits(page)
         expect(page.get_by_role("row", name=name)).to_contain_text("doorCode, wifiPassword")
-        assert page.request.get(BOOKING, headers={"Authorization": f"Bearer {secret}"}).ok
 
         go(page, page.locator("#result_list").get_by_role("link", name=name))
         page.get_by_label("Revealed fields").fill("doorCode")
@@ -132,7 +135,7 @@ def test_the_tab_key_reaches_what_a_key_is_made_of(chromium: Browser, sluice: Sl
         use_login(page, sluice)
         page.goto(f"{KEYS}add/")
         expect(page.get_by_label("Name:")).to_be_focused()
-        wanted = ["name", "expires_at_0", "expires_at_1", "tool_listing", "reveal", "_save"]
+        wanted = ["name", "owner", "expires_at_0", "expires_at_1", "daily_tokens", "reads_only", "_save"]
         reached = []
         while wanted[-1] not in reached:
             focused = page.evaluate(FOCUSED)

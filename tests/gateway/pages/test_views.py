@@ -95,7 +95,9 @@ def test_home_behind_tls_connects_with_tls(admin_client):
 def test_snippets_are_valid_json(admin_client):
     page = text(admin_client.get("/"))
     snippets = re.findall(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)
-    assert len(snippets) == 4
+    assert len(snippets) == 9
+    for snippet in snippets[3:6]:
+        assert "YOUR_KEY" in json.dumps(json.loads(snippet))
     for snippet in snippets[:2]:
         assert json.loads(re.search(r"'(\{.*\})'", snippet)[1])["headers"] == {"Authorization": "Bearer YOUR_KEY"}
     assert json.loads(snippets[2])["mcpServers"]["sluice"]["env"]["SLUICE_API_KEY"] == "YOUR_KEY"
