@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from asgiref.sync import async_to_sync
 
@@ -98,8 +98,8 @@ def _envelope(source: PreviewSource, policy: Policy, own: Snapshots) -> Envelope
             source.request, policy, partial(_protected, request=source.request, policy=policy, own=own)
         )
     if isinstance(payload, PagedRows):  # it has read the pages of one policy
-        payload = PagedRows(payload.source, payload.shape, payload.options, payload.reveal)
-        async_to_sync(payload.gather)(source.request, policy, partial(on_thread, LIMIT_KEY), own)
+        payload = redacted(PagedRows(payload.source, payload.shape, payload.options), frozenset())
+        async_to_sync(cast(PagedRows, payload).gather)(source.request, policy, partial(on_thread, LIMIT_KEY), own)
     return _protected(payload, request=source.request, policy=policy, own=own)
 
 
