@@ -63,9 +63,14 @@ def budget(request: HttpRequest, address: Address, name: str) -> HttpResponseBas
 @require_POST
 def undo(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
     """Field `version`: the newest version of the budget's history."""
-    scope = _scope(request, name)
+    scope, version = _scope(request, name), _opened_at(request)
+    if not version:
+        messages.error(
+            request, "Nothing to undo: the form names no version. Open the budget's page, and press Undo there."
+        )
+        return HttpResponseRedirect(scopes.link_to(scope))
     try:
-        return _after(request, scope, saving.undo(scope, _opened_at(request)))
+        return _after(request, scope, saving.undo(scope, version))
     except saving.Overtaken as overtaken:
         messages.error(request, f"Not undone: {_who(overtaken.version)} since then.")
     except ValidationError as error:
