@@ -248,10 +248,10 @@ def cancelled_calls(sluice: Serving) -> int:
 
 @contextmanager
 def threshold(sluice: Serving, tokens: int) -> Iterator[None]:
-    """While this lasts, records above so many tokens come as previews, and their tools' descriptions say so."""
+    """While this lasts, NSIP's animals above so many tokens are summarised, and their tool's description says so."""
     change = (
         "from context_protection.models import TokenBudget as T; "
-        "T.objects.update_or_create(operation='get_booking', defaults={'token_budget_threshold': %s})"
+        "T.objects.update_or_create(operation='nsip_get_animal', defaults={'token_budget_threshold': %s})"
     )
     assert sluice.manage("shell", "-v", "0", "-c", change % tokens).returncode == 0
     try:

@@ -286,7 +286,7 @@ def test_a_tool_list_changed_in_the_admin_of_one_web_is_told_to_clients_of_both(
                 tasks.start_soon(hear, address, ready)
             for ready in listening:
                 await ready.wait()
-            await anyio.to_thread.run_sync(lambda: staff.set_budget("get_booking", token_budget_threshold=1717))
+            await anyio.to_thread.run_sync(lambda: staff.set_budget("nsip_get_animal", token_budget_threshold=1717))
         return told
 
     assert anyio.run(change) == [{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}] * 2

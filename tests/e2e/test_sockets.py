@@ -203,10 +203,10 @@ def change_another_budget(sluice: Serving) -> None:
 
 
 def change_a_budget(sluice: Serving) -> None:
-    """In another process. The threshold of a record's preview is part of its tool's description."""
+    """In another process. The threshold of NSIP's summaries is part of their tools' descriptions."""
     code = (
         "from context_protection.models import TokenBudget;"
-        "TokenBudget.objects.create(operation='get_booking', token_budget_threshold=1234)"
+        "TokenBudget.objects.create(operation='nsip_get_animal', token_budget_threshold=1234)"
     )
     done = sluice.manage("shell", "-c", code)
     assert done.returncode == 0, done.stderr
