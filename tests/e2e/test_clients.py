@@ -215,7 +215,7 @@ def test_an_account_is_used_through_the_typescript_sdk_of_both_eras(
     hears_and_tells = (door, mode) != ("http", "legacy")
     url = sluice.websocket if door == "websocket" else f"{sluice.base}/mcp"
     cancelled, tokens = cancelled_calls(sluice), next(THRESHOLDS)
-    with node("use.mjs", url, sluice.key, mode, f"{tokens:,} tokens") as line:
+    with node("use.mjs", url, sluice.key, mode, f"{tokens} tokens") as line:
         if hears_and_tells:
             assert line() == "listening\n"
             seconds_until(lambda: cancelled_calls(sluice) == cancelled + 1, 10)
