@@ -196,7 +196,7 @@ def test_a_handshake_that_is_too_long_is_refused(sluice: Serving):
 def change_another_budget(sluice: Serving) -> None:
     code = (
         "from context_protection.models import TokenBudget;"
-        "TokenBudget.objects.create(operation='get_listing', token_budget_threshold=1234)"
+        "TokenBudget.objects.create(operation='nsip_get_lineage', token_budget_threshold=1234)"
     )
     done = sluice.manage("shell", "-c", code)
     assert done.returncode == 0, done.stderr

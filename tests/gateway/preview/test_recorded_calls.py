@@ -4,10 +4,12 @@ import json
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.utils import timezone
 
 from context_protection.configuration.policies import policy_for
 from context_protection.models import StoredWalk
+from context_protection.stores.redis_client import connect
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation
 from gateway.preview.answers import previewed
@@ -52,15 +54,26 @@ def test_a_call_whose_snapshot_is_stored_is_answered_again(doors: Doors):
     assert again["items"] == sent["items"]
 
 
+def forget_snapshots() -> None:
+    """Those of the recorded calls, wherever they are stored."""
+    assert recorder.flush()
+    StoredWalk.objects.all().delete()
+    if settings.REDIS_URL:
+        redis = connect(settings.REDIS_URL)
+        for chain in TelemetryRecord.objects.exclude(chain="").values_list("chain", flat=True):
+            for key in redis.keys(f"*{chain}*"):
+                redis.delete(key)
+
+
 def test_a_call_without_snapshot_and_arguments_is_not_offered(doors: Doors):
     doors.mcp("list_bookings", {"limit": 3})
-    StoredWalk.objects.all().delete()
+    forget_snapshots()
     assert offered() == []
 
 
 def test_a_call_whose_arguments_are_kept_is_offered_and_shows_them_to_those_who_may(doors: Doors):
     doors.mcp("list_bookings", {"limit": 3})
-    StoredWalk.objects.all().delete()
+    forget_snapshots()
     assert recorder.flush()
     keep({"limit": 3}, [])
     assert [call.shown for call in offered(may_see_values=False)] == [{}]
@@ -74,7 +87,7 @@ def test_a_call_whose_arguments_are_kept_is_offered_and_shows_them_to_those_who_
 
 def test_masked_arguments_would_be_another_call(doors: Doors):
     doors.mcp("list_bookings", {"limit": 3})
-    StoredWalk.objects.all().delete()
+    forget_snapshots()
     assert recorder.flush()
     keep({"limit": 3}, [{"name": "limit", "characters": 1, "rule": "phone"}])
     assert offered() == []
