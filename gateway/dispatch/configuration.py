@@ -1,5 +1,8 @@
 """The configuration that one call uses from its start to its end (law 6): API keys, budgets and operations."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from context_protection.configuration import policies
@@ -44,11 +47,34 @@ def in_memory() -> Configuration | None:
     return last if is_valid else None
 
 
-def last_used(operation: str, caller: str) -> tuple[int, str]:
-    """The revision of the configuration that was used last (0 if none was), and the caller's arm in it. Does not
-    block."""
-    last = _last
-    return (0, "") if last is None else (last.revision, last.budgets.arm_name(operation, caller))
+class ConfigurationOfCall:
+    """The configuration that a call uses; None until it has one."""
+
+    __slots__ = ("used",)
+
+    def __init__(self) -> None:
+        self.used: Configuration | None = None
+
+
+_of_the_call: ContextVar[ConfigurationOfCall | None] = ContextVar("configuration_of_call", default=None)
+
+
+@contextmanager
+def one_call() -> Iterator[ConfigurationOfCall]:
+    """All that happens within belongs to one call."""
+    token = _of_the_call.set(found := ConfigurationOfCall())
+    try:
+        yield found
+    finally:
+        _of_the_call.reset(token)
+
+
+def used(operation: str, caller: str) -> tuple[int, str]:
+    """The revision of the current call's configuration, and the caller's arm in it. A call that failed before it had
+    one gets those of the configuration that was used last (0 if none was). Does not block."""
+    of_call = _of_the_call.get()
+    found = (of_call and of_call.used) or _last
+    return (0, "") if found is None else (found.revision, found.budgets.arm_name(operation, caller))
 
 
 def current() -> Configuration:

@@ -26,7 +26,7 @@ from gateway.catalog.operation import Fetch, FetchAsync, Fetched, NativeResult, 
 from gateway.dispatch import audit, configuration, errors, measurements
 from gateway.dispatch.call import Call
 from gateway.dispatch.client import time_limit
-from gateway.dispatch.configuration import Configuration
+from gateway.dispatch.configuration import Configuration, ConfigurationOfCall
 from gateway.dispatch.redaction import redacted
 from gateway.dispatch.request import PreparedCall, prepare
 from gateway.dispatch.response_cache import CACHE_SECONDS, CachedResponse, response_cache
@@ -46,15 +46,16 @@ async def serve(call: Call) -> Envelope:
     cached = _cached_answer(call)
     if cached is not None:
         return cached
-    with identity.named(call.id), usage.one_call():
-        return await _serve(call)
+    with identity.named(call.id), usage.one_call(), configuration.one_call() as of_call:
+        return await _serve(call, of_call)
 
 
-async def _serve(call: Call) -> Envelope:
+async def _serve(call: Call, of_call: ConfigurationOfCall) -> Envelope:
     async with _time_limit(call, last_policy_for(call.operation, call.caller.name).timeout_seconds):
         current = configuration.in_memory()
         if current is None:
             current = await on_thread(call.limit_key, configuration.current)
+        of_call.used = current
         call = call.of_caller(current.confirm(call.caller))
         if _starts_on_the_loop(call, current):
             return await _fetch_and_finish(prepare(call, current))
@@ -69,9 +70,10 @@ def serve_blocking(call: Call, under: Configuration | None = None) -> Envelope:
     cached = _cached_answer(call)
     if cached is not None:
         return cached
-    with usage.one_call():
+    with usage.one_call(), configuration.one_call() as of_call:
         with errors.as_call_errors(call):
-            prepared = _start(call, under or configuration.current())
+            of_call.used = under or configuration.current()
+            prepared = _start(call, of_call.used)
         return prepared.answer or async_to_sync(_fetch_and_finish_in_time)(prepared)
 
 

@@ -1,9 +1,10 @@
 """Budgets and arms of single callers, as their calls and their tool lists show them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 
 from context_protection.configuration import policies
 from context_protection.configuration.arms import Arm
@@ -11,10 +12,14 @@ from context_protection.configuration.revisions import revisions
 from context_protection.models import TokenBudget
 from gateway.access.callers import caller_of_key
 from gateway.access.models import ApiKey
+from gateway.catalog.caller import Caller
+from gateway.catalog.operation import Operation
+from gateway.dispatch import configuration
 from gateway.mcp import tools
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
 from tests.doors import Doors
+from tests.gateway.test_waiting import offered as offered  # a fixture
 
 pytestmark = pytest.mark.django_db
 
@@ -49,12 +54,11 @@ def test_a_tool_list_names_the_limits_of_its_caller(doors: Doors, desk: Doors):
 
 
 class Trial:
-    """For the caller desk and bookings only."""
+    """For the caller desk and two tools only."""
 
     def arm_of(self, operation: str, caller: str) -> Arm | None:
-        return (
-            Arm("small-pages", {"default_page_size": 5}) if (operation, caller) == ("list_bookings", "desk") else None
-        )
+        is_in = caller == "desk" and operation in ("list_bookings", "get_seven")
+        return Arm("small-pages", {"default_page_size": 5}) if is_in else None
 
 
 @pytest.fixture
@@ -77,3 +81,25 @@ def test_calls_are_recorded_with_the_arm_that_they_were_answered_by(doors: Doors
     seen = TelemetryRecord.objects.order_by("pk").values_list("caller", "operation", "outcome", "arm")
     assert [each[3] for each in seen] == ["", "small-pages", "small-pages", "small-pages", ""]
     assert seen[3][2] == "error"
+
+
+@pytest.mark.usefixtures("trial")
+@pytest.mark.parametrize("door", ["post", "mcp"])
+def test_a_call_that_fails_after_a_change_is_recorded_with_the_arm_that_it_began_with(
+    desk: Doors, offered: Callable[..., Operation], monkeypatch: pytest.MonkeyPatch, door: str
+):
+    def end_the_trial() -> None:
+        monkeypatch.setattr(policies, "_arm_providers", [list])
+        revisions.bump()
+        assert configuration.current().budgets.arm_name("get_seven", "desk") == ""
+
+    async def fetch(arguments: Mapping[str, Any], caller: Caller) -> Any:
+        await sync_to_async(end_the_trial)()
+        raise RuntimeError("seven is away")
+
+    offered(fetch)
+    began = str(configuration.current().revision)
+    assert "error" in getattr(desk, door)("get_seven", {})
+    recorder.flush()
+    seen = TelemetryRecord.objects.get()
+    assert (seen.outcome, seen.arm, seen.revision) == ("error", "small-pages", began)

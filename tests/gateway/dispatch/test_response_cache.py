@@ -4,7 +4,6 @@ import dataclasses
 import json
 import time
 from datetime import timedelta
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,7 +24,7 @@ from gateway.catalog.catalog import catalogue
 from gateway.connectors.hostaway import store
 from gateway.connectors.hostaway.bookings import BOOKINGS
 from gateway.connectors.hostaway.models import Booking
-from gateway.dispatch import configuration, dispatch, hints
+from gateway.dispatch import configuration, hints
 from gateway.dispatch import response_cache as module
 from gateway.dispatch.call import Call
 from gateway.dispatch.configuration import Configuration
@@ -151,14 +150,16 @@ async def test_an_answer_is_kept_no_longer_than_its_key(api_key: str):
 def test_what_changes_while_a_call_begins_is_obeyed_by_the_next(caller: Caller, monkeypatch: pytest.MonkeyPatch):
     """A budget that is set just after a call has taken its policy: its answer is not that of the next."""
 
+    current = configuration.current
+
     def and_then_changed() -> Configuration:
-        taken = configuration.current()
+        taken = current()
         TokenBudget.objects.create(operation="list_bookings", default_page_size=3)
         revisions.bump()
         return taken
 
     with monkeypatch.context() as patch:
-        patch.setattr(dispatch, "configuration", SimpleNamespace(current=and_then_changed))
+        patch.setattr(configuration, "current", and_then_changed)
         before = body(caller)
     assert body(caller) != before
 
