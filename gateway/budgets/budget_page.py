@@ -101,7 +101,12 @@ def _proposed(request: HttpRequest, names: frozenset[str]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if SETTINGS[name].is_valid(value)}
 
 
+SWITCHES = {"True": True, "False": False}  # as an address writes them
+
+
 def _read(name: str, text: str) -> Any:
+    if SETTINGS[name].value_type is bool:
+        return SWITCHES.get(text, text)
     return int(text) if SETTINGS[name].value_type is int and text.isdecimal() else text
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
@@ -13,6 +14,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from context_protection.core.policy import SETTINGS
+from context_protection.core.scopes import ANY, BudgetScope
+from gateway.budgets import budget_page, scopes
 from gateway.rollouts import steps
 from gateway.rollouts.assignment import is_included
 from gateway.rollouts.evaluation import judged
@@ -124,6 +127,8 @@ def rollout(request: HttpRequest, address: Address, name: str) -> HttpResponseBa
         has_recorder_notes=False,
         rollout=found,
         values=values_of(found),
+        first_step=_first_step_words(found, len(callers)),
+        previews=_previews(found) if access.may_see(request, budget_page.SEE) else (),
         line=[
             (share, number < found.step or found.state == RolloutState.DONE, number == found.step and found.is_in_force)
             for number, share in enumerate(found.steps)
@@ -168,6 +173,26 @@ def values_of(found: Rollout) -> list[tuple[str, str]]:
         for name, value in found.values.items()
         if name in SETTINGS
     ]
+
+
+def _previews(found: Rollout) -> list[tuple[str, str]]:
+    """For each pattern, the page of its budget with the values filled in, which shows their effect."""
+    values = urlencode(found.values)
+    return [
+        (pattern or "all tools", f"{scopes.link_to(BudgetScope('' if pattern == ANY else pattern))}?{values}")
+        for pattern in found.patterns or ("",)
+    ]
+
+
+def _first_step_words(found: Rollout, callers: int) -> str:
+    """Why the first step has more callers than its share; "" where it has not."""
+    is_first = found.state == RolloutState.DRAFT or (found.is_in_force and found.step == 0)
+    share = found.steps[0]
+    if not is_first or not callers or share * callers >= 50:
+        return ""
+    return (
+        f"{share}% of {wording.plural(callers, 'caller')} is nobody; the first step is 1 caller ({100 / callers:.0f}%)."
+    )
 
 
 def _actions(request: HttpRequest, found: Rollout) -> list[tuple[str, RolloutAction]]:

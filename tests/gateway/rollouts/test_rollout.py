@@ -1,5 +1,7 @@
 """A rollout gives values to a few callers, goes on while nothing becomes worse, and rolls itself back if it does."""
 
+import html
+import re
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -294,6 +296,35 @@ def test_a_bad_form_says_what_is_wrong(ops: Client, field: str, value: str, said
     assert answer.status_code == 400
     assert said in answer.content.decode()
     assert not Rollout.objects.exists()
+
+
+def test_the_first_step_of_few_callers_is_explained(ops: Client, commits: Any):
+    for number in range(4):
+        ApiKey.objects.create(name=f"key-{number}", prefix="slc_x", digest=str(number))
+    made = Rollout.objects.create(name="few", operations="list_bookings", values={"chunk_size": 100})
+    said = "5% of 4 callers is nobody; the first step is 1 caller (25%)."
+    assert said in ops.get(f"{PAGES}few/").content.decode()
+    with commits():
+        steps.start(made.pk, "try it")
+    text = ops.get(f"{PAGES}few/").content.decode()
+    assert said in text
+    assert "1 of 4 callers has it" in text
+    with commits():
+        steps.advance(made.pk, "go on")
+    assert "nobody" not in ops.get(f"{PAGES}few/").content.decode()
+
+
+def test_the_effect_of_the_values_is_a_link_away(ops: Client):
+    Rollout.objects.create(
+        name="off", operations="list_bookings, nsip_*", values={"default_page_size": 7, "pagination": False}
+    )
+    text = ops.get(f"{PAGES}off/").content.decode()
+    links = re.findall(r'href="(/admin/budgets/[^"]+\?[^"]+)"', text)
+    assert [link.partition("?")[0] for link in links] == ["/admin/budgets/list_bookings/", "/admin/budgets/nsip_*/"]
+    page = ops.get(html.unescape(links[0])).content.decode()
+    assert 'name="default_page_size" value="7"' in page
+    assert '<option value="false" selected>' in page
+    assert not TokenBudget.objects.exists()
 
 
 def test_a_viewer_reads_and_does_nothing(client: Client, running: Rollout):
