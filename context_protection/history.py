@@ -3,26 +3,12 @@ save asks for a reason, which the history keeps."""
 
 from typing import Any
 
-from django import forms
 from django.contrib.admin.helpers import AdminForm
 from django.contrib.admin.utils import flatten_fieldsets
 from django.http import HttpRequest, HttpResponse
 from simple_history.admin import SimpleHistoryAdmin
 
-REASON = "change_reason"  # the name of the form's field
-LONGEST_REASON = 100  # characters, as wide as django-simple-history's column
-
-
-def reason_field(*, is_required: bool = False) -> forms.CharField:
-    """The field in which a person says why: shown by every form whose changes are kept."""
-    return forms.CharField(
-        label="Reason",
-        max_length=LONGEST_REASON,
-        required=is_required,
-        help_text="Why this changes. Kept in History.",
-        widget=forms.TextInput({"size": 60, "autocomplete": "off"}),
-        error_messages={"required": "Say why: this change is kept in History with its reason."},
-    )
+from context_protection.reasons import REASON, give_reason, reason_field, reason_in
 
 
 class HistoryAdmin(SimpleHistoryAdmin):
@@ -47,7 +33,7 @@ class HistoryAdmin(SimpleHistoryAdmin):
         return [name for name in super().get_fields(request, obj) if name != REASON]
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        obj._change_reason = form.cleaned_data.get(REASON, "").strip() or None
+        give_reason(obj, reason_in(form.cleaned_data))
         super().save_model(request, obj, form, change)
 
     def history_form_view(

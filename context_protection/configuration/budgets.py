@@ -138,7 +138,7 @@ class Budgets:
         return last
 
     def problems_of_file(self) -> list[FileProblem]:
-        """What the file contradicts, by itself or together with other layers, with the line that sets a value of it."""
+        """The contradictions within the file, and between it and other layers. Each names a line of the file."""
         found: dict[str, FileProblem] = {}
         for each in self.problems():
             sources = [(name, self.source(each.at, name)) for name in SETTINGS if each.problem.concerns(name)]
@@ -153,7 +153,7 @@ class Budgets:
         return list(found.values())
 
     def _layers(self, at: BudgetScope) -> Iterator[tuple[ValueSource, Values]]:
-        """What each layer sets, from the weakest to the strongest."""
+        """The values of each layer, from the weakest to the strongest."""
         about = declared.get(at.operation, UNDECLARED)
         connector = at.connector or about.connector
         yield ValueSource(Layer.DEFAULT), about.settings

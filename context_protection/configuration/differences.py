@@ -1,4 +1,4 @@
-"""What one configuration changes against another: the values that are set, and the effective ones."""
+"""The differences between two configurations: in the values that are set, and in the effective ones."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

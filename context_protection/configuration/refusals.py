@@ -1,4 +1,4 @@
-"""What of the configuration is not in force, as sentences for people."""
+"""Sentences about each part of the configuration that is not in force, and why."""
 
 from context_protection.configuration import policies
 from context_protection.configuration.file.source import configuration_file

@@ -49,7 +49,7 @@ class Revisions(Protocol):
 
     @property
     def confirmed(self) -> tuple[int, int] | None:
-        """Of this process's last announcement: the processes that have confirmed it, and all that listen. None if
+        """How many processes have confirmed this process's last announcement, and how many listen. None if
         nothing is announced, because processes look by themselves."""
 
     def current(self) -> int: ...

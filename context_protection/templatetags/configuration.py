@@ -1,4 +1,4 @@
-"""What of the configuration is not in force, on pages of the admin."""
+"""Names the parts of the configuration that are not in force, on pages of the admin."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What all processes together have used of each key's quota today."""
+"""The tokens that all processes together have used of each key's quota today."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta

@@ -15,9 +15,9 @@ from context_protection.configuration.budgets import Budgets
 from context_protection.configuration.declarations import declared
 from context_protection.core.policy import SETTINGS
 from context_protection.core.scopes import Breadth, BudgetScope
-from context_protection.history import LONGEST_REASON, REASON
 from context_protection.models import TokenBudget
-from gateway.budgets import saving, scopes
+from context_protection.reasons import LONGEST_REASON, REASON, reason_in
+from gateway.budgets import scopes, storage
 from gateway.budgets.form import BudgetForm
 from gateway.budgets.real_call import READ, real_call
 from gateway.budgets.settings_table import concerns, groups_of
@@ -49,12 +49,12 @@ def budget(request: HttpRequest, address: Address, name: str) -> HttpResponseBas
         return refused
     try:
         if posted.get("do") == REMOVE:
-            saved = saving.remove(scope, posted.get(REASON, "").strip()[:LONGEST_REASON], opened_at=_opened_at(request))
+            saved = storage.remove(scope, reason_in(posted), opened_at=_opened_at(request))
         elif form.check_saving():
-            saved = saving.save(form, opened_at=_opened_at(request))
+            saved = storage.save(form, opened_at=_opened_at(request))
         else:
             return _shown(request, address, form)
-    except saving.Overtaken as overtaken:
+    except storage.Overtaken as overtaken:
         return _shown(request, address, form, overtaken=overtaken)
     return _after(request, scope, saved)
 
@@ -70,8 +70,8 @@ def undo(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
         )
         return HttpResponseRedirect(scopes.link_to(scope))
     try:
-        return _after(request, scope, saving.undo(scope, version))
-    except saving.Overtaken as overtaken:
+        return _after(request, scope, storage.undo(scope, version))
+    except storage.Overtaken as overtaken:
         messages.error(request, f"Not undone: {_who(overtaken.version)} since then.")
     except ValidationError as error:
         messages.error(
@@ -115,7 +115,7 @@ def _opened_at(request: HttpRequest) -> int:
     return int(text) if text.isdecimal() else 0
 
 
-def _after(request: HttpRequest, scope: BudgetScope, saved: saving.SavedBudget) -> HttpResponse:
+def _after(request: HttpRequest, scope: BudgetScope, saved: storage.SavedBudget) -> HttpResponse:
     messages.success(request, saved.sentence)
     link = scopes.link_to(scope)
     return HttpResponseRedirect(f"{link}{'&' if '?' in link else '?'}saved={saved.version}")
@@ -149,7 +149,7 @@ class EffectRow:
 
 
 def _shown(
-    request: HttpRequest, address: Address, form: BudgetForm, overtaken: saving.Overtaken | None = None
+    request: HttpRequest, address: Address, form: BudgetForm, overtaken: storage.Overtaken | None = None
 ) -> HttpResponse:
     scope, now = form.scope, policies.budgets()
     is_valid = form.is_bound and form.has_valid_values
@@ -159,7 +159,7 @@ def _shown(
         if is_valid or proposed
         else now
     )
-    newest = saving.newest_version(scope)
+    newest = storage.newest_version(scope)
     first, groups = groups_of(scope, now, form)
     recommended = guarded("Recommendation", lambda: _recommended(address, scope))
     forecast = guarded("The newest calls with the new values", lambda: effect(scope, now, new))
@@ -180,7 +180,7 @@ def _shown(
         real=real_call(request, scope, now, new),
         version=overtaken.version.history_id if overtaken else _opened_at(request) if form.is_bound else _pk(newest),
         overtaken=_who(overtaken.version) if overtaken else "",
-        theirs=saving.differences(_layer(overtaken.version), form.values) if overtaken else (),
+        theirs=storage.differences(_layer(overtaken.version), form.values) if overtaken else (),
         may_change=request.user.has_perm(CHANGE),
         is_saved=form.instance.pk is not None,
         undoable=_undoable(request, newest),
@@ -217,7 +217,7 @@ def _undoable(request: HttpRequest, newest: Any | None) -> int:
 
 def _history_link(request: HttpRequest, form: BudgetForm) -> str:
     """The changes of this budget; "" for those who may not see them, or if there never was one."""
-    if not request.user.has_perm(SEE_HISTORY) or saving.newest_version(form.scope) is None:
+    if not request.user.has_perm(SEE_HISTORY) or storage.newest_version(form.scope) is None:
         return ""
     return f"{reverse('history:history')}?{urlencode({'object': str(form.instance), 'range': '90d'})}"
 

@@ -12,13 +12,12 @@ from context_protection.core import field_selection
 from context_protection.core.cached_property import cached_property
 from context_protection.core.policy import SETTINGS, Kind
 from context_protection.core.scopes import Breadth, BudgetScope
-from context_protection.history import REASON, reason_field
 from context_protection.models import SCOPE, TokenBudget
+from context_protection.reasons import REASON, REASON_NEEDED, reason_field, reason_in
 from gateway.catalog.catalog import catalogue
 from gateway.preview.samples import sample_of, unknown_field
 
 CLIENT_LIMIT = 25_000  # tokens: Claude Code's own default limit of an answer
-REASON_NEEDED = str(reason_field().error_messages["required"])
 
 
 class BudgetForm(TokenBudgetForm):
@@ -51,8 +50,8 @@ class BudgetForm(TokenBudgetForm):
 
     @property
     def reason(self) -> str:
-        """Of a valid form; "" if none was given."""
-        return str(self.cleaned_data.get(REASON, "")).strip()
+        """The reason in a valid form; "" if none was given."""
+        return reason_in(self.cleaned_data)
 
     @property
     def values(self) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from context_protection.history import LONGEST_REASON, reason_field
+from context_protection.reasons import REASON_NEEDED, give_reason, reason_field, reason_in
 from gateway.experiments import figures, states
 from gateway.experiments.measures import ENOUGH_CALLERS, ExperimentReport, MeasureResult, MeasureWord, report
 from gateway.experiments.models import Experiment, ExperimentState
@@ -73,7 +73,7 @@ def experiments(request: HttpRequest, address: Address) -> HttpResponseBase:
 def new(request: HttpRequest, address: Address) -> HttpResponseBase:
     form = ExperimentForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        form.instance._change_reason = form.cleaned_data["reason"]
+        give_reason(form.instance, form.cleaned_data["reason"])
         made = form.save()
         messages.success(request, "Saved as a draft. Nothing changes before you start it.")
         return HttpResponseRedirect(reverse("experiments:experiment", args=[made.name]))
@@ -120,9 +120,9 @@ def experiment(request: HttpRequest, address: Address, name: str) -> HttpRespons
 def act(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
     """Fields `do`, start or end, and `reason`."""
     found = get_object_or_404(Experiment, name=name)
-    reason = request.POST.get("reason", "").strip()[:LONGEST_REASON]
+    reason = reason_in(request.POST, "reason")
     if not reason:
-        messages.error(request, "Say why. The reason is kept in History.")
+        messages.error(request, REASON_NEEDED)
     else:
         try:
             (states.start if request.POST.get("do") == "start" else states.end)(found.pk, reason)

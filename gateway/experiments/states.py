@@ -3,6 +3,7 @@
 from django.db import transaction
 from django.utils import timezone
 
+from context_protection.reasons import give_reason
 from gateway.experiments.models import Experiment, ExperimentState
 from gateway.rollouts.assignment import cutoff
 from gateway.rollouts.steps import active_callers
@@ -39,6 +40,6 @@ def _locked(pk: int, state: ExperimentState) -> Experiment:
 
 
 def _saved(found: Experiment, reason: str) -> Experiment:
-    found._change_reason = reason  # type: ignore[attr-defined]  # read by django-simple-history
+    give_reason(found, reason)
     found.save()
     return found

@@ -14,6 +14,7 @@ from django.db import models, transaction
 from simple_history.models import registered_models
 
 from context_protection.configuration.changes import SECRETS, compared_fields, difference
+from context_protection.reasons import give_reason
 from gateway.change_events import COME_BY_THEMSELVES, words_for
 
 VERBS = {"create": "add", "change": "change", "delete": "delete"}  # the permission that each action needs
@@ -70,7 +71,7 @@ def apply(chosen: RollbackPlan, reason: str) -> None:
     """Carries out a plan: all of it, or nothing. Raises RollbackRefused."""
     with transaction.atomic():
         for step in chosen.steps:
-            step.instance._change_reason = reason  # type: ignore[attr-defined]  # read by django-simple-history
+            give_reason(step.instance, reason)
             step.instance.delete() if step.action == "delete" else step.instance.save()
         for step in chosen.steps:
             if step.action != "delete":

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from context_protection.history import reason_field
+from context_protection.reasons import reason_field
 from gateway.history import rollback
 from gateway.history.change_list import SEE
 from gateway.history.rollback import RollbackPlan, RollbackRefused

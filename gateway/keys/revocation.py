@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from context_protection.history import LONGEST_REASON, REASON
+from context_protection.reasons import LONGEST_REASON, REASON_NEEDED, give_reason, reason_in
 from gateway.access.models import ApiKey
 from gateway.keys import usage
 from gateway.keys.rotation import CHANGE
@@ -16,16 +16,14 @@ from telemetry.pages.address import Address
 from telemetry.pages.panels import guarded
 from telemetry.pages.shell import page, show
 
-NO_REASON = "Say why: this is kept in History with its reason."
-
 
 @page(needs=CHANGE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def revoke(request: HttpRequest, address: Address, key_number: int) -> HttpResponseBase:
     key = get_object_or_404(usage.with_last_use(ApiKey.objects.filter(revoked_at=None)), pk=key_number)
-    reason = request.POST.get(REASON, "").strip()[:LONGEST_REASON]
+    reason = reason_in(request.POST)
     if request.method == "POST" and reason:
-        key._change_reason = reason  # type: ignore[attr-defined]
+        give_reason(key, reason)
         key.revoke()
         messages.success(request, f"Revoked {key.name}. Its calls fail with 401 from now on.")
         return HttpResponseRedirect(reverse("keys:keys"))
@@ -40,7 +38,7 @@ def revoke(request: HttpRequest, address: Address, key_number: int) -> HttpRespo
         has_recorder_notes=False,
         days=guarded("Calls per day", lambda: usage.by_day(key.name, now)).content,
         warning="This cannot be undone: a revoked key stays revoked.",
-        problem=NO_REASON if request.method == "POST" else "",
+        problem=REASON_NEEDED if request.method == "POST" else "",
         do="Revoke",
         longest=LONGEST_REASON,
         is_required=True,

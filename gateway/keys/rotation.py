@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_http_methods
 
-from context_protection.history import LONGEST_REASON, REASON
+from context_protection.reasons import LONGEST_REASON, give_reason, reason_in
 from gateway.access.models import ROTATION, ApiKey
 from gateway.access.secret_page import secret_page
 from telemetry.pages.address import Address
@@ -18,7 +18,7 @@ CHANGE = "access.change_apikey"
 def rotate(request: HttpRequest, address: Address, key_number: int) -> HttpResponseBase:
     key = get_object_or_404(ApiKey, pk=key_number, revoked_at=None)
     if request.method == "POST":
-        key._change_reason = request.POST.get(REASON, "").strip()[:LONGEST_REASON] or None  # type: ignore[attr-defined]
+        give_reason(key, reason_in(request.POST))
         return secret_page(request, key, key.rotate())
     hours = int(ROTATION.total_seconds() // 3600)
     return show(

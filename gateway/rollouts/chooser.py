@@ -9,10 +9,12 @@ from context_protection.configuration.arms import Arm
 from gateway.rollouts.assignment import is_included
 from gateway.rollouts.models import IN_FORCE, Rollout
 
+LARGEST = 10_000  # callers that a chooser remembers
+
 
 @dataclass(frozen=True)
-class RolloutChooser:
-    """A rollout as it was when the configuration was loaded. `patterns`: its tools; none: all."""
+class SplitChooser:
+    """Callers split in two, as when the configuration was loaded. `patterns`: the tools concerned; none: all."""
 
     patterns: tuple[str, ...]
     salt: str
@@ -32,12 +34,9 @@ class RolloutChooser:
         return arm
 
 
-LARGEST = 10_000  # callers that a chooser remembers
-
-
-def chooser_of(rollout: Rollout) -> RolloutChooser:
+def chooser_of(rollout: Rollout) -> SplitChooser:
     values: Mapping[str, Any] = dict(rollout.values)
-    return RolloutChooser(
+    return SplitChooser(
         rollout.patterns,
         rollout.salt,
         rollout.cutoff,
@@ -46,6 +45,6 @@ def chooser_of(rollout: Rollout) -> RolloutChooser:
     )
 
 
-def choosers() -> list[RolloutChooser]:
+def choosers() -> list[SplitChooser]:
     """Those of all rollouts in force, the oldest first: a call that several concern belongs to the oldest. Queries."""
     return [chooser_of(each) for each in Rollout.objects.filter(state__in=IN_FORCE).order_by("pk")]

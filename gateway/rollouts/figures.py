@@ -15,6 +15,7 @@ from telemetry.models import TelemetryRecord
 
 NEWEST = 50_000  # calls that are looked at
 BEFORE = timedelta(days=7)
+FEW_CALLERS = 20  # a side with fewer is compared with its own past
 COLUMNS = ("caller", "arm", "outcome", "origin", "latency_ms", "oversized", "chain", "page", "item_count", "total_rows")
 
 
@@ -75,9 +76,6 @@ def sides(rollout: Rollout, now: datetime) -> Sides:
     other = control if len(control) >= FEW_CALLERS or not before else before
     mark_slow([*treated.values(), *control.values(), *before.values()], slow_from(other.values()))
     return Sides(treated, control, before, is_cut=len(found) >= NEWEST)
-
-
-FEW_CALLERS = 20  # a side with fewer is compared with its own past
 
 
 def _before(rollout: Rollout, callers: Sequence[str]) -> Side:

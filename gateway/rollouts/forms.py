@@ -8,8 +8,8 @@ from context_protection.admin import show_inherited_value, unit_of
 from context_protection.configuration.declarations import declared
 from context_protection.core.errors import nearest
 from context_protection.core.policy import DEFAULTS, SETTINGS, RulerName
-from context_protection.history import reason_field
 from context_protection.models import TokenBudget
+from context_protection.reasons import reason_field
 from gateway.rollouts.models import STEPS, Rollout
 
 CHANGEABLE = tuple(name for name, setting in SETTINGS.items() if not setting.one_operation_only)

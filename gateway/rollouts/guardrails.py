@@ -75,6 +75,13 @@ class GuardrailVerdict:
     treated_calls: int
     control_calls: int
 
+    @property
+    def about_intervals(self) -> str:
+        """How far the intervals can be trusted."""
+        if self.basis is Basis.CALLERS:
+            return "Intervals hold at every look."
+        return "Intervals by call are too narrow where callers differ: look at the calls before the next step."
+
 
 def verdict(sides: Sides, *, minimum_calls: int, has_waited: bool, share: int) -> GuardrailVerdict:
     """What the calls so far say. `has_waited`: whether the step has lasted its least time. At 100 % there is no control

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from context_protection.core.policy import SETTINGS
 from context_protection.core.scopes import ANY, BudgetScope
+from context_protection.reasons import REASON_NEEDED, give_reason, reason_in
 from gateway.budgets import budget_page, scopes
 from gateway.rollouts import steps
 from gateway.rollouts.assignment import is_included
@@ -92,7 +93,7 @@ def rollouts(request: HttpRequest, address: Address) -> HttpResponseBase:
 def new(request: HttpRequest, address: Address) -> HttpResponseBase:
     form = RolloutForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        form.instance._change_reason = form.cleaned_data["reason"]
+        give_reason(form.instance, form.cleaned_data["reason"])
         made = form.save()
         messages.success(request, "Saved as a draft. Nothing changes before you start it.")
         return HttpResponseRedirect(reverse("rollouts:rollout", args=[made.name]))
@@ -109,7 +110,7 @@ def new(request: HttpRequest, address: Address) -> HttpResponseBase:
     )
 
 
-@page(needs=SEE, default_refresh=10)
+@page(needs=SEE, default_refresh=60)
 @require_safe
 def rollout(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
     found = get_object_or_404(Rollout, name=name)
@@ -153,9 +154,9 @@ def act(request: HttpRequest, address: Address, name: str, action: str) -> HttpR
     if chosen is None:
         raise Http404
     back = HttpResponseRedirect(reverse("rollouts:rollout", args=[name]))
-    reason = request.POST.get("reason", "").strip()[: steps.LONGEST_REASON]
+    reason = reason_in(request.POST, "reason")
     if not reason:
-        messages.error(request, f"{chosen.label}: say why. The reason is kept in History.")
+        messages.error(request, REASON_NEEDED)
         return back
     try:
         chosen.run(found.pk, reason)

@@ -8,11 +8,10 @@ from django.db.models import Q
 from django.utils import timezone
 
 from context_protection.models import TokenBudget
+from context_protection.reasons import give_reason
 from gateway.access.models import ApiKey
 from gateway.rollouts.assignment import cutoff
 from gateway.rollouts.models import Rollout, RolloutState
-
-LONGEST_REASON = 100  # characters, as wide as the column of histories
 
 
 class StepRefused(Exception):
@@ -62,7 +61,7 @@ def _change(pk: int, reason: str, states: tuple[RolloutState, ...], change: Chan
         now = timezone.now()
         change(rollout, now)
         rollout.verdict = reason
-        rollout._change_reason = reason[:LONGEST_REASON]  # type: ignore[attr-defined]  # read by django-simple-history
+        give_reason(rollout, reason)
         rollout.save()
     return rollout
 
@@ -103,7 +102,7 @@ def _finish(rollout: Rollout) -> None:
         budget, _ = TokenBudget.objects.get_or_create(operation=pattern, connector="", caller="")
         for name, value in rollout.values.items():
             setattr(budget, name, value)
-        budget._change_reason = f"rollout {rollout} is done"  # type: ignore[attr-defined]
+        give_reason(budget, f"rollout {rollout} is done")
         budget.full_clean()
         budget.save()
     rollout.state = RolloutState.DONE

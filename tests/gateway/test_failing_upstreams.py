@@ -16,7 +16,6 @@ from pytest_django.fixtures import Settings
 from context_protection.configuration.revisions import revisions
 from context_protection.core.errors import InvalidArgument
 from context_protection.core.tokens import claude
-from gateway.catalog.catalog import catalogue
 from gateway.connectors.nsip.client import Nsip
 from gateway.connectors.nsip.operations import operations as nsip_operations
 from gateway.connectors.openapi.importer import import_plan
@@ -30,6 +29,7 @@ from telemetry import recorder
 from telemetry.models import TelemetryRecord
 from tests import crawler
 from tests.doors import Doors
+from tests.offers import in_place
 from tests.simulators.bad_upstream import MODES, BadUpstream, Received, bad_upstream, mode, reply
 from tests.simulators.nsip import NsipSimulator, nsip_simulator
 from tests.simulators.nsip_sheep import Sheep
@@ -374,12 +374,8 @@ def sheepfold(db: None) -> Iterator[Sheepfold]:
     with nsip_simulator() as simulator:
         simulator.url = simulator.url.removesuffix("/api")
         made = Sheepfold(simulator)
-        before = [known for each in made.offered if (known := catalogue.find(each.name))]
-        catalogue.offer(made.offered)
-        yield made
-        for each in made.offered:
-            catalogue.withdraw(each.name)
-        catalogue.offer(before)
+        with in_place(made.offered):
+            yield made
 
 
 @pytest.mark.parametrize("away", ["busy", "failing", "garbage", "login", "anonymous", "empty", "down", "slow"])

@@ -17,6 +17,7 @@ from gateway.upstreams.registry import retain
 from tests.doors import Doors
 from tests.gateway.connectors.nsip.fetching import PlainFetching
 from tests.gateway.mistakes import Arguments, Mistake, followed, mistakes
+from tests.offers import in_place
 from tests.simulators.nsip import nsip_simulator
 from tests.simulators.nsip_sheep import Sheep
 from tests.simulators.shop import shop
@@ -37,10 +38,8 @@ def sheep() -> Iterator[None]:
     """NSIP's operations against the simulator."""
     with nsip_simulator() as nsip:
         offered = operations(Nsip(PlainFetching(), nsip.url, lambda method: 0.0))
-        before = [catalogue.get(each.name) for each in offered]
-        catalogue.offer(offered)
-        yield
-        catalogue.offer(before)
+        with in_place(offered):
+            yield
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Reads YAML and JSON of which nothing is known: values with their lines, within strict limits.
+"""Reads untrusted YAML and JSON within strict limits. Each value keeps its line.
 
 Anchors, aliases, tags and repeated keys are rejected, so a document can neither grow while it is read, nor create
 objects, nor hide a value behind another.

@@ -1,4 +1,4 @@
-"""What a configuration file sets: values by scope, each with its line.
+"""The values of a configuration file by scope, each with its line.
 
 profiles: [bookings]
 global: {hardCap: 9000}

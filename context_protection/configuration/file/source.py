@@ -40,7 +40,7 @@ class FileStatus:
 
     @property
     def stays(self) -> str:
-        """What is in force instead of a refused file, as a sentence."""
+        """A sentence that says what is in force instead of a refused file."""
         return "The last valid version stays in force." if self.digest else "The defaults are in force."
 
 

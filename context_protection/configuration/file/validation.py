@@ -53,6 +53,6 @@ def _unknown(line: int, what: str, name: str, known: list[str]) -> FileProblem:
 
 
 def contradictions(values: Scoped, budgets: Budgets) -> list[str]:
-    """What would be wrong with these budgets in the admin, as sentences."""
+    """Sentences that say why the admin would reject these budgets."""
     found = Budgets(values, budgets.file).problems()
     return [f"{each.problem.sentence} This is so for {each.at}." for each in found]

@@ -18,6 +18,7 @@ from context_protection.configuration.file.text import written
 from context_protection.configuration.file.validation import Validation, contradictions, validated
 from context_protection.core.scopes import Scoped
 from context_protection.models import SCOPE, TokenBudget
+from context_protection.reasons import give_reason
 
 
 class Command(BaseCommand):
@@ -111,7 +112,7 @@ def _save(values: Scoped, reason: str) -> None:
     saved = {budget.scope: budget for budget in TokenBudget.objects.all()}
     for scope, budget in saved.items():
         if scope not in values:
-            budget._change_reason = reason  # type: ignore[attr-defined]  # django-simple-history's
+            give_reason(budget, reason)
             budget.delete()
     for scope, settings in values.items():
         budget = saved.get(scope) or TokenBudget(**{name: getattr(scope, name) for name in SCOPE})
@@ -119,5 +120,5 @@ def _save(values: Scoped, reason: str) -> None:
         if budget.pk is None or new != budget.layer():
             for name, value in new.items():
                 setattr(budget, name, value)
-            budget._change_reason = reason  # type: ignore[attr-defined]
+            give_reason(budget, reason)
             budget.save()

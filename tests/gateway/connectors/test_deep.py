@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from context_protection.configuration.revisions import contents
-from gateway.catalog.catalog import catalogue
 from gateway.connectors.hostaway import sync
 from gateway.connectors.hostaway.client import HostawayClient
 from gateway.connectors.hostaway.models import Booking, SyncState
@@ -18,6 +17,7 @@ from tests import crawler
 from tests.doors import Doors
 from tests.gateway.connectors.hostaway.plain import PlainFetching
 from tests.gateway.connectors.nsip.fetching import PlainFetching as NsipFetching
+from tests.offers import in_place
 from tests.simulators.hostaway import ACCOUNT_ID, hostaway
 from tests.simulators.nsip import NsipSimulator, nsip_simulator
 from tests.simulators.nsip_sheep import Sheep
@@ -63,12 +63,8 @@ def test_a_booking_of_as_many_levels_as_are_read_is_had_whole(
 def nsip() -> Iterator[NsipSimulator]:
     with nsip_simulator() as simulator:
         offered = operations(Nsip(NsipFetching(), simulator.url, lambda method: 0.0))
-        before = [known for each in offered if (known := catalogue.find(each.name))]
-        catalogue.offer(offered)
-        yield simulator
-        for each in offered:
-            catalogue.withdraw(each.name)
-        catalogue.offer(before)
+        with in_place(offered):
+            yield simulator
 
 
 @pytest.mark.parametrize("levels", [NSIP_DEEPEST, NSIP_DEEPEST + 1, 249, 251])

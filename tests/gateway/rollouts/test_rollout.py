@@ -225,6 +225,7 @@ def test_few_callers_without_a_past_are_held_against_the_others_or_the_limit_its
     record(["two"], made.control_arm, calls=others)
     found = evaluation.judged(made, timezone.now())
     assert (found.basis, found.advice) == (basis, "roll back")
+    assert "too narrow where callers differ" in found.about_intervals
 
 
 def test_a_state_allows_what_makes_sense(running: Rollout):
@@ -257,7 +258,7 @@ def test_ops_make_start_and_abort_one_with_reasons(ops: Client, keys: list[str],
         made = ops.post(f"{PAGES}new/", sent)
     assert made.headers["Location"] == f"{PAGES}tables/"
     assert Rollout.objects.get().values == {"list_format": "table"}
-    assert "say why" in ops.post(f"{PAGES}tables/start/", {}, follow=True).content.decode()
+    assert "Say why" in ops.post(f"{PAGES}tables/start/", {}, follow=True).content.decode()
     assert Rollout.objects.get().state == "draft"
     with commits():
         page = ops.post(f"{PAGES}tables/start/", {"reason": "go"}, follow=True).content.decode()

@@ -10,7 +10,6 @@ import pytest
 from context_protection.core.payloads import Envelope
 from gateway.access.callers import caller_of_key
 from gateway.catalog.caller import Caller
-from gateway.catalog.catalog import catalogue
 from gateway.connectors.nsip.client import Nsip
 from gateway.connectors.nsip.operations import operations
 from gateway.dispatch import hints
@@ -18,6 +17,7 @@ from gateway.dispatch.call import Call
 from gateway.dispatch.dispatch import serve
 from gateway.threads import bridge
 from tests.gateway.connectors.nsip.fetching import PlainFetching
+from tests.offers import in_place
 from tests.simulators.nsip import NsipSimulator, nsip_simulator
 
 
@@ -46,11 +46,7 @@ class Desk:
 def desk(nsip: NsipSimulator, api_key: str) -> Iterator[Desk]:
     """The nine operations, which ask the simulator and keep no answer."""
     offered = operations(Nsip(PlainFetching(), nsip.url, lambda method: 0.0))
-    before = [known for each in offered if (known := catalogue.find(each.name))]
-    catalogue.offer(offered)
-    token = bridge.on_callers_thread.set(True)
-    yield Desk(nsip, caller_of_key(api_key))
-    bridge.on_callers_thread.reset(token)
-    for name in {each.name for each in offered} - {each.name for each in before}:
-        catalogue.withdraw(name)
-    catalogue.offer(before)  # in their former places
+    with in_place(offered):
+        token = bridge.on_callers_thread.set(True)
+        yield Desk(nsip, caller_of_key(api_key))
+        bridge.on_callers_thread.reset(token)

@@ -11,6 +11,7 @@ from context_protection.configuration.revisions import revisions
 from context_protection.core.policy import SETTINGS
 from context_protection.core.scopes import BudgetScope
 from context_protection.models import TokenBudget
+from context_protection.reasons import give_reason
 from gateway.budgets.form import BudgetForm
 from telemetry import processes, wording
 
@@ -46,7 +47,7 @@ def save(form: BudgetForm, *, opened_at: int) -> SavedBudget:
     began = time.perf_counter()
     with transaction.atomic():
         _check_newest(form.scope, opened_at)
-        form.instance._change_reason = form.reason or None
+        give_reason(form.instance, form.reason)
         form.save()
     return _saved(form.scope, "Saved", began)
 
@@ -79,14 +80,14 @@ def _restore(scope: BudgetScope, before: Any | None, reason: str) -> None:
     for name in SETTINGS:
         setattr(budget, name, getattr(before, name))
     budget.full_clean()
-    budget._change_reason = reason  # type: ignore[attr-defined]
+    give_reason(budget, reason)
     budget.save()
 
 
 def _delete(scope: BudgetScope, reason: str) -> None:
     budget = _stored(scope)
     if budget is not None:
-        budget._change_reason = reason or None  # type: ignore[attr-defined]
+        give_reason(budget, reason)
         budget.delete()
 
 

@@ -1,0 +1,33 @@
+"""The reason of a change: a person gives it in a form, and the object's history keeps it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.db import models
+
+REASON = "change_reason"  # the name of the form's field
+LONGEST_REASON = 100  # characters, as wide as django-simple-history's column
+REASON_NEEDED = "Say why: this change is kept in History with its reason."
+
+
+def reason_field(*, is_required: bool = False) -> forms.CharField:
+    """The field in which a person says why: shown by every form whose changes are kept."""
+    return forms.CharField(
+        label="Reason",
+        max_length=LONGEST_REASON,
+        required=is_required,
+        help_text="Why this changes. Kept in History.",
+        widget=forms.TextInput({"size": 60, "autocomplete": "off"}),
+        error_messages={"required": REASON_NEEDED},
+    )
+
+
+def reason_in(posted: Mapping[str, Any], name: str = REASON) -> str:
+    """The reason in a form's data, as long as its column; "" if none was given."""
+    return str(posted.get(name, "")).strip()[:LONGEST_REASON]
+
+
+def give_reason(instance: models.Model, reason: str) -> None:
+    """Keeps the reason with the next change of the object, which may be its deletion. "": no reason."""
+    instance._change_reason = reason.strip()[:LONGEST_REASON] or None  # type: ignore[attr-defined]  # of simple_history
