@@ -19,8 +19,11 @@ from gateway.upstreams.client import UpstreamState
 from gateway.upstreams.registry import upstreams
 from gateway.version import VERSION
 from telemetry import audits, queries, recorder
+from telemetry.lights import lights_now
+from telemetry.lights.light import Component
 from telemetry.metrics import metrics_text
 from telemetry.models.alerts import Alert
+from telemetry.states import State
 
 
 @varies_by_visitor
@@ -57,13 +60,16 @@ def health_document() -> dict[str, Any]:
     }
     states = [each.state() for each in upstreams.all()]
     document["upstreams"] = [_upstream(each) for each in states]
-    document["upstreamsDown"] = [each.name for each in states if each.is_down]
-    if database_works and (tokens.claude.degraded or document["upstreamsDown"]):
-        document["status"] = "degraded"
+    down = {each.name for each in states if each.is_down}
     try:
-        return {**document, **_figures.get(), "telemetry": _telemetry()}
+        down |= _red_upstreams.get()
+        document |= {**_figures.get(), "telemetry": _telemetry()}
     except DatabaseError:
-        return document
+        pass  # what needs the database is left out; `status` says so where it does not answer
+    document["upstreamsDown"] = sorted(down)
+    if database_works and (tokens.claude.degraded or down):
+        document["status"] = "degraded"
+    return document
 
 
 def _configuration() -> dict[str, Any]:
@@ -126,7 +132,15 @@ def _calls() -> dict[str, Any]:
     }
 
 
+def _upstreams_with_a_red_light() -> set[str]:
+    """By the lights of the page Now, which see all processes, and calls that hang: this process's breaker opens only
+    after several failures in a row, and each of them takes its whole time limit."""
+    lights = lights_now().bad
+    return {each.name for each in lights if each.part is Component.UPSTREAM and each.state is State.DOWN}
+
+
 _figures = Refreshed(_calls)
+_red_upstreams = Refreshed(_upstreams_with_a_red_light)
 
 
 def _telemetry() -> dict[str, Any]:

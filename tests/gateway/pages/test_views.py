@@ -325,6 +325,13 @@ def test_an_upstream_that_is_tried_again_is_still_down(admin_client, dead_upstre
     assert admin_client.get("/health").json()["upstreamsDown"] == ["acme"]
 
 
+def test_health_is_degraded_while_another_process_sees_an_upstream_down(admin_client):
+    now = datetime.now(UTC)
+    stored(*[a_call(at=now, upstream="acme", origin="upstream", outcome="error")] * 6)
+    document = admin_client.get("/health").json()
+    assert (document["status"], document["upstreamsDown"]) == ("degraded", ["acme"])
+
+
 def test_success_criteria_are_judged_by_measured_figures(admin_client):
     good = {"operation": "nsip_get_animal", "outcome": "summarized", "original_tokens": 10_000, "at": datetime.now(UTC)}
     for _ in range(19):
