@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
@@ -11,11 +10,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from context_protection.reasons import REASON_NEEDED, give_reason, reason_field, reason_in
+from context_protection.reasons import REASON_NEEDED, reason_in
 from gateway.experiments import figures, states
+from gateway.experiments.forms import ExperimentForm
 from gateway.experiments.measures import ENOUGH_CALLERS, ExperimentReport, MeasureResult, MeasureWord, report
 from gateway.experiments.models import Experiment, ExperimentState
-from gateway.rollouts.forms import checked_tools
+from gateway.rollouts.new_page import NewPage
 from telemetry import access, wording
 from telemetry.pages.address import Address
 from telemetry.pages.panels import guarded
@@ -24,30 +24,6 @@ from telemetry.pages.shell import page, show
 SEE, ADD, CHANGE = "experiments.view_experiment", "experiments.add_experiment", "experiments.change_experiment"
 WIDTH, MIDDLE = 120, 60  # of an interval's drawing; its ends are ±100 % or ±10 points
 TOO_EARLY = f"{MeasureWord.TOO_EARLY}: both arms need {ENOUGH_CALLERS} callers"
-
-
-class ExperimentForm(forms.ModelForm):  # type: ignore[type-arg]
-    reason = reason_field(is_required=True)
-
-    class Meta:
-        model = Experiment
-        fields = ("name", "question", "operations", "main_measure", "planned_days")
-        widgets = {"operations": forms.TextInput({"placeholder": "list_bookings, nsip_*", "size": 60})}
-
-    def clean_name(self) -> str:
-        name: str = self.cleaned_data["name"]
-        if name == "new":
-            raise forms.ValidationError("“new” is the address of this form. Choose another name.")
-        return name
-
-    def clean_operations(self) -> str:
-        return checked_tools(self.cleaned_data["operations"])
-
-    def clean_planned_days(self) -> int:
-        days: int = self.cleaned_data["planned_days"]
-        if not 1 <= days <= 90:
-            raise forms.ValidationError("Choose 1 to 90 days.")
-        return days
 
 
 @require_safe
@@ -68,26 +44,19 @@ def experiments(request: HttpRequest, address: Address) -> HttpResponseBase:
     )
 
 
+NEW_EXPERIMENT = NewPage(
+    ExperimentForm,
+    "experiments/new.html",
+    title="New experiment",
+    sentence="Half of the callers have protection off; the hard cap and the withholding of secrets stay on.",
+    made="experiments:experiment",
+)
+
+
 @page(needs=ADD)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest, address: Address) -> HttpResponseBase:
-    form = ExperimentForm(request.POST if request.method == "POST" else None)
-    if request.method == "POST" and form.is_valid():
-        give_reason(form.instance, form.cleaned_data["reason"])
-        made = form.save()
-        messages.success(request, "Saved as a draft. Nothing changes before you start it.")
-        return HttpResponseRedirect(reverse("experiments:experiment", args=[made.name]))
-    return show(
-        request,
-        address,
-        "experiments/new.html",
-        title="New experiment",
-        sentence="Half of the callers have protection off; the hard cap and the withholding of secrets stay on.",
-        has_comparison=False,
-        has_recorder_notes=False,
-        status=400 if form.errors else 200,
-        form=form,
-    )
+    return NEW_EXPERIMENT.answer(request, address)
 
 
 @require_safe

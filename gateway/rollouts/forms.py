@@ -16,6 +16,13 @@ CHANGEABLE = tuple(name for name, setting in SETTINGS.items() if not setting.one
 NEW = "new"  # the address of the form
 
 
+def checked_name(name: str) -> str:
+    """Raises ValidationError for a name whose page could not be reached."""
+    if name == NEW:
+        raise forms.ValidationError(f"“{NEW}” is the address of this form. Choose another name.")
+    return name
+
+
 def checked_tools(text: str) -> str:
     """Names of tools and patterns, separated by commas. Raises ValidationError for a tool that does not exist."""
     for name in (each.strip() for each in text.split(",")):
@@ -55,10 +62,7 @@ class RolloutForm(forms.ModelForm):  # type: ignore[type-arg]
         return [self[name] for name in CHANGEABLE]
 
     def clean_name(self) -> str:
-        name: str = self.cleaned_data["name"]
-        if name == NEW:
-            raise forms.ValidationError("“new” is the address of this form. Choose another name.")
-        return name
+        return checked_name(self.cleaned_data["name"])
 
     def clean_operations(self) -> str:
         return checked_tools(self.cleaned_data["operations"])

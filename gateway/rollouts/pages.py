@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from context_protection.core.policy import SETTINGS
 from context_protection.core.scopes import ANY, BudgetScope
-from context_protection.reasons import REASON_NEEDED, give_reason, reason_in
+from context_protection.reasons import REASON_NEEDED, reason_in
 from gateway.budgets import budget_page, scopes
 from gateway.rollouts import steps
 from gateway.rollouts.assignment import is_included
@@ -23,6 +23,7 @@ from gateway.rollouts.evaluation import judged
 from gateway.rollouts.forms import RolloutForm
 from gateway.rollouts.guardrails import GuardrailReading, Standing
 from gateway.rollouts.models import Rollout, RolloutState
+from gateway.rollouts.new_page import NewPage
 from telemetry import access, wording
 from telemetry.pages.address import Address
 from telemetry.pages.panels import guarded
@@ -88,26 +89,19 @@ def rollouts(request: HttpRequest, address: Address) -> HttpResponseBase:
     )
 
 
+NEW_ROLLOUT = NewPage(
+    RolloutForm,
+    "rollouts/new.html",
+    title="New rollout",
+    sentence="Some callers get new values first; more follow while nothing becomes worse.",
+    made="rollouts:rollout",
+)
+
+
 @page(needs=ADD)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest, address: Address) -> HttpResponseBase:
-    form = RolloutForm(request.POST if request.method == "POST" else None)
-    if request.method == "POST" and form.is_valid():
-        give_reason(form.instance, form.cleaned_data["reason"])
-        made = form.save()
-        messages.success(request, "Saved as a draft. Nothing changes before you start it.")
-        return HttpResponseRedirect(reverse("rollouts:rollout", args=[made.name]))
-    return show(
-        request,
-        address,
-        "rollouts/new.html",
-        title="New rollout",
-        sentence="Some callers get new values first; more follow while nothing becomes worse.",
-        has_comparison=False,
-        has_recorder_notes=False,
-        status=400 if form.errors else 200,
-        form=form,
-    )
+    return NEW_ROLLOUT.answer(request, address)
 
 
 @page(needs=SEE, default_refresh=60)
