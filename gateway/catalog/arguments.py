@@ -1,5 +1,5 @@
-"""Validates arguments against the operation's schema, after converting those whose meaning is clear. An error says how
-to correct them."""
+"""Validates arguments against the operation's schema. Those whose meaning is clear are converted first, unless the
+operation is strict. An error says how to correct them."""
 
 import math
 import re
@@ -26,7 +26,7 @@ DEEPEST = 20
 def validated(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The valid arguments, with whole floats as integers. With a cursor, missing arguments come from its snapshot.
     Raises InvalidArgument for the first wrong argument."""
-    structured = _structured(operation)
+    structured = frozenset() if operation.is_strict else _structured(operation)
     given = {
         name: _parsed(name, value) if name in structured else value
         for name, value in arguments.items()
@@ -34,13 +34,17 @@ def validated(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, A
     }
     _check_storable(given)
     if _errors(operation, given):
-        given = normalized(operation, given)
+        given = _as_meant(operation, given)
         _check_storable(given)
         if errors := _errors(operation, given):
             raise _explained(operation, given, min(errors, key=_rank))
     return {
         name: int(value) if isinstance(value, float) and value.is_integer() else value for name, value in given.items()
     }
+
+
+def _as_meant(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(given) if operation.is_strict else normalized(operation, given)
 
 
 def _errors(operation: Operation, given: Mapping[str, Any]) -> list[Any]:
@@ -209,7 +213,7 @@ def _working(operation: Operation, given: Mapping[str, Any], candidates: Iterabl
 
 
 def _mistakes(operation: Operation, given: Mapping[str, Any]) -> int:
-    errors = _errors(operation, normalized(operation, given))
+    errors = _errors(operation, _as_meant(operation, given))
     return sum(len(getattr(each.kind, "unexpected", None) or "1") for each in errors)
 
 

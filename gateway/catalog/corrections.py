@@ -7,14 +7,17 @@ from typing import Any
 
 import orjson
 
+from context_protection.core import json_limits
 from context_protection.core.errors import nearest
 from context_protection.core.redaction import path_kind
 from gateway.catalog.definition import ToolDefinition
 from gateway.catalog.examples import UNKNOWN_TEXT, example
 from gateway.catalog.expectations import expected
+from gateway.catalog.normalization import as_schema
 from gateway.catalog.schemas import Schema, choices, is_order, kinds
 
 NAME_CHARS = 80
+LONGEST_CONVERTED = 200  # characters of a value that is repeated in another type
 Arguments = Mapping[str, Any]
 Path = Sequence[str | int]
 
@@ -35,7 +38,7 @@ def of_value(
     if path and path_kind(name) is None:
         if found := _source(definition, path):
             yield found
-        for each in _near(value, schema):
+        for each in (*_as_schema(value, schema, name), *_near(value, schema)):
             yield Correction(f"Set {name} to {_written(each)}.", _with(given, path, each))
     if path and path[0] not in definition.required:
         yield Correction(f"Leave {name} out.", _without(given, path))
@@ -100,6 +103,17 @@ def _written(value: Any) -> str:
 
 
 # -- Values -----------------------------------------------------------------------------------------
+
+
+def _as_schema(value: Any, schema: Schema, name: str) -> Iterator[Any]:
+    """The value in the type of its schema, which a strict operation does not give it by itself: 5 for "5"."""
+    if isinstance(value, str) and len(value) <= LONGEST_CONVERTED and "string" not in kinds(schema):
+        try:
+            converted = json_limits.loads(value, name)
+        except ValueError:
+            converted = as_schema(value, schema, name)
+        if converted != value:
+            yield converted
 
 
 def _near(value: Any, schema: Schema) -> Iterator[Any]:

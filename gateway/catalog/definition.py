@@ -37,6 +37,7 @@ class ToolDefinition:
     shown: Mapping[str, Mapping[str, Any]] | None = None  # `parameters` as tool lists show them, if different
     field_names: tuple[str, ...] = field(default=(), repr=False)  # examples for `fields`
     examples: Mapping[str, Any] = field(default_factory=dict, repr=False)  # for `where` and `aggregate`, if declared
+    is_strict: bool = False  # its arguments are taken as they are: "5" is no number, and similar names are refused
     fills_pages: bool = False  # without a limit, a page of its list has as many rows as the budget allows
     # Other names of its arguments, without case, - and _: {"listingmapid": ("propertyId",)}.
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)

@@ -1,5 +1,6 @@
 """Arguments: what is clear is accepted, and what is wrong is named with what corrects it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -319,3 +320,22 @@ def test_a_text_of_which_nothing_is_known_has_no_invented_example():
     with pytest.raises(CallError) as refused:
         validated(invented(required=("code",), code={"type": "string"}), {})
     assert refused.value.suggestion == "Call get_booking_things again with code as a text."
+
+
+# -- Strict operations ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "parameter", "suggestion"),
+    [
+        ({"code": "v1", "share": "0.5"}, "share", "Set share to 0.5."),
+        ({"code": "v1", "lines": '[{"count": 1}]'}, "lines", 'Set lines to [{"count":1}].'),
+        ({"Code": "v1"}, "Code", "Rename Code to code."),
+    ],
+)
+def test_a_strict_operation_takes_no_other_form(given: dict[str, Any], parameter: str, suggestion: str):
+    assert validated(NESTED, given)
+    with pytest.raises(InvalidArgument) as refused:
+        validated(replace(NESTED, is_strict=True), given)
+    assert refused.value.parameter == parameter
+    assert refused.value.suggestion == suggestion
