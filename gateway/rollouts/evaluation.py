@@ -1,7 +1,7 @@
 """One look at every running rollout: it goes on, waits, or is rolled back."""
 
 import logging
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.core.exceptions import ValidationError
 from django.utils import timezone
@@ -12,7 +12,16 @@ from gateway.rollouts.guardrails import Advice, GuardrailVerdict, verdict
 from gateway.rollouts.models import Rollout, RolloutState
 from telemetry.locks import only_one
 
+FRESH = timedelta(minutes=10)  # of a step
+OFTEN, SELDOM = timedelta(seconds=5), timedelta(seconds=30)  # between two looks; beat runs as often as the first
+
 logger = logging.getLogger(__name__)
+
+
+def look_every(rollout: Rollout, now: datetime) -> timedelta:
+    """A fault shows when a step begins, and then a look reads few calls."""
+    since = rollout.step_since
+    return OFTEN if since is not None and now - since < FRESH else SELDOM
 
 
 def check_rollouts(now: datetime | None = None) -> None:
@@ -20,6 +29,8 @@ def check_rollouts(now: datetime | None = None) -> None:
     now = now or timezone.now()
     with only_one("rollouts") as is_ours:
         for rollout in Rollout.objects.filter(state=RolloutState.RUNNING) if is_ours else ():
+            if not _is_due(rollout, now):
+                continue
             try:
                 _check(rollout, now)
             except steps.StepRefused:  # somebody paused or aborted it meanwhile
@@ -29,6 +40,11 @@ def check_rollouts(now: datetime | None = None) -> None:
             except Exception:
                 logger.exception("rollout not judged", extra={"rollout": rollout.name})
                 _say(rollout, "The calls could not be judged. It is tried again in a minute.", now)
+
+
+def _is_due(rollout: Rollout, now: datetime) -> bool:
+    last, pause = rollout.checked_at, look_every(rollout, now)
+    return last is None or pause == OFTEN or now - last >= pause
 
 
 def judged(rollout: Rollout, now: datetime) -> GuardrailVerdict:

@@ -1,5 +1,6 @@
 """Whether a rollout may go on: each guardrail compares the included callers with the others."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,7 +12,8 @@ from gateway.rollouts.statistics import ConfidenceInterval
 Counts = tuple[int, int]  # calls of a kind, of all
 MANY_MORE = 2.0  # errors so many times the control's,
 POINTS_MORE = 0.05  # and so many points more,
-AT_ONCE = 50  # from so many calls on, roll back without waiting for an interval
+AT_ONCE = 50  # from so many calls on, roll back without waiting for an interval by caller
+SPREAD = 0.20  # how far the share of one caller may be from that of others without a cause: 20 points
 
 
 class Standing(StrEnum):
@@ -40,7 +42,8 @@ GUARDRAILS: Mapping[str, GuardrailDeclaration] = {
 
 @dataclass(frozen=True, slots=True)
 class GuardrailReading:
-    """`control` and `treated`: shares of all calls; None if there was none. `difference`: by caller."""
+    """`control` and `treated`: shares of all calls; None if there was none. `difference`: by caller. `is_sure`: the
+    rise over the limit is more than callers differ among themselves."""
 
     name: str
     title: str
@@ -49,6 +52,7 @@ class GuardrailReading:
     treated: float | None
     difference: ConfidenceInterval
     standing: Standing
+    is_sure: bool
 
 
 class Basis(StrEnum):
@@ -87,10 +91,11 @@ def verdict(sides: Sides, *, minimum_calls: int, has_waited: bool, share: int) -
     """What the calls so far say. `has_waited`: whether the step has lasted its least time. At 100 % there is no control
     any more, so the callers' own past is compared."""
     basis, compared = _basis(sides, share)
-    readings = tuple(_reading(name, sides.treated, compared, basis) for name in GUARDRAILS)
+    references = [compared, sides.control] if Sides.calls(sides.control) >= AT_ONCE else [compared]
+    readings = tuple(_reading(name, sides.treated, compared, basis, references) for name in GUARDRAILS)
     treated, control = Sides.calls(sides.treated), Sides.calls(compared)
     needed = control if basis in (Basis.CALLERS, Basis.CALLS) else minimum_calls
-    advice, reason = _advice(readings, treated, needed, minimum_calls, has_waited)
+    advice, reason = _advice(readings, basis, treated, needed, minimum_calls, has_waited)
     return GuardrailVerdict(advice, reason, readings, basis, treated, control)
 
 
@@ -105,18 +110,17 @@ def _basis(sides: Sides, share: int) -> tuple[Basis, Side]:
 
 
 def _advice(
-    readings: Sequence[GuardrailReading], treated: int, control: int, minimum: int, has_waited: bool
+    readings: Sequence[GuardrailReading], basis: Basis, treated: int, control: int, minimum: int, has_waited: bool
 ) -> tuple[Advice, str]:
     errors = readings[0]
     if _is_alarming(errors, treated):
         return Advice.ROLL_BACK, f"Errors rose from {errors.control:.1%} to {errors.treated:.1%}."
-    for each in readings:
-        if each.standing is Standing.OVER:
-            points = 100 * each.difference.value
-            return (
-                Advice.ROLL_BACK,
-                f"{each.title.capitalize()}: {points:+.1f} points, over the limit of {100 * each.limit:+.1f}.",
-            )
+    over = [each for each in readings if each.standing is Standing.OVER]
+    for each in over:
+        if _is_caused(each, basis):
+            return Advice.ROLL_BACK, f"{_over_words(each)}."
+    if over:
+        return Advice.WAIT, f"{_over_words(over[0])}. So few callers can differ as much without a cause: see the calls."
     if not treated:
         return Advice.WAIT, "No call of an included caller yet."
     if treated < minimum or control < minimum:
@@ -132,10 +136,27 @@ def _advice(
 def _is_alarming(errors: GuardrailReading, treated: int) -> bool:
     if errors.treated is None or errors.control is None or treated < AT_ONCE:
         return False
-    return errors.treated >= MANY_MORE * errors.control and errors.treated - errors.control >= POINTS_MORE
+    is_much = errors.treated >= MANY_MORE * errors.control and errors.treated - errors.control >= POINTS_MORE
+    return is_much and errors.is_sure
 
 
-def _reading(name: str, treated: Side, control: Side, basis: Basis) -> GuardrailReading:
+def _is_caused(over: GuardrailReading, basis: Basis) -> bool:
+    """Whether a rise over the limit is held against the rollout. An interval by caller knows how much callers differ.
+    One by call does not, so the rise must be more than callers differ; and only of errors can that be said where the
+    callers have no past, because slow and large answers depend on what a caller asks for."""
+    if basis is Basis.CALLERS:
+        return True
+    return over.is_sure and (basis is Basis.PAST or over.name == "errors")
+
+
+def _over_words(over: GuardrailReading) -> str:
+    points = 100 * over.difference.value
+    return f"{over.title.capitalize()}: {points:+.1f} points, over the limit of {100 * over.limit:+.1f}"
+
+
+def _reading(name: str, treated: Side, control: Side, basis: Basis, references: Sequence[Side]) -> GuardrailReading:
+    """`references`: what a sure rise must exceed, each of them. An outage that the other callers have too is in the
+    past of nobody."""
     declared = GUARDRAILS[name]
     both = [[declared.read(each) for each in side.values()] for side in (treated, control)]
     totals = [_total(counts) for counts in both]
@@ -150,7 +171,22 @@ def _reading(name: str, treated: Side, control: Side, basis: Basis) -> Guardrail
     standing = _standing(
         difference, declared.limit, known=shares[0] is not None and (basis is Basis.NOTHING or shares[1] is not None)
     )
-    return GuardrailReading(name, declared.title, declared.limit, shares[1], shares[0], difference, standing)
+    limit = declared.limit + SPREAD / math.sqrt(_equal_callers(treated) or 1.0)
+    is_sure = all(_rise(declared, treated, each).is_above(limit) for each in references)
+    return GuardrailReading(name, declared.title, declared.limit, shares[1], shares[0], difference, standing, is_sure)
+
+
+def _rise(declared: GuardrailDeclaration, treated: Side, reference: Side) -> ConfidenceInterval:
+    """By call. Without a reference, the share itself."""
+    included, others = (_total([declared.read(each) for each in side.values()]) for side in (treated, reference))
+    return statistics.share_difference(included, others) if reference else statistics.share_interval(*included)
+
+
+def _equal_callers(side: Side) -> float:
+    """How many callers with equally many calls would be as sure as these (Kish's effective sample size): twenty
+    callers, of which one makes nearly all calls, are little more than one."""
+    calls = [each.calls for each in side.values()]
+    return sum(calls) ** 2 / sum(each**2 for each in calls) if any(calls) else 0.0
 
 
 def _standing(difference: ConfidenceInterval, limit: float, *, known: bool) -> Standing:

@@ -19,7 +19,7 @@ from context_protection.reasons import REASON_NEEDED, reason_in
 from gateway.budgets import budget_page, scopes
 from gateway.rollouts import steps
 from gateway.rollouts.assignment import is_included
-from gateway.rollouts.evaluation import judged
+from gateway.rollouts.evaluation import judged, look_every
 from gateway.rollouts.forms import RolloutForm
 from gateway.rollouts.guardrails import GuardrailReading, Standing
 from gateway.rollouts.models import Rollout, RolloutState
@@ -128,6 +128,7 @@ def rollout(request: HttpRequest, address: Address, name: str) -> HttpResponseBa
             (share, number < found.step or found.state == RolloutState.DONE, number == found.step and found.is_in_force)
             for number, share in enumerate(found.steps)
         ],
+        look_every=look_every(found, timezone.now()).seconds,
         panel=panel,
         guardrails=[_row(each) for each in panel.content.readings] if panel.content else [],
         included=included[:50] if found.is_in_force else [],

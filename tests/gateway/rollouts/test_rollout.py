@@ -92,7 +92,7 @@ def record(
 def later(rollout: Rollout, minutes: int = 31) -> datetime:
     """Moves the beginning of the step into the past, and returns now."""
     now = timezone.now()
-    Rollout.objects.filter(pk=rollout.pk).update(step_since=now - timedelta(minutes=minutes))
+    Rollout.objects.filter(pk=rollout.pk).update(step_since=now - timedelta(minutes=minutes), checked_at=None)
     return now
 
 
@@ -147,6 +147,20 @@ def test_it_waits_for_calls_then_for_time_then_goes_on_and_ends_in_a_budget(
     assert running.state == "done"
     assert TokenBudget.objects.get().default_page_size == 20
     assert budgets().arm_name("list_bookings", "key-1") == ""
+
+
+def test_a_new_step_is_looked_at_every_5_seconds_and_an_old_one_every_30(running: Rollout):
+    def is_looked_at(seconds: int) -> bool:
+        before = Rollout.objects.get().checked_at
+        assert before is not None
+        evaluation.check_rollouts(before + timedelta(seconds=seconds))
+        return Rollout.objects.get().checked_at != before
+
+    evaluation.check_rollouts()
+    assert is_looked_at(5)
+    evaluation.check_rollouts(later(running))
+    assert not is_looked_at(25)
+    assert is_looked_at(30)
 
 
 def test_errors_of_included_callers_roll_it_back_and_open_an_alert(running: Rollout, keys: list[str], commits: Any):
