@@ -19,8 +19,9 @@ MAX_BYTES = 1_000_000
 
 _GIT = "diff --git "
 _COMBINED = re.compile(r"diff --(?:cc|combined) (.+)")
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
-_COMBINED_HUNK = re.compile(r"(@@@+) ((?:-\d+(?:,\d+)? )+)\+(\d+)(?:,(\d+))? @@@+ ?(.*)")
+# Longer numbers are no line numbers, and Python refuses to read very long ones.
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@ ?(.*)")
+_COMBINED_HUNK = re.compile(r"(@@@+) ((?:-\d{1,9}(?:,\d{1,9})? )+)\+(\d{1,9})(?:,(\d{1,9}))? @@@+ ?(.*)")
 _HEADER = re.compile(
     r"(old mode|new mode|deleted file mode|new file mode|copy from|copy to|rename from|rename to|index) (.+)"
 )

@@ -162,3 +162,8 @@ def test_a_path_that_leads_out_is_refused(path: str) -> None:
 def test_a_diff_over_the_limit_is_refused() -> None:
     with pytest.raises(DiffRefused, match="1,000,000"):
         read_diff("x" * (MAX_BYTES + 1))
+
+
+def test_a_hunk_with_an_absurd_line_number_is_no_hunk() -> None:
+    change = read_diff(f"--- a/x\n+++ b/x\n@@ -1,{'9' * 5000} +1 @@\n-a\n+b\n")
+    assert change.truncated
