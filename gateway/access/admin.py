@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from context_protection.history import HistoryAdmin
 from gateway.access.forms import ApiKeyForm, ToolSetForm
@@ -29,7 +31,6 @@ class ApiKeyAdmin(HistoryAdmin):
     list_display = ("name", "owner", "prefix", "created_at", "expires_at", "revealed", "state")
     search_fields = ("name", "prefix")
     readonly_fields = ("prefix", "created_at", "revoked_at")
-    actions = ("revoke",)
     fieldsets = (
         (None, {"fields": ("name", "owner", "prefix", "created_at", "expires_at", "revoked_at", "daily_tokens")}),
         (
@@ -49,11 +50,13 @@ class ApiKeyAdmin(HistoryAdmin):
     def state(self, key: ApiKey) -> str:
         return "revoked" if key.revoked_at else "active"
 
-    @admin.action(description="Revoke the selected keys", permissions=["change"])
-    def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
-        for key in keys.filter(revoked_at=None):
-            key.revoke()
-        messages.success(request, "Revoked. Calls with these keys are refused from now on.")
+    @admin.display(description="Revoke")
+    def revocation(self, key: ApiKey) -> SafeString | str:
+        """Leads to the page that says what it stops, and asks for a reason."""
+        return "" if key.revoked_at else format_html('<a href="{}">Revoke…</a>', reverse("keys:revoke", args=[key.pk]))
+
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
+        return (*self.list_display, *(("revocation",) if self.has_change_permission(request) else ()))
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: ModelForm[ApiKey], change: bool) -> None:
         if not change:
@@ -93,17 +96,29 @@ class ApiKeyAdmin(HistoryAdmin):
 @admin.register(ToolSet)
 class ToolSetAdmin(HistoryAdmin):
     form = ToolSetForm
-    list_display = ("name", "size")
+    list_display = ("name", "size", "keys")
     search_fields = ("name",)
+    delete_confirmation_template = "admin/access/toolset/delete.html"
+    delete_selected_confirmation_template = "admin/access/toolset/delete_selected.html"
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         page = {"title": "Tool sets", "when_empty": NO_SET_YET}
         response: HttpResponse = super().changelist_view(request, {**page, **(extra_context or {})})
         return response
 
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """A set that keys use is protected: the page then says by which, and has no button."""
+        found, counts, missing, protected = super().get_deleted_objects(objs, request)
+        used = [f"{each}, used by the key {key}" for each in objs for key in each.used_by]
+        return found, counts, missing, [*protected, *used]
+
     @admin.display(description="Tools")
     def size(self, each: ToolSet) -> int:
         return len(each.tools)
+
+    @admin.display(description="Used by")
+    def keys(self, each: ToolSet) -> str:
+        return ", ".join(key.name for key in each.used_by)
 
 
 @admin.register(ConnectorSwitch)

@@ -4,6 +4,9 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import models
+from django.db.models import ProtectedError
+from django.db.models.signals import pre_delete
+from django.dispatch import receiver
 from django.utils import timezone
 from simple_history.models import HistoricalRecords
 
@@ -40,6 +43,24 @@ class ToolSet(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def used_by(self) -> "list[ApiKey]":
+        """The keys that it limits. Queries."""
+        return list(self.apikey_set.filter(revoked_at=None))
+
+    @property
+    def stays_because(self) -> str:
+        """Why it cannot be deleted; "" if it can: a key that loses its last set would see all tools."""
+        names = ", ".join(key.name for key in self.used_by)
+        return f"Keys use it: {names}. Take it from them first: a key without a set may see all tools." if names else ""
+
+
+@receiver(pre_delete, sender=ToolSet)
+def keep_set_in_use(instance: ToolSet, **_: Any) -> None:
+    """Raises ProtectedError, whoever deletes: the admin, a rollback, a shell."""
+    if reason := instance.stays_because:
+        raise ProtectedError(f"The tool set {instance.name} stays. {reason}", set(instance.used_by))
 
 
 class ConnectorSwitch(models.Model):

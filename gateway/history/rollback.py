@@ -72,10 +72,17 @@ def apply(chosen: RollbackPlan, reason: str) -> None:
     with transaction.atomic():
         for step in chosen.steps:
             give_reason(step.instance, reason)
-            step.instance.delete() if step.action == "delete" else step.instance.save()
+            _delete(step) if step.action == "delete" else step.instance.save()
         for step in chosen.steps:
             if step.action != "delete":
                 _validate(step)
+
+
+def _delete(step: ObjectRollback) -> None:
+    try:
+        step.instance.delete()
+    except models.ProtectedError as error:  # it has come into use since the plan
+        raise RollbackRefused(str(error.args[0])) from None
 
 
 def _validate(step: ObjectRollback) -> None:
@@ -140,6 +147,8 @@ def _recreated(model: type[models.Model], version: Any) -> ObjectRollback | str:
 
 def _removed(instance: models.Model) -> ObjectRollback | str:
     kind, name = words_for(instance), str(instance)
+    if reason := getattr(instance, "stays_because", ""):
+        return f"The {kind} {name} was added since and stays. {reason}"
     if _is_whole(type(instance)):
         return ObjectRollback(kind, name, "delete", (), instance)
     return f"The {kind} {name} was added since and stays. Remove it on its own page if you do not want it."

@@ -19,10 +19,10 @@ from django.test import Client, override_settings
 from simple_history.admin import SimpleHistoryAdmin
 
 from context_protection.history import HistoryAdmin
-from gateway.access.admin import ApiKeyAdmin
 from gateway.access.models import ApiKey
 from gateway.connectors.hostaway.models import SyncState, WebhookEvent
 from gateway.connectors.mcp_servers.models import McpServer, McpTool
+from gateway.connectors.openapi.admin import ImportedOperationAdmin
 from gateway.connectors.openapi.importer import import_pages, import_plan
 from gateway.connectors.openapi.models import ImportDraft, ImportedApi, ImportedOperation
 from gateway.rollouts.models import Rollout
@@ -413,10 +413,10 @@ def test_who_may_look_at_one_thing_is_shown_no_link_to_another(here: Snapshot):
 
 
 def test_the_walk_finds_an_action_without_permissions(here: Snapshot, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delattr(ApiKeyAdmin.revoke, "allowed_permissions")
+    monkeypatch.delattr(ImportedOperationAdmin.forget_what_was_learned, "allowed_permissions")
     found = "\n".join(wrong_with_actions(here))
-    assert "the action revoke of access.ApiKey names no permissions" in found
-    assert "the action revoke of access.ApiKey is done for viewer" in found
+    assert "the action forget_what_was_learned of openapi.ImportedOperation names no permissions" in found
+    assert "the action forget_what_was_learned of openapi.ImportedOperation is done for viewer" in found
 
 
 def test_the_walk_finds_a_history_that_whoever_looks_can_write(here: Snapshot, monkeypatch: pytest.MonkeyPatch):

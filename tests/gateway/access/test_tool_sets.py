@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 from django.core.management import call_command
+from django.db import transaction
+from django.db.models import ProtectedError
 from django.test import Client
 
 from context_protection.configuration.revisions import revisions
@@ -51,6 +53,38 @@ def test_a_set_is_made_and_given_to_a_key_in_the_admin(admin_client: Client, doo
     form = {"name": key.name, "tool_listing": "", "tool_sets": [made.pk], "reveal": "", **NO_DATE}
     assert admin_client.post(f"/admin/access/apikey/{key.pk}/change/", form).status_code == 302
     assert listed(doors) == {"list_bookings", "get_booking", *RESULTS}
+
+
+@pytest.mark.parametrize(
+    ("address", "form"),
+    [
+        ("/admin/access/toolset/{}/delete/", {"post": "yes"}),
+        ("/admin/access/toolset/", {"action": "delete_selected", "_selected_action": "{}", "post": "yes"}),
+    ],
+)
+def test_a_set_stays_while_a_key_uses_it(admin_client: Client, doors: Doors, address: str, form: dict[str, str]):
+    logs = ToolSet.objects.create(name="logs", tools=["read_document"])
+    key = ApiKey.objects.get()
+    key.tool_sets.add(logs)
+    sent = {name: value.format(logs.pk) for name, value in form.items()}
+    shown = admin_client.post(address.format(logs.pk), sent).content.decode()
+    assert f"logs, used by the key {key.name}" in shown
+    assert "would see all tools" in shown
+    assert listed(doors) == {"read_document", *RESULTS}, "the key keeps its limits"
+    key.tool_sets.clear()
+    admin_client.post(address.format(logs.pk), sent)
+    assert not ToolSet.objects.exists()
+
+
+def test_a_set_that_a_key_uses_is_deleted_from_nowhere_else(doors: Doors):
+    logs = ToolSet.objects.create(name="logs", tools=["read_document"])
+    key = ApiKey.objects.get()
+    key.tool_sets.add(logs)
+    with pytest.raises(ProtectedError, match="Keys use it"), transaction.atomic():
+        ToolSet.objects.all().delete()
+    key.revoke()
+    ToolSet.objects.all().delete()
+    assert not ToolSet.objects.exists(), "a revoked key does not hold it"
 
 
 # -- Connectors -------------------------------------------------------------------------------------

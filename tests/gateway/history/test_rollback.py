@@ -65,6 +65,18 @@ def test_everything_goes_back(boss: User):
     assert planned(then, boss) == []
 
 
+def test_a_tool_set_that_a_key_uses_stays(boss: User):
+    then = moment()
+    added = ToolSet.objects.create(name="month end", tools=["list_bookings"])
+    chosen = rollback.plan(then, boss)
+    key, _ = ApiKey.objects.issue("desk")
+    key.tool_sets.add(added)
+    with pytest.raises(rollback.RollbackRefused, match="Keys use it: desk"):
+        rollback.apply(chosen, "a key began to use it after the plan")
+    kept = rollback.plan(then, boss).kept
+    assert any(each.startswith("The tool set month end was added since and stays. Keys use it: desk.") for each in kept)
+
+
 def test_a_rollback_can_be_rolled_back(boss: User):
     budget = TokenBudget.objects.create(operation="list_bookings", hard_cap=9000)
     before = moment()
