@@ -198,6 +198,14 @@ HOSTAWAY_WEBHOOK_SECRET = env.str("HOSTAWAY_WEBHOOK_SECRET", default="")
 HOSTAWAY_SYNC_SECONDS = env.int("HOSTAWAY_SYNC_SECONDS", default=300)
 MCP_SERVERS_FILE = env.str("MCP_SERVERS_FILE", default="")
 
+# -- Projects ---------------------------------------------------------------------------------------
+
+PROJECT_ROOTS = [root.strip() for root in env.list("PROJECT_ROOTS", default=[])]
+if relative := [root for root in PROJECT_ROOTS if not Path(root).is_absolute()]:
+    raise ImproperlyConfigured(
+        f"PROJECT_ROOTS has {relative[0]!r}; expected absolute paths, separated by commas, such as /srv/code."
+    )
+
 # -- Tasks ------------------------------------------------------------------------------------------
 
 CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"

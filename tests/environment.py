@@ -33,6 +33,7 @@ for name in (
     "HOSTAWAY_API_SECRET",
     "HOSTAWAY_WEBHOOK_SECRET",
     "MCP_SERVERS_FILE",
+    "PROJECT_ROOTS",
     "CONFIG_FILE",
 ):
     os.environ.pop(name, None)

@@ -1,0 +1,54 @@
+"""A project's repository, opened with libgit2, which starts no program: fsmonitor, hooks, filters, textconv, external
+diffs and aliases of a tree's configuration are never run. Nothing is fetched or written.
+
+The machine's own git configuration is not read, so that answers depend on the tree alone. Nor is the owner of the
+folder checked (git's safe.directory), as ops have registered it and nothing of its configuration runs.
+"""
+
+import os
+from pathlib import Path
+
+import pygit2
+from pygit2.enums import ConfigLevel, RepositoryOpenFlag
+
+# Formats that change nothing about how objects are read. Objects that a partial clone lacks count as missing.
+_EXTENSIONS = ["partialclone", "relativeworktrees"]
+_OUTSIDE = (ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL, ConfigLevel.PROGRAMDATA)
+
+for _level in _OUTSIDE:
+    pygit2.settings.search_path[_level] = ""
+pygit2.settings.owner_validation = False
+pygit2.settings.set_extensions(_EXTENSIONS)
+
+
+class RepositoryRefused(ValueError):
+    """A folder that is no repository, or one that cannot be read safely. The message says what to do next."""
+
+
+def opened(root: Path) -> pygit2.Repository:
+    """The repository whose root is this folder: a work tree, one made by `git worktree add`, or a bare repository.
+    Raises RepositoryRefused. To be used by one thread."""
+    try:
+        repository = pygit2.Repository(str(root), RepositoryOpenFlag.NO_SEARCH)
+    except (pygit2.GitError, OSError, ValueError, KeyError) as error:
+        raise RepositoryRefused(_why(root, error)) from None
+    work_tree = repository.workdir
+    if work_tree is not None and os.path.realpath(work_tree) != os.path.realpath(root):
+        raise RepositoryRefused(
+            f"The repository at {root} has its work tree elsewhere (core.worktree in its configuration). "
+            "Only files below the root are read: register the folder of the work tree, or remove core.worktree."
+        )
+    return repository
+
+
+def _why(root: Path, error: Exception) -> str:
+    if not _looks_like_one(root):
+        above = next((each for each in root.parents if (each / ".git").exists()), None)
+        if above:
+            return f"{root} is a folder inside of a git repository. Use the repository's root: {above}"
+        return f"{root} is not a git repository. Run `git init` there, or choose the root folder of one."
+    return f"The git repository at {root} cannot be read: {error}. Check it with `git -C {root} status`."
+
+
+def _looks_like_one(root: Path) -> bool:
+    return (root / ".git").exists() or (root / "HEAD").is_file()
