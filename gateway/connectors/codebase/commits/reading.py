@@ -40,7 +40,7 @@ def read_diff(text: str) -> ChangeSet:
         raise DiffRefused(
             f"sinceDiff has {size:,} bytes, more than {MAX_BYTES:,}. Send fewer files, or use sinceCommit."
         )
-    reader = _Reader(text)
+    reader = _DiffText(text)
     files = reader.read()
     if not files:
         raise DiffRefused(
@@ -89,7 +89,7 @@ class _File:
         )
 
 
-class _Reader:
+class _DiffText:
     def __init__(self, text: str) -> None:
         self._whole = text.endswith("\n")
         self._lines = text.removesuffix("\n").split("\n")
