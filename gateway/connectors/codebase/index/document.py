@@ -1,0 +1,58 @@
+"""A file as the index keeps it."""
+
+import hashlib
+import zlib
+from dataclasses import dataclass
+
+from gateway.connectors.codebase.index.passages import passages_of
+from gateway.connectors.codebase.index.symbols import Symbol, symbols_of
+from gateway.connectors.codebase.index.terms import terms_of
+
+LARGEST_READ = 1_000_000  # bytes of a file whose words are searched for
+
+
+@dataclass(frozen=True, slots=True)
+class FileTerms:
+    """Terms joined by spaces. `passages`: of each stretch of lines, in their order."""
+
+    path: str
+    symbols: str
+    passages: tuple[str, ...]
+
+    @property
+    def body(self) -> str:
+        return "\n".join(self.passages)
+
+    def packed(self) -> bytes:
+        return zlib.compress("\n".join((self.path, self.symbols, *self.passages)).encode(), 1)
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> "FileTerms":
+        path, symbols, *passages = zlib.decompress(data).decode().split("\n")
+        return cls(path, symbols, tuple(passages))
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """`size`: bytes. `digest`: of the content."""
+
+    path: str
+    size: int
+    digest: bytes
+    terms: FileTerms
+    symbols: tuple[Symbol, ...]
+
+
+def digest_of(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=16).digest()
+
+
+def document_of(path: str, content: bytes) -> Document:
+    text = content[:LARGEST_READ].decode(errors="replace")
+    symbols = tuple(symbols_of(path, content))
+    terms = FileTerms(
+        path=terms_of(path),
+        symbols=terms_of(" ".join(symbol.name for symbol in symbols)),
+        passages=tuple(terms_of(passage) for passage in passages_of(text)),
+    )
+    return Document(path, len(content), digest_of(content), terms, symbols)

@@ -1,0 +1,14 @@
+"""Passages: stretches of a file that are scored on their own, so that a long file is found for what one part says."""
+
+LINES = 60  # of a passage
+LONGEST_LINE = 1_000  # characters read of one: longer ones are data
+
+
+def passages_of(text: str) -> list[str]:
+    """The texts of lines 1–60, 61–120 and so on. The last may be shorter; an empty text has none."""
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    if len(text) > LONGEST_LINE:
+        lines = [line[:LONGEST_LINE] for line in lines]
+    return ["\n".join(lines[start : start + LINES]) for start in range(0, len(lines), LINES)]

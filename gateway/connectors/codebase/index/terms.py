@@ -1,0 +1,69 @@
+"""Terms: what the index counts. A text becomes words; a compound identifier is kept whole and split; parts are stemmed.
+
+`getUserName` gives `=getusername get user name`, and `running` gives `run`.
+"""
+
+import re
+from collections.abc import Iterable
+
+import snowballstemmer
+
+WORD = re.compile(r"\w+")
+PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\dA-Za-z_]+")
+LONGEST = 64  # characters of a word; longer ones are data
+KEPT_WORDS = 200_000  # whose terms are remembered: some 40 MB
+
+# Words of asking, which say nothing about the code.
+ASKING = frozenset(
+    WORD.findall(
+        "a about all also an and any are as at be been but by can could did do does doesn don each every find fix "
+        "fixed fixes fixing for from get had has have how i if in into is isn it its just let ll make makes may me "
+        "more must my no not now of on only or other our out re s same shall should show so some such t than that "
+        "the their them then there these they this those to too up use used uses using ve very want was we were "
+        "what when where which while who why will with without would you your bug bugs issue issues "
+    )
+)
+
+_stem = snowballstemmer.stemmer("english").stemWord
+
+
+def parts_of(word: str) -> list[str]:
+    """The words inside an identifier, in lower case and not stemmed."""
+    return [part.lower() for part in PART.findall(word)]
+
+
+class _Terms(dict[str, str]):
+    """Word → its terms, joined by spaces. Files repeat the same words, so that most are looked up."""
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= KEPT_WORDS:
+            self.clear()
+        self[word] = terms = " ".join(_terms_of_word(word))
+        return terms
+
+
+def _terms_of_word(word: str) -> list[str]:
+    if len(word) > LONGEST:
+        return []
+    parts = parts_of(word)
+    terms = [_stem(part) for part in parts if len(part) > 1]
+    return terms if len(parts) < 2 else [f"={word.lower()}", *terms]
+
+
+_TERMS = _Terms()
+
+
+def terms_of(text: str) -> str:
+    """All terms of the text in their order, joined by spaces: as FTS5 takes them."""
+    lookup = _TERMS
+    return " ".join(filter(None, [lookup[word] for word in WORD.findall(text)]))
+
+
+def question_terms(question: str) -> tuple[str, ...]:
+    """The different terms that are searched for. If a question has only words of asking, these are searched for."""
+    words = WORD.findall(question)
+    return _different([word for word in words if word.lower() not in ASKING]) or _different(words)
+
+
+def _different(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(term for word in words for term in _TERMS[word].split()))
