@@ -14,16 +14,16 @@ from context_protection.core.errors import InvalidArgument, shown
 from context_protection.core.policy import DEFAULTS
 from gateway.catalog import corrections
 from gateway.catalog.corrections import NAME_CHARS, Correction
+from gateway.catalog.definition import ToolDefinition
 from gateway.catalog.expectations import expected
 from gateway.catalog.normalization import normalized
-from gateway.catalog.operation import Operation
 from gateway.catalog.schemas import Schema, kinds
 
 _STORABLE = re.compile("[^\0\ud800-\udfff]*", re.DOTALL)
 DEEPEST = 20
 
 
-def validated(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def validated(operation: ToolDefinition, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The valid arguments, with whole floats as integers. With a cursor, missing arguments come from its snapshot.
     Raises InvalidArgument for the first wrong argument."""
     structured = frozenset() if operation.is_strict else _structured(operation)
@@ -43,11 +43,11 @@ def validated(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, A
     }
 
 
-def _as_meant(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
+def _as_meant(operation: ToolDefinition, given: Mapping[str, Any]) -> dict[str, Any]:
     return dict(given) if operation.is_strict else normalized(operation, given)
 
 
-def _errors(operation: Operation, given: Mapping[str, Any]) -> list[Any]:
+def _errors(operation: ToolDefinition, given: Mapping[str, Any]) -> list[Any]:
     found = _validator(operation).iter_errors(given)
     return [each for each in found if not _comes_from_the_snapshot(each, given)]
 
@@ -57,7 +57,7 @@ def _comes_from_the_snapshot(error: Any, given: Mapping[str, Any]) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _structured(operation: Operation) -> frozenset[str]:
+def _structured(operation: ToolDefinition) -> frozenset[str]:
     """Arguments that are objects or lists and never strings. If a string is also valid, one that looks like JSON may be
     meant literally."""
     properties = operation.schema(DEFAULTS)["properties"]
@@ -112,7 +112,7 @@ def _unstorable(value: Any) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _validator(operation: Operation) -> Any:
+def _validator(operation: ToolDefinition) -> Any:
     schema = operation.schema(DEFAULTS)
     # The range of `limit` comes from the policy, which can change, so protection checks it.
     limit = schema["properties"].get("limit")
@@ -129,7 +129,7 @@ def _rank(error: Any) -> tuple[bool, list[str]]:
 # -- Errors -----------------------------------------------------------------------------------------
 
 
-def _explained(operation: Operation, given: Mapping[str, Any], error: Any) -> InvalidArgument:
+def _explained(operation: ToolDefinition, given: Mapping[str, Any], error: Any) -> InvalidArgument:
     match error.kind.name:
         case "additionalProperties":
             return _unknown_name(operation, given, error)
@@ -139,7 +139,7 @@ def _explained(operation: Operation, given: Mapping[str, Any], error: Any) -> In
             return _wrong_value(operation, given, error)
 
 
-def _missing(operation: Operation, given: Mapping[str, Any], error: Any) -> InvalidArgument:
+def _missing(operation: ToolDefinition, given: Mapping[str, Any], error: Any) -> InvalidArgument:
     path = [*error.instance_path, str(error.kind.property)]
     schema = _failed(operation, error).get("properties", {}).get(path[-1], {})
     name = ".".join(map(str, path))
@@ -152,7 +152,7 @@ def _missing(operation: Operation, given: Mapping[str, Any], error: Any) -> Inva
     )
 
 
-def _wrong_value(operation: Operation, given: Mapping[str, Any], error: Any) -> InvalidArgument:
+def _wrong_value(operation: ToolDefinition, given: Mapping[str, Any], error: Any) -> InvalidArgument:
     path, schema = list(error.instance_path), _failed(operation, error)
     name = ".".join(map(str, path)) or "arguments"
     return InvalidArgument(
@@ -165,7 +165,7 @@ def _wrong_value(operation: Operation, given: Mapping[str, Any], error: Any) -> 
     )
 
 
-def _unknown_name(operation: Operation, given: Mapping[str, Any], error: Any) -> InvalidArgument:
+def _unknown_name(operation: ToolDefinition, given: Mapping[str, Any], error: Any) -> InvalidArgument:
     parents, unknown = list(error.instance_path), [str(each) for each in error.kind.unexpected]
     properties = _failed(operation, error).get("properties", {})
     valid = [each for each in properties if parents or each not in operation.asks_secrets]
@@ -185,7 +185,7 @@ def _unknown_name(operation: Operation, given: Mapping[str, Any], error: Any) ->
     )
 
 
-def _failed(operation: Operation, error: Any) -> Schema:
+def _failed(operation: ToolDefinition, error: Any) -> Schema:
     """The schema that the value violates: the argument's, or that of a nested value."""
     found: Any = operation.schema(DEFAULTS)
     for step in list(error.schema_path)[:-1]:
@@ -194,7 +194,7 @@ def _failed(operation: Operation, error: Any) -> Schema:
     return schema
 
 
-def _solving(operation: Operation, given: Mapping[str, Any], candidates: Iterable[Correction]) -> str:
+def _solving(operation: ToolDefinition, given: Mapping[str, Any], candidates: Iterable[Correction]) -> str:
     """The first suggestion that leaves no mistake; if there is none, the first whose effect is not known yet, or that
     leaves fewer mistakes."""
     tried = list(candidates)
@@ -204,7 +204,7 @@ def _solving(operation: Operation, given: Mapping[str, Any], candidates: Iterabl
     return best.text if best else _working(operation, given, tried)
 
 
-def _working(operation: Operation, given: Mapping[str, Any], candidates: Iterable[Correction]) -> str:
+def _working(operation: ToolDefinition, given: Mapping[str, Any], candidates: Iterable[Correction]) -> str:
     """The first suggestion that leaves fewer mistakes than there are, or whose effect is not known yet."""
     mistakes = _mistakes(operation, given)
     tried = list(candidates)
@@ -212,7 +212,7 @@ def _working(operation: Operation, given: Mapping[str, Any], candidates: Iterabl
     return next(works, tried[-1]).text
 
 
-def _mistakes(operation: Operation, given: Mapping[str, Any]) -> int:
+def _mistakes(operation: ToolDefinition, given: Mapping[str, Any]) -> int:
     errors = _errors(operation, _as_meant(operation, given))
     return sum(len(getattr(each.kind, "unexpected", None) or "1") for each in errors)
 

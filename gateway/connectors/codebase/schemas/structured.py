@@ -1,0 +1,79 @@
+"""The structured queries of dbp_general_query, such as {"operation": "grep", "pattern": "TODO"}."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from context_protection.core.errors import InvalidArgument, nearest
+from context_protection.core.policy import Kind
+from gateway.catalog.arguments import validated
+from gateway.catalog.definition import ToolDefinition
+
+Schema = Mapping[str, Any]
+
+DEFAULT_RESULTS, MAX_RESULTS = 50, 1_000
+SYMBOL_KINDS = ("class", "function", "method", "interface", "struct", "enum", "constant", "module")
+OPERATION, QUERY = "operation", "query"
+
+_TEXT = {"type": "string", "minLength": 1, "maxLength": 1_000}
+_FLAG = {"type": "boolean", "default": False}
+_MAX_RESULTS = {"type": "integer", "minimum": 1, "maximum": MAX_RESULTS, "default": DEFAULT_RESULTS}
+
+
+def _definition(name: str, description: str, required: tuple[str, ...] = (), /, **parameters: Schema) -> ToolDefinition:
+    return ToolDefinition(
+        name=name,
+        title=name,
+        description=description,
+        kind=Kind.RECORD,
+        parameters={OPERATION: {"const": name}, **parameters, "maxResults": _MAX_RESULTS},
+        required=(OPERATION, *required),
+        form=(),
+        is_strict=True,
+    )
+
+
+OPERATIONS: Mapping[str, ToolDefinition] = {
+    each.name: each
+    for each in (
+        _definition(
+            "findSymbol",
+            "Where a class, function or other symbol is defined.",
+            ("name",),
+            name=_TEXT,
+            kind={"type": "string", "enum": list(SYMBOL_KINDS)},
+        ),
+        _definition("findReferences", "Where a name is used.", ("name",), name=_TEXT),
+        _definition("listFiles", "The files of the scope."),
+        _definition(
+            "grep", "The lines that hold a text.", ("pattern",), pattern=_TEXT, isRegex=_FLAG, ignoreCase=_FLAG
+        ),
+        _definition("outline", "The symbols of a file, with their lines.", ("path",), path=_TEXT),
+        _definition("history", "The newest commits, of all files or of one.", path=_TEXT),
+        _definition("changedSince", "The files that differ from a commit.", ("commit",), commit=_TEXT),
+    )
+}
+
+
+def structured_query(query: Mapping[str, Any]) -> dict[str, Any]:
+    """The valid query with its defaults. Raises InvalidArgument for the first mistake."""
+    name = query.get(OPERATION)
+    if not isinstance(name, str) or name not in OPERATIONS:
+        raise _unknown_operation(name)
+    definition = OPERATIONS[name]
+    try:
+        return {**definition.defaults, **validated(definition, query)}
+    except InvalidArgument as refused:
+        raise replace(refused, parameter=f"{QUERY}.{refused.parameter}", reason="invalid_query") from None
+
+
+def _unknown_operation(name: Any) -> InvalidArgument:
+    close = nearest(name, OPERATIONS) if isinstance(name, str) else None
+    return InvalidArgument(
+        "query.operation is missing." if name is None else "query.operation is not known.",
+        reason="invalid_query",
+        parameter=f"{QUERY}.{OPERATION}",
+        value=name,
+        expected=f"one of: {', '.join(OPERATIONS)}",
+        suggestion=f"Set query.operation to {close or 'listFiles'}.",
+    )
