@@ -18,7 +18,9 @@ from context_protection.core.scopes import Breadth, BudgetScope
 from context_protection.models import TokenBudget
 from context_protection.reasons import LONGEST_REASON, REASON, reason_in
 from gateway.budgets import scopes, storage
+from gateway.budgets.as_rollout import ADD_ROLLOUT, new_rollout
 from gateway.budgets.form import BudgetForm
+from gateway.budgets.proposed import proposed
 from gateway.budgets.real_call import READ, real_call
 from gateway.budgets.settings_table import concerns, groups_of
 from gateway.history.change_list import SEE as SEE_HISTORY
@@ -32,7 +34,7 @@ from telemetry.pages.shell import page, show
 
 SEE = "context_protection.view_tokenbudget"
 CHANGE = "context_protection.change_tokenbudget"
-SHOW, SAVE, REMOVE = "show", "save", "remove"
+SHOW, SAVE, REMOVE, ROLL_OUT = "show", "save", "remove", "roll-out"
 
 
 @page(needs=SEE)
@@ -43,6 +45,8 @@ def budget(request: HttpRequest, address: Address, name: str) -> HttpResponseBas
     form = _form(request, scope, posted)
     if posted is None:
         return _shown(request, address, form)
+    if posted.get("do") == ROLL_OUT and (link := new_rollout(form)):
+        return HttpResponseRedirect(link)
     if posted.get("do") not in (SAVE, REMOVE):
         return _shown(request, address, form)
     if refused := access.refusal(request, CHANGE):
@@ -92,22 +96,7 @@ def _form(request: HttpRequest, scope: BudgetScope, posted: Any) -> BudgetForm:
     given = {"operation": scope.operation, "connector": scope.connector, "caller": scope.caller}
     instance = TokenBudget.objects.filter(**given).first() or TokenBudget(**given)
     names = frozenset(name for name, setting in SETTINGS.items() if concerns(setting, scope))
-    return BudgetForm(posted, instance=instance, names=names, initial=_proposed(request, names))
-
-
-def _proposed(request: HttpRequest, names: frozenset[str]) -> dict[str, Any]:
-    """The valid values that a link has filled in."""
-    given = {name: _read(name, str(text)) for name, text in request.GET.items() if name in names}
-    return {name: value for name, value in given.items() if SETTINGS[name].is_valid(value)}
-
-
-SWITCHES = {"True": True, "False": False}  # as an address writes them
-
-
-def _read(name: str, text: str) -> Any:
-    if SETTINGS[name].value_type is bool:
-        return SWITCHES.get(text, text)
-    return int(text) if SETTINGS[name].value_type is int and text.isdecimal() else text
+    return BudgetForm(posted, instance=instance, names=names, initial=proposed(request.GET, names))
 
 
 def _opened_at(request: HttpRequest) -> int:
@@ -153,12 +142,8 @@ def _shown(
 ) -> HttpResponse:
     scope, now = form.scope, policies.budgets()
     is_valid = form.is_bound and form.has_valid_values
-    proposed = {} if form.is_bound else _proposed(request, form.names)
-    new = (
-        now.with_budget(scope, form.values if is_valid else {**form.stored, **proposed})
-        if is_valid or proposed
-        else now
-    )
+    linked = {} if form.is_bound else proposed(request.GET, form.names)
+    new = now.with_budget(scope, form.values if is_valid else {**form.stored, **linked}) if is_valid or linked else now
     newest = storage.newest_version(scope)
     first, groups = groups_of(scope, now, form)
     recommended = guarded("Recommendation", lambda: _recommended(address, scope))
@@ -182,6 +167,7 @@ def _shown(
         overtaken=_who(overtaken.version) if overtaken else "",
         theirs=storage.differences(_layer(overtaken.version), form.values) if overtaken else (),
         may_change=request.user.has_perm(CHANGE),
+        may_roll_out=request.user.has_perm(ADD_ROLLOUT) and not scope.caller,
         is_saved=form.instance.pk is not None,
         undoable=_undoable(request, newest),
         history=_history_link(request, form),
@@ -191,7 +177,7 @@ def _shown(
         tools=sorted(declared),
         budgets=reverse("budgets:budgets"),
         this=scopes.link_to(scope),
-        status=422 if form.errors and request.POST.get("do") in (SAVE, REMOVE, SHOW, READ) else 200,
+        status=422 if form.errors and request.POST.get("do") in (SAVE, REMOVE, SHOW, READ, ROLL_OUT) else 200,
     )
 
 

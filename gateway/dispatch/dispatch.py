@@ -63,14 +63,15 @@ async def _serve(call: Call, of_call: ConfigurationOfCall) -> Envelope:
         return prepared.answer or await _fetch_and_finish(prepared)
 
 
-def serve_blocking(call: Call, under: Configuration | None = None) -> Envelope:
+def serve_blocking(call: Call, under: Configuration | None = None, use: usage.UpstreamUse | None = None) -> Envelope:
     """Answers a call on a thread that may block. The caller has just been authenticated. `under`: a configuration other
-    than the current one, for staff who try it. Raises only CallError."""
+    than the current one, for staff who try it. `use`: filled with what the call asks of upstreams. Raises only
+    CallError."""
     _refuse_over_quota(call)
     cached = _cached_answer(call)
     if cached is not None:
         return cached
-    with usage.one_call(), configuration.one_call() as of_call:
+    with usage.one_call(use), configuration.one_call() as of_call:
         with errors.as_call_errors(call):
             of_call.used = under or configuration.current()
             prepared = _start(call, of_call.used)

@@ -24,6 +24,15 @@ def look_every(rollout: Rollout, now: datetime) -> timedelta:
     return OFTEN if since is not None and now - since < FRESH else SELDOM
 
 
+def next_look(rollout: Rollout, now: datetime) -> datetime | None:
+    """When the next look is due; None: nobody looks, because the rollout does not run. It may be in the past, where
+    beat has not come round yet."""
+    if rollout.state != RolloutState.RUNNING:
+        return None
+    last = rollout.checked_at or rollout.step_since
+    return now if last is None else last + look_every(rollout, now)
+
+
 def check_rollouts(now: datetime | None = None) -> None:
     """For beat. One process at a time; a rollout that cannot be judged stays where it is, and says so."""
     now = now or timezone.now()

@@ -1,5 +1,6 @@
 """The form of a new rollout: which tools, which values, which steps."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -10,6 +11,7 @@ from context_protection.core.errors import nearest
 from context_protection.core.policy import DEFAULTS, SETTINGS, RulerName
 from context_protection.models import TokenBudget
 from context_protection.reasons import reason_field
+from gateway.budgets.proposed import proposed
 from gateway.rollouts.models import STEPS, Rollout
 
 CHANGEABLE = tuple(name for name, setting in SETTINGS.items() if not setting.one_operation_only)
@@ -56,6 +58,12 @@ class RolloutForm(forms.ModelForm):  # type: ignore[type-arg]
             label, unit = str(field.label or name).capitalize(), unit_of(setting, RulerName.FORMULA)
             field.label = f"{label} ({unit})" if unit and unit not in label else label
             self.fields[name] = field
+
+    @classmethod
+    def filled_in(cls, query: Mapping[str, str]) -> dict[str, Any]:
+        """What a link to the form brings: valid settings, the tools and the reason."""
+        texts = {name: query[name] for name in ("operations", "reason") if name in query}
+        return {**texts, **proposed(query, CHANGEABLE)}
 
     @property
     def settings(self) -> list[forms.BoundField]:

@@ -1,6 +1,8 @@
 """The page of a new rollout or experiment: a form that saves a draft, and then leads to the draft's page."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -22,9 +24,11 @@ class NewPage:
     sentence: str
     made: str
 
-    def answer(self, request: HttpRequest, address: Address) -> HttpResponseBase:
-        """The empty form, the form with what is wrong (400), or the way to the draft."""
-        form = self.form(request.POST if request.method == "POST" else None)
+    def answer(
+        self, request: HttpRequest, address: Address, filled_in: Mapping[str, Any] | None = None
+    ) -> HttpResponseBase:
+        """The form, with what is `filled_in`; the form with what is wrong (400); or the way to the draft."""
+        form = self.form(request.POST if request.method == "POST" else None, initial=dict(filled_in or {}))
         if form.is_valid():
             give_reason(form.instance, form.cleaned_data["reason"])
             draft = form.save()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,7 +20,7 @@ from context_protection.reasons import REASON_NEEDED, reason_in
 from gateway.budgets import budget_page, scopes
 from gateway.rollouts import steps
 from gateway.rollouts.assignment import is_included
-from gateway.rollouts.evaluation import judged, look_every
+from gateway.rollouts.evaluation import judged, look_every, next_look
 from gateway.rollouts.forms import RolloutForm
 from gateway.rollouts.guardrails import GuardrailReading, Standing
 from gateway.rollouts.models import Rollout, RolloutState
@@ -101,7 +102,8 @@ NEW_ROLLOUT = NewPage(
 @page(needs=ADD)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest, address: Address) -> HttpResponseBase:
-    return NEW_ROLLOUT.answer(request, address)
+    """The query fills the form in: its fields and settings by their names."""
+    return NEW_ROLLOUT.answer(request, address, RolloutForm.filled_in(request.GET))
 
 
 @page(needs=SEE, default_refresh=60)
@@ -128,7 +130,7 @@ def rollout(request: HttpRequest, address: Address, name: str) -> HttpResponseBa
             (share, number < found.step or found.state == RolloutState.DONE, number == found.step and found.is_in_force)
             for number, share in enumerate(found.steps)
         ],
-        look_every=look_every(found, timezone.now()).seconds,
+        checks=_checks(found, timezone.now()),
         panel=panel,
         guardrails=[_row(each) for each in panel.content.readings] if panel.content else [],
         included=included[:50] if found.is_in_force else [],
@@ -169,6 +171,26 @@ def values_of(found: Rollout) -> list[tuple[str, str]]:
         for name, value in found.values.items()
         if name in SETTINGS
     ]
+
+
+LATE = timedelta(minutes=1)  # after which a look that is due does not come by itself
+
+
+def _checks(found: Rollout, now: datetime) -> str:
+    """Checked 14:02:37; the next check is at 14:03:07, every 30 seconds. The next step begins at 14:31:00 at the
+    earliest."""
+    checked = f"Checked {wording.moment(found.checked_at)}. " if found.checked_at else ""
+    due = next_look(found, now)
+    if due is None:
+        return f"{checked}No check while it is paused." if found.state == RolloutState.PAUSED else ""
+    if now - due > LATE:
+        return f"{checked}The next check was due at {wording.moment(due)}: is beat running?"
+    every = wording.plural(look_every(found, now).seconds, "second")
+    said = f"{checked}Next check at {wording.moment(max(due, now))}, every {every}."
+    earliest = found.earliest_next
+    if earliest is None or earliest <= now or found.is_last_step:
+        return said
+    return f"{said} The next step begins at {wording.moment(earliest)} at the earliest."
 
 
 def _previews(found: Rollout) -> list[tuple[str, str]]:

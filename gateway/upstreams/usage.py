@@ -56,9 +56,9 @@ _of_the_call: ContextVar[UpstreamUse | None] = ContextVar("upstream_use", defaul
 
 
 @contextmanager
-def one_call() -> Iterator[None]:
-    """All requests within belong to one call."""
-    token = _of_the_call.set(UpstreamUse())
+def one_call(use: UpstreamUse | None = None) -> Iterator[None]:
+    """All requests within belong to one call. `use`: where they are noted, for a caller that reads it afterwards."""
+    token = _of_the_call.set(use or UpstreamUse())
     try:
         yield
     finally:

@@ -13,6 +13,7 @@ from context_protection.configuration.policies import policy_for
 from context_protection.configuration.revisions import revisions
 from context_protection.core.policy import Policy
 from context_protection.models import TokenBudget
+from gateway.rollouts.models import Rollout
 from telemetry import recorder
 from tests.doors import Doors
 from tests.telemetry.examples import a_call, a_summary, stored
@@ -244,6 +245,36 @@ def test_a_save_that_another_person_overtook_shows_both_versions(admin_client: C
     assert newest is not None
     admin_client.post(BOOKING, {"version": newest[1], "do": "save", "token_budget_threshold": 8000})
     assert in_force("get_booking").token_budget_threshold == 8000
+
+
+def test_new_values_become_the_filled_in_form_of_a_rollout(admin_client: Client):
+    page = BOOKINGS
+    sent = {"do": "roll-out", "default_page_size": "40", "tables": "false", "change_reason": "shorter pages"}
+    answer = admin_client.post(page, sent)
+    assert answer.status_code == 302
+    form = admin_client.get(answer["Location"]).content.decode()
+    assert re.search(r'name="operations" value="list_bookings"', form)
+    assert re.search(r'name="default_page_size" value="40"', form)
+    assert re.search(r'name="reason" value="shorter pages"', form)
+    assert re.search(r'name="tables".*?value="false" selected', form, re.DOTALL)
+    assert not TokenBudget.objects.exists(), "nothing is saved on the way"
+    made = {"name": "shorter", "operations": "list_bookings", "steps": "100", "minimum_calls": 20, "minimum_minutes": 1}
+    admin_client.post(answer["Location"], {**made, "default_page_size": "40", "reason": "shorter pages"})
+    assert Rollout.objects.get().values == {"default_page_size": 40}
+
+
+@pytest.mark.parametrize(
+    ("page", "values", "said"),
+    [
+        ("list_bookings/", {}, "Nothing to roll out"),
+        ("list_bookings/?caller=ci-bot", {"default_page_size": "40"}, "cannot be rolled out to others"),
+        ("list_bookings/", {"summary_fields": "id,status"}, "belong to one tool"),
+    ],
+)
+def test_what_cannot_be_a_rollout_is_explained(admin_client: Client, page: str, values: dict[str, str], said: str):
+    answer = admin_client.post(f"/admin/budgets/{page}", {"do": "roll-out", **values})
+    assert answer.status_code == 422
+    assert said in words(answer)
 
 
 def test_only_those_who_may_save_do(django_user_model: Any):

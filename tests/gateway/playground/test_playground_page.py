@@ -9,12 +9,16 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
+from context_protection.configuration.revisions import revisions
 from gateway.access.models import ApiKey
+from gateway.catalog.catalog import catalogue
 from gateway.connectors.hostaway.models import Booking
 from telemetry import queries, recorder
 from telemetry.models import TelemetryRecord
 from telemetry.queries import Selection
 from tests.gateway.budgets.test_budget_page import words
+from tests.gateway.test_failing_upstreams import Bad
+from tests.gateway.test_failing_upstreams import bad as bad  # a fixture
 
 pytestmark = pytest.mark.django_db
 PAGE = "/telemetry/playground/"
@@ -54,6 +58,19 @@ def test_a_reading_tool_runs_at_once_and_both_sides_are_shown(engineer: Client):
     assert re.search(r"With Sluice [\d,]+ tokens −\d\d\.?\d?%", said)
     assert "Next page" in said
     assert "curl -X POST" in said
+    assert re.search(r"Took [\d.]+ m?s, all of it Sluice's own: no upstream was asked\.", said)
+
+
+def test_the_time_of_the_upstream_stands_apart_also_if_the_call_fails(engineer: Client, bad: Bad):
+    bad.imported(attempts=1)
+    revisions.bump()
+    catalogue.refresh()
+    for status in (503, 200):  # what came is kept for a while
+        bad.upstream.mode, bad.upstream.status = "given", status
+        said = words(run(engineer, "bad_list_rows"))
+        assert re.search(r"Took [\d.]+ m?s: [\d.]+ m?s upstream bad \+ [\d.]+ m?s Sluice\.", said), said[
+            said.find("Took") :
+        ][:90]
 
 
 def test_it_is_recorded_as_playground_and_no_figure_counts_it(engineer: Client):

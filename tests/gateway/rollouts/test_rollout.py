@@ -342,6 +342,19 @@ def test_the_effect_of_the_values_is_a_link_away(ops: Client):
     assert not TokenBudget.objects.exists()
 
 
+def test_the_page_says_when_the_next_check_is(ops: Client, running: Rollout, commits: Any):
+    page, now = f"{PAGES}smaller-pages/", timezone.now()
+    assert "every 5 seconds. The next step begins at" in ops.get(page).content.decode()
+    Rollout.objects.update(step_since=now - timedelta(minutes=11), checked_at=now)
+    due = timezone.localtime(now + timedelta(seconds=30))
+    assert f"Next check at {due:%Y-%m-%d %H:%M:%S}, every 30 seconds." in ops.get(page).content.decode()
+    Rollout.objects.update(checked_at=now - timedelta(minutes=5))
+    assert "is beat running?" in ops.get(page).content.decode()
+    with commits():
+        steps.pause(running.pk, "look")
+    assert "No check while it is paused." in ops.get(page).content.decode()
+
+
 def test_a_viewer_reads_and_does_nothing(client: Client, running: Rollout):
     viewer = User.objects.create_user("viewer", is_staff=True)
     viewer.groups.add(Group.objects.get(name="viewer"))
