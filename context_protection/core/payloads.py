@@ -8,6 +8,7 @@ from context_protection.core.cursors import Snapshot, SnapshotOrigin
 from context_protection.core.errors import CallError
 from context_protection.core.masks import NOTHING_WITHHELD, Counts
 from context_protection.core.policy import Policy
+from context_protection.core.protocols import CheckedOncePerClass
 from context_protection.core.shapes import ANY, Shape
 from context_protection.core.splitting.plans import ChunkSizes, IndexingProgress, StoredPlan
 
@@ -78,7 +79,7 @@ AS_COMPUTED = RowOptions(condensable=False)  # every column was requested
 
 
 @runtime_checkable
-class Rows(Protocol):
+class Rows(Protocol, metaclass=CheckedOncePerClass):
     """The rows of a list, not yet read."""
 
     @property
@@ -95,7 +96,7 @@ class Rows(Protocol):
 
 
 @runtime_checkable
-class SnapshotRows(Protocol):
+class SnapshotRows(Protocol, metaclass=CheckedOncePerClass):
     """Stored rows that a result handle can read again in full."""
 
     def everything(self, plan: Mapping[str, Any], block: "BlockReader") -> Iterator[dict[str, Any]]:

@@ -8,13 +8,14 @@ from typing import Any, Protocol, runtime_checkable
 from context_protection.core.cached_property import cached_property
 from context_protection.core.payloads import AnswerRequest, Envelope, Payload
 from context_protection.core.policy import Kind, Policy
+from context_protection.core.protocols import CheckedOncePerClass
 from context_protection.core.shapes import ANY, Shape
 from gateway.catalog.caller import Caller
 from gateway.catalog.definition import ToolDefinition
 
 
 @runtime_checkable
-class NativeResult(Protocol):
+class NativeResult(Protocol, metaclass=CheckedOncePerClass):
     """An upstream's answer in MCP's own form. It makes the call's answer itself."""
 
     def answer(self, request: AnswerRequest, policy: Policy, protect: Callable[[Payload], Envelope]) -> Envelope:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, cast, runtime_checkable
 
 from context_protection.core.payloads import RowOptions, Rows
+from context_protection.core.protocols import CheckedOncePerClass
 from context_protection.core.query import aggregation, conditions, currencies, empty
 from context_protection.core.query.aggregation import Aggregation, GroupKey, GroupMetric, Groups, Reduction
 from context_protection.core.query.columns import QueryColumn, QueryColumns
@@ -19,7 +20,7 @@ AS_GROUPS = RowOptions(key="groups", condensable=False)
 
 
 @runtime_checkable
-class Queryable(Protocol):
+class Queryable(Protocol, metaclass=CheckedOncePerClass):
     """Rows that can run queries where they are stored."""
 
     def note(self) -> Mapping[str, Any]:
