@@ -23,7 +23,7 @@ import psycopg
 import redis
 import websockets
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from mcp import Client
+from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
@@ -221,6 +221,15 @@ def mcp_over_websocket(address: str, key: str) -> Iterator[Call]:
 @contextmanager
 def mcp_over_http(address: str, key: str) -> Iterator[Call]:
     with _mcp(_streamable_http(f"{address}/mcp", key)) as call:
+        yield call
+
+
+@contextmanager
+def mcp_over_stdio(environment: Mapping[str, str], key: str) -> Iterator[Call]:
+    """A process of its own beside the webs, with their stores."""
+    given = {**environment, "SLUICE_API_KEY": key}
+    program = StdioServerParameters(command=sys.executable, args=[str(ROOT / "manage.py"), "mcp"], env=given)
+    with _mcp(program) as call:
         yield call
 
 

@@ -17,12 +17,14 @@ import httpx2
 import pytest
 from celery import Celery
 from django.core.management.base import CommandError
+from playwright.sync_api import Browser, expect
 
 from context_protection.core.cursors import LIFETIME, ORIGIN_LIFETIME
 from gateway.connectors.hostaway import sample
 from gateway.management.commands.cluster import check_redis, free_ports, prepare_database
 from tests import crawler
 from tests.crawler import Call
+from tests.e2e import budget_walk
 from tests.e2e.clusters import (
     Admin,
     Cluster,
@@ -31,6 +33,7 @@ from tests.e2e.clusters import (
     admin,
     in_turn,
     mcp_over_http,
+    mcp_over_stdio,
     mcp_over_websocket,
     own_stores,
     rest,
@@ -39,10 +42,12 @@ from tests.e2e.clusters import (
     text_of,
 )
 from tests.e2e.serving import web
+from tests.e2e.test_browser import Sluice, chromium, use_login, window
 from tests.e2e.test_sockets import ask, closed, connected, heard
 from tests.tls import TLS
 
 pytestmark = pytest.mark.cluster
+__all__ = ["chromium"]
 
 LOG = "sync-2026-11.log"
 MOMENT = 1.0  # seconds for a change to reach the other processes; announced over Redis, it takes milliseconds
@@ -259,9 +264,38 @@ def test_a_budget_set_in_the_admin_of_one_web_is_obeyed_by_both(door: Door, clus
             assert _budget(here) == budget
 
 
-def _budget(call: Call) -> int:
+@pytest.mark.browser
+def test_a_budget_raised_in_the_pages_and_set_back_is_obeyed_by_the_next_call_at_every_door(
+    chromium: Browser, cluster: Cluster, stores: Stores
+) -> None:
+    """Preview and reason, the save, the way back by the history, and what the history says of both."""
+    operation, sluice = budget_walk.OPERATION, Sluice(cluster.addresses[0], cluster.password, cluster.key)
+    with ExitStack() as opened:
+        calls = [
+            opened.enter_context(door(address, cluster.key))
+            for address in cluster.addresses
+            for door in (rest, mcp_over_websocket, mcp_over_http)
+        ]
+        calls.append(opened.enter_context(mcp_over_stdio(stores.environment, cluster.key)))
+        calls[0](operation, {"limit": 50})  # one that the preview looks at
+        page, complaints = opened.enter_context(window(chromium, sluice))
+        use_login(page, sluice)
+        budget_walk.preview(page, 8000)
+        assert [_budget(call, operation) for call in calls] == [4000] * 7, "a preview saves nothing"
+        budget_walk.save(page, "month end needs whole rows")
+        assert [_budget(call, operation) for call in calls] == [8000] * 7
+        budget_walk.open_change(page, "month end needs whole rows")
+        budget_walk.set_back(page, "month end is over")
+        assert [_budget(call, operation) for call in calls] == [4000] * 7
+        page.goto(budget_walk.HISTORY)
+        for reason in ("month end needs whole rows", "month end is over"):
+            expect(page.get_by_role("row").filter(has_text=reason)).to_contain_text("admin")
+        assert complaints == []
+
+
+def _budget(call: Call, operation: str = "list_transactions") -> int:
     """The token budget that an answer was made under, which it keeps."""
-    meta = call("list_transactions", {})["meta"]
+    meta = call(operation, {})["meta"]
     budget: int = meta["estimatedTokens"] + meta["budgetRemaining"]
     assert meta["estimatedTokens"] <= budget
     return budget
