@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import PurePosixPath
 
 from tree_sitter import Language, Node, Parser, Query, QueryCursor
@@ -190,6 +191,6 @@ def _matched(text: str) -> Iterator[Symbol]:
         line += text.count("\n", position, match.start("kind"))
         position = match.start("kind")
         starts.append(line)
-    for match, start, following in zip(found, starts, [*starts[1:], last + 1], strict=True):
+    for match, (start, following) in zip(found, pairwise([*starts, last + 1]), strict=True):
         kind = _PLAIN_KINDS.get(match["kind"], "function")
         yield Symbol(match["name"], kind, start, max(start, following - 1))

@@ -5,6 +5,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 import snowballstemmer
 
@@ -24,7 +25,8 @@ ASKING = frozenset(
     )
 )
 
-_stem = snowballstemmer.stemmer("english").stemWord
+# Identifiers share their parts, and to stem one takes as long as a hundred look-ups.
+_stem = lru_cache(KEPT_WORDS)(snowballstemmer.stemmer("english").stemWord)
 
 
 def parts_of(word: str) -> list[str]:

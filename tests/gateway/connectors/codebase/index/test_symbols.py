@@ -46,6 +46,7 @@ SOURCES = {
         "data class A(\n)\nprivate fun run() {\n}\n",
         [("A", "class", 1, 2), ("run", "function", 3, 4)],
     ),
+    "plain.sh": ("echo 1\n", []),
     "notes.txt": ("class A\n", []),
     "empty.py": ("", []),
 }
