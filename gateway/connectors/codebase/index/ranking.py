@@ -16,18 +16,19 @@ from gateway.connectors.codebase.index.store import IndexedFile, Totals
 class Weights:
     """`k1`: how much a term's further occurrences count. `b`: how much long fields are held against a file. `passage`:
     of the best passage, beside the fields. `recency`: what a file gains that the last commit touched; a file loses half
-    of it after `recent_commits`."""
+    of it after `recent_commits`. `kinds`: of files that are no source; `asked`: of a kind that the question names."""
 
     path: float = 8
     symbols: float = 2
     body: float = 0.5
     past: float = 2.5
     passage: float = 0.6
-    k1: float = 3
-    b: float = 0.3
+    k1: float = 6
+    b: float = 0.5
     b_past: float = 0.15
     recency: float = 0.15
     recent_commits: int = 50
+    asked: float = 0.5
     kinds: Mapping[FileKind, float] = field(
         default_factory=lambda: {FileKind.TEST: 0.3, FileKind.DOCS: 0.1, FileKind.DATA: 0.2}
     )
@@ -98,7 +99,7 @@ class Ranking:
     def _factor(self, file: IndexedFile) -> float:
         weights = self._weights
         kind = kind_of(file.path)
-        factor = 1.0 if kind in self._asked else weights.kinds.get(kind, 1.0)
+        factor = weights.asked if kind in self._asked else weights.kinds.get(kind, 1.0)
         if file.age is not None:
             factor *= 1 + weights.recency / (1 + file.age / weights.recent_commits)
         return factor
