@@ -1,0 +1,169 @@
+"""The message of a change: candidates for the title, the most telling first, then a body as long as allowed.
+Every sentence is checked against the diff before it is used."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gateway.connectors.codebase.commits.facts import ChangeFacts, FileFacts, facts_of
+from gateway.connectors.codebase.commits.habits import Habits
+from gateway.connectors.codebase.commits.path_kinds import PathKind
+from gateway.connectors.codebase.commits.shown import listed, quoted
+from gateway.connectors.codebase.commits.truth import Truth
+from gateway.connectors.codebase.commits.type_choice import type_of
+from gateway.connectors.codebase.commits.wording import main_sentences, summary
+from gateway.connectors.codebase.git.changes import ChangeKind, ChangeSet
+
+TITLE_MAX = 72
+LENGTH_MIN, LENGTH_MAX = 20, 20_000
+_FEW_FILES = 6  # in the body of a conventional message
+
+
+class MessageFormat(StrEnum):
+    """Conventional: "type(scope): title", and a line for each of the first files. Detailed: the same with all files.
+    Summary: one plain sentence."""
+
+    CONVENTIONAL = "Conventional"
+    DETAILED = "Detailed"
+    SUMMARY = "Summary"
+
+
+@dataclass(frozen=True, slots=True)
+class CommitMessage:
+    """`text` is the whole message: the parts that are not empty, with an empty line between them."""
+
+    title: str
+    body: str
+    footer: str
+
+    @property
+    def text(self) -> str:
+        return "\n\n".join(part for part in (self.title, self.body, self.footer) if part)
+
+
+def commit_message(
+    changes: ChangeSet,
+    habits: Habits | None = None,
+    *,
+    form: MessageFormat = MessageFormat.CONVENTIONAL,
+    scope: str | None = None,
+    max_length: int = LENGTH_MAX,
+) -> CommitMessage:
+    """`scope`: the caller's, else the one that the project's past suggests. `max_length`: characters of the whole."""
+    if not LENGTH_MIN <= max_length <= LENGTH_MAX:
+        raise ValueError(f"maxLength is {max_length}. Expected: a number from {LENGTH_MIN} to {LENGTH_MAX:,}.")
+    facts, truth = facts_of(changes), Truth(changes)
+    kind = type_of(facts, habits)
+    if scope is None and habits is not None:
+        scope = habits.scope_of([file.change.path for file in facts.files])
+    plain = form is MessageFormat.SUMMARY
+    broken = _broken(facts)
+    title = _title(facts, truth, kind, "" if plain else scope or "", min(TITLE_MAX, max_length), plain, bool(broken))
+    if plain:
+        return CommitMessage(title, "", "")
+    left = max_length - len(title)
+    footer = f"BREAKING CHANGE: {listed(broken, 5)} can no longer be used from outside." if broken else ""
+    footer = footer if len(footer) + 2 <= left and not truth.false_claims(footer) else ""
+    left -= len(footer) + 2 if footer else 0
+    most = _FEW_FILES if form is MessageFormat.CONVENTIONAL else len(facts.files)
+    return CommitMessage(title, _body(facts, truth, most, left - 2), footer)
+
+
+def _title(
+    facts: ChangeFacts, truth: Truth, kind: str, scope: str, room: int, plain: bool, breaking: bool
+) -> str:  # fmt: skip
+    mark = "!" if breaking else ""
+    heads = [""] if plain else [f"{kind}({scope}){mark}: ", f"{kind}{mark}: "] if scope else [f"{kind}{mark}: "]
+    sentences = [each for each in _sentences(facts, kind) if not truth.false_claims(each)]
+    for head in heads:
+        for sentence in sentences:
+            title = head + (sentence[0].upper() + sentence[1:] if plain else sentence)
+            if len(title) <= room:
+                return title
+    return f"{heads[-1]}update"[:room] if not plain else "Update"
+
+
+def _sentences(facts: ChangeFacts, kind: str) -> Iterator[str]:
+    files = facts.files
+    main = main_file(facts, kind)
+    name = main.change.path.rpartition("/")[2]
+    if all(file.kind is PathKind.DEPENDENCIES for file in files):
+        yield from _of_dependencies(facts)
+    renamed = [file for file in files if file.change.kind is ChangeKind.RENAMED]
+    if len(renamed) == len(files) > 1:
+        folder = main.change.path.rpartition("/")[0]
+        if folder and all(file.change.path.startswith(f"{folder}/") for file in files):
+            yield f"move {quoted(name)} and {len(files) - 1} more to {quoted(folder)}"
+    others = len(files) - 1
+    sentences = main_sentences(main, kind, name, truncated=facts.truncated)
+    yield from sentences
+    counts = f"(+{facts.plus} -{facts.minus})"
+    more = f" and {others} more file{'s' if others > 1 else ''}" if others else ""
+    for each in (main.change.path, name):
+        yield f"update {quoted(each)}{more} {counts}"
+    yield f"update {quoted(name)}{more}"
+    yield f"update {len(files)} file{'s' if others else ''} {counts}"
+    yield f"update {len(files)} files" if others else "update a file"
+
+
+def _of_dependencies(facts: ChangeFacts) -> Iterator[str]:
+    found = facts.dependencies
+    if not found:
+        return
+    first, more = found[0], f" and {len(found) - 1} more" if len(found) > 1 else ""
+    if first.old and first.new:
+        yield f"bump {quoted(first.name)} from {quoted(first.old)} to {quoted(first.new)}{more}"
+        yield f"bump {quoted(first.name)} to {quoted(first.new)}{more}"
+    elif first.new:
+        yield f"add {quoted(first.name)} {quoted(first.new)}{more}"
+    elif not facts.truncated:
+        yield f"remove {quoted(first.name)}{more}"
+
+
+_MAIN_KIND = {"docs": PathKind.DOCS, "test": PathKind.TEST, "ci": PathKind.CI, "build": PathKind.BUILD}
+
+
+def main_file(facts: ChangeFacts, kind: str) -> FileFacts:
+    """The file that the title is about: of the kind that the type names, then source, then the most changed."""
+    wanted = _MAIN_KIND.get(kind, PathKind.SOURCE)
+
+    def rank(file: FileFacts) -> tuple[bool, bool, bool, int, str]:
+        lock = file.change.path.endswith((".lock", "-lock.json", "-lock.yaml", "go.sum", ".snap"))
+        return (file.kind is wanted, file.kind is PathKind.SOURCE, not lock, file.plus + file.minus, file.change.path)
+
+    return max(facts.files, key=rank)
+
+
+def _broken(facts: ChangeFacts) -> tuple[str, ...]:
+    """Public names that are gone for good. A cut diff may hold them in its missing part."""
+    if facts.truncated:
+        return ()
+    inner = ("internal", "private", "cmd", "scripts", "examples", "playground", "bench", "benches")
+    outer = (file for file in facts.files if not set(file.change.path.split("/")) & set(inner))
+    return tuple(dict.fromkeys(name for file in outer for name in file.broken))
+
+
+def _body(facts: ChangeFacts, truth: Truth, most: int, room: int) -> str:
+    files = sorted(facts.files, key=lambda file: (file.kind is not PathKind.SOURCE, -file.plus - file.minus))
+    lines: list[str] = []
+    for at, file in enumerate(files[:most]):
+        line = f"- {quoted(file.change.path)}: {checked_summary(file, truth, truncated=facts.truncated)}"
+        rest = _rest(len(files) - at - 1)
+        spare = len(rest) + 1 if at < len(files) - 1 else 0
+        if sum(map(len, lines)) + len(lines) + len(line) + spare > room:
+            break
+        lines.append(line)
+    left = len(files) - len(lines)
+    if lines and left:
+        lines.append(_rest(left))
+    return "\n".join(lines)
+
+
+def _rest(count: int) -> str:
+    return f"- and {count} more file{'s' if count != 1 else ''}"
+
+
+def checked_summary(file: FileFacts, truth: Truth, *, truncated: bool) -> str:
+    """The file's summary, or the bare fact where a sentence of it would claim too much."""
+    text = summary(file, truncated=truncated)
+    return text if not truth.false_claims(text) else f"{file.change.kind.value.lower()} (+{file.plus} -{file.minus})"

@@ -1,0 +1,118 @@
+"""Sentences about a change, from its facts. Imperative, without a full stop; names are in backticks."""
+
+from gateway.connectors.codebase.commits.facts import FileFacts
+from gateway.connectors.codebase.commits.path_kinds import PathKind
+from gateway.connectors.codebase.commits.salient import gained_tests, salient, turned
+from gateway.connectors.codebase.commits.shown import listed, quoted
+from gateway.connectors.codebase.git.changes import ChangeKind
+
+
+def summary(file: FileFacts, *, truncated: bool) -> str:
+    """What happened in one file, such as "add `a` and `b`; remove `c`". Of a cut diff nothing is said to be gone."""
+    parts = [*_whole(file), *_definitions(file, truncated=truncated)]
+    if not _definitions(file, truncated=truncated):
+        parts += _words(file)
+    if file.change.kind is ChangeKind.MODIFIED and not parts:
+        parts.append("update it")
+    lines = f"+{file.plus} -{file.minus}" if file.plus + file.minus else ""
+    text = "; ".join(parts)
+    return f"{text} ({lines})" if lines else text
+
+
+def _whole(file: FileFacts) -> list[str]:
+    change = file.change
+    found: list[str] = []
+    if change.kind is ChangeKind.RENAMED:
+        found.append(f"rename {quoted(change.old_path or '')} to {quoted(change.path)}")
+    what = "submodule" if change.submodule else "binary file" if change.binary else "file"
+    if change.kind is ChangeKind.ADDED:
+        found.append(f"new {what}")
+    if change.kind is ChangeKind.DELETED:
+        found.append(f"{what} deleted")
+    if change.kind is ChangeKind.MODIFIED and (change.submodule or change.binary):
+        found.append(f"{what} updated")
+    if change.old_mode and change.new_mode and change.old_mode != change.new_mode:
+        found.append(f"mode {change.old_mode & 0o777:o} becomes {change.new_mode & 0o777:o}")
+    if file.blanks_only:
+        found.append("only white space and separators differ")
+    elif file.comments_only:
+        found.append("only comments differ")
+    return found
+
+
+def _definitions(file: FileFacts, *, truncated: bool) -> list[str]:
+    if file.change.kind is ChangeKind.DELETED:
+        return []
+    found = [f"rename {quoted(old)} to {quoted(new)}" for old, new in file.renamed[:2]]
+    if file.added:
+        found.append(f"add {listed(file.added)}")
+    if file.removed and not truncated:
+        found.append(f"remove {listed(file.removed)}")
+    if file.changed:
+        found.append(f"new signature of {listed(file.changed)}")
+    if file.inside:
+        found.append(f"update {listed(file.inside)}")
+    return found
+
+
+def _words(file: FileFacts) -> list[str]:
+    if pair := turned(file.change):
+        return [f"change {quoted(pair[0])} to {quoted(pair[1])}"]
+    if file.change.kind is not ChangeKind.MODIFIED:
+        return []
+    come = salient(file.change, "+")
+    return [f"mention {listed(come[:2])}"] if come else []
+
+
+def main_sentences(file: FileFacts, kind: str, where: str, *, truncated: bool) -> list[str]:
+    """What a title may say of its main file, the most telling first. `kind` is the commit's type."""
+    at, found = f" in {quoted(where)}", list[str]()
+    change = file.change
+    if file.kind is PathKind.TEST and (names := gained_tests(change)):
+        found += [f'cover "{name}"{at}' for name in names[:2]] + [f'cover "{name}"' for name in names[:3]]
+    if change.kind is ChangeKind.RENAMED:
+        found.append(f"rename {quoted(change.old_path or '')} to {quoted(change.path)}")
+        found.append(f"rename {quoted((change.old_path or '').rpartition('/')[2])} to {quoted(where)}")
+    if change.kind is ChangeKind.DELETED:
+        found += [f"delete {quoted(change.path)}", f"delete {quoted(where)}"]
+    if pair := turned(change):
+        found.append(f"change {quoted(pair[0])} to {quoted(pair[1])}{at}")
+        found.append(f"change {quoted(pair[0])} to {quoted(pair[1])}")
+    found += _of_definitions(file, kind, at, truncated=truncated)
+    verb = "mention" if file.kind is PathKind.DOCS or file.comments_only else "use"
+    if change.kind is ChangeKind.ADDED:
+        found += [f"add {quoted(change.path)}", f"add {quoted(where)}"]
+    places = (*(f" in {quoted(name)}" for name in file.inside[:1]), at)
+    come, gone = salient(change, "+"), salient(change, "-")
+    for place in places:
+        found += _pairs(verb, come, () if truncated else gone, place)
+        found += [f"{verb} {quoted(word)}{place}" for word in come[:3]]
+        found += [f"drop {quoted(word)}{place}" for word in gone[:2] if not come and not truncated]
+    return found
+
+
+def _of_definitions(file: FileFacts, kind: str, at: str, *, truncated: bool) -> list[str]:
+    found: list[str] = []
+    adding = [f"add {listed(file.added, most)}{at}" for most in (3, 2, 1) if len(file.added) >= most]
+    if kind != "fix":
+        found += adding
+    for old, new in file.renamed[:1]:
+        found += [f"rename {quoted(old)} to {quoted(new)}{at}", f"rename {quoted(old)} to {quoted(new)}"]
+    if file.removed and not file.added and not truncated:
+        found += [f"remove {listed(file.removed, most)}{at}" for most in (3, 2, 1) if len(file.removed) >= most]
+    come = [word for word in salient(file.change, "+")[:3] if word not in file.inside]
+    if file.inside and file.kind is PathKind.SOURCE:
+        verb = "correct" if kind == "fix" else "update"
+        place = f" in {quoted(file.inside[0])}"
+        found += _pairs("use", tuple(come), () if truncated else salient(file.change, "-"), place)
+        found += [f"use {quoted(word)}{place}" for word in come]
+        found += [f"{verb} {listed(file.inside, most)}{at}" for most in (3, 2, 1) if len(file.inside) >= most]
+    if file.changed:
+        found.append(f"update {listed(file.changed, 2)}{at}")
+    return [*found, *adding] if kind == "fix" else found
+
+
+def _pairs(verb: str, come: tuple[str, ...], gone: tuple[str, ...], place: str) -> list[str]:
+    """Two names tell a change from the next one to the same place better than one does."""
+    found = [f"{verb} {quoted(come[0])} and {quoted(other)}{place}" for other in come[1:4]]
+    return found + [f"{verb} {quoted(come[0])}, drop {quoted(other)}{place}" for other in gone[:3] if come]
