@@ -233,6 +233,7 @@ CELERY_BEAT_SCHEDULE = {
     "check-alerts": {"task": "telemetry.tasks.check_alerts", "schedule": 15.0},
     "probe-quiet-upstreams": {"task": "gateway.tasks.probe_quiet_upstreams", "schedule": 30.0},
     "check-rollouts": {"task": "gateway.rollouts.tasks.check_rollouts", "schedule": 5.0},
+    "purge-shadow-sizes": {"task": "gateway.experiments.tasks.purge_old_shadow_sizes", "schedule": 3600.0},
     "purge-logins": {"task": "gateway.logins.tasks.purge", "schedule": 3600.0},
     "purge-old-calls": {"task": "telemetry.tasks.purge_old_calls", "schedule": 3600.0},
 }

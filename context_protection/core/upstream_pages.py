@@ -258,6 +258,12 @@ class PagedRows:
         """A later page's side data that the page before it does not have. Empty for the first page."""
         return side_data.added(self._pages[index].beside, self._pages[index - 1].beside) if index else {}
 
+    @property
+    def in_hand(self) -> MemoryRows | None:
+        """All rows, if every page has been read; else None."""
+        is_whole = bool(self._pages) and self._first == 0 and self._pages[-1].next is None
+        return self._complete if is_whole else None
+
     @cached_property
     def _complete(self) -> MemoryRows:
         """All rows. Every page must have been read."""

@@ -23,7 +23,7 @@ from context_protection.stores.snapshots import snapshots
 from gateway.access import callers, quotas
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Fetch, FetchAsync, Fetched, NativeResult, Operation
-from gateway.dispatch import audit, configuration, errors, measurements
+from gateway.dispatch import audit, configuration, errors, measurements, observers
 from gateway.dispatch.call import Call
 from gateway.dispatch.client import time_limit
 from gateway.dispatch.configuration import Configuration, ConfigurationOfCall
@@ -188,6 +188,7 @@ def _finish(
     if call.key is not None and prepared.state is not None and may_be_cached:
         response_cache.store(call.key, response)
     _note(call, prepared.operation, response)
+    observers.answered(prepared, payload, envelope)
     return envelope
 
 

@@ -8,8 +8,11 @@ class ExperimentsConfig(AppConfig):
     def ready(self) -> None:
         from context_protection.configuration import policies
         from context_protection.configuration.revisions import bump_when_changed
+        from gateway.dispatch import observers
+        from gateway.experiments import shadow_sizes
         from gateway.experiments.chooser import choosers
         from gateway.experiments.models import Experiment
 
         bump_when_changed(Experiment)
         policies.choose_arms_with(choosers)
+        observers.observe_with(shadow_sizes.consider)

@@ -12,7 +12,7 @@ class ExperimentForm(forms.ModelForm):  # type: ignore[type-arg]
 
     class Meta:
         model = Experiment
-        fields = ("name", "question", "operations", "main_measure", "planned_days")
+        fields = ("name", "question", "operations", "is_shadow", "main_measure", "planned_days")
         widgets = {"operations": forms.TextInput({"placeholder": "list_bookings, nsip_*", "size": 60})}
 
     def clean_name(self) -> str:

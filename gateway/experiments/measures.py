@@ -98,7 +98,7 @@ def _result(name: str, sides: ExperimentSides, is_main: bool, split_is_off: bool
         word = MeasureWord.TOO_EARLY
     else:
         found = _scaled(difference(on, off), 1.0 if declared.is_share else fmean(off))
-        word = _word(found)
+        word = word_for(found)
     return MeasureResult(name, declared.title, means[0], means[1], found, word, is_main, declared.is_share)
 
 
@@ -112,7 +112,7 @@ def _scaled(found: ConfidenceInterval, by: float) -> ConfidenceInterval:
     return ConfidenceInterval(found.value / scale, found.low / scale, found.high / scale)
 
 
-def _word(found: ConfidenceInterval) -> MeasureWord:
+def word_for(found: ConfidenceInterval) -> MeasureWord:
     if not found.excludes_zero:
         return MeasureWord.UNCLEAR
     return MeasureWord.LOWER if found.high < 0 else MeasureWord.HIGHER

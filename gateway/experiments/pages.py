@@ -1,6 +1,6 @@
 """The pages of experiments: all of them, a new one, and one with its checks, its measures and its end."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -13,9 +13,18 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from context_protection.reasons import REASON_NEEDED, reason_in
 from gateway.experiments import figures, states
 from gateway.experiments.forms import ExperimentForm
-from gateway.experiments.measures import ENOUGH_CALLERS, ExperimentReport, MeasureResult, MeasureWord, report
+from gateway.experiments.measures import (
+    ENOUGH_CALLERS,
+    ExperimentReport,
+    MeasureResult,
+    MeasureWord,
+    report,
+    word_for,
+)
 from gateway.experiments.models import Experiment, ExperimentState
+from gateway.experiments.shadow_report import NOT_KNOWN, PairedMeasure, ShadowReport, shadow_report
 from gateway.rollouts.new_page import NewPage
+from gateway.rollouts.statistics import ConfidenceInterval
 from telemetry import access, wording
 from telemetry.pages.address import Address
 from telemetry.pages.panels import guarded
@@ -48,7 +57,8 @@ NEW_EXPERIMENT = NewPage(
     ExperimentForm,
     "experiments/new.html",
     title="New experiment",
-    sentence="Half of the callers have protection off; the hard cap and the withholding of secrets stay on.",
+    sentence="Half of the callers have protection off, or in shadow mode nobody; the hard cap and the withholding of "
+    "secrets stay on.",
     made="experiments:experiment",
 )
 
@@ -63,6 +73,8 @@ def new(request: HttpRequest, address: Address) -> HttpResponseBase:
 @page(needs=SEE)
 def experiment(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
     found = get_object_or_404(Experiment, name=name)
+    if found.is_shadow:
+        return _shadow(request, address, found)
     panel = guarded("Measures", lambda: measured(found) if found.started_at else None)
     shown: ExperimentReport | None = panel.content
     return show(
@@ -79,7 +91,30 @@ def experiment(request: HttpRequest, address: Address, name: str) -> HttpRespons
         report=shown,
         rows=[_row(each) for each in shown.results] if shown else [],
         enough=ENOUGH_CALLERS,
-        log=[(wording.moment(each.history_date), each) for each in found.history.all()[:20]],
+        log=_log(found),
+        action=_action(request, found),
+    )
+
+
+def _shadow(request: HttpRequest, address: Address, found: Experiment) -> HttpResponseBase:
+    panel = guarded("Sizes", lambda: shadow_report(found) if found.started_at else None)
+    known: ShadowReport | None = panel.content
+    return show(
+        request,
+        address,
+        "experiments/shadow.html",
+        title=found.question,
+        tab=f"Experiment {found.name}",
+        sentence=_shadow_sentence(found, known),
+        has_comparison=False,
+        has_recorder_notes=False,
+        experiment=found,
+        panel=panel,
+        report=known,
+        rows=[_paired_row(each) for each in known.measures] if known else [],
+        not_known=NOT_KNOWN,
+        enough=ENOUGH_CALLERS,
+        log=_log(found),
         action=_action(request, found),
     )
 
@@ -108,13 +143,24 @@ def measured(found: Experiment) -> ExperimentReport:
 
 def document(found: Experiment) -> dict[str, Any]:
     """The report as JSON."""
-    known = measured(found)
+    return _shadow_document(found) if found.is_shadow else _split_document(found)
+
+
+def _about(found: Experiment) -> dict[str, Any]:
     return {
         "name": found.name,
         "question": found.question,
         "state": found.state,
         "startedAt": found.started_at,
         "endedAt": found.ended_at,
+        "mode": "shadow" if found.is_shadow else "split",
+    }
+
+
+def _split_document(found: Experiment) -> dict[str, Any]:
+    known = measured(found)
+    return {
+        **_about(found),
         "mainMeasure": found.main_measure,
         "calls": known.calls,
         "callers": {"on": known.on_callers, "off": known.off_callers},
@@ -124,13 +170,45 @@ def document(found: Experiment) -> dict[str, Any]:
                 "name": each.name,
                 "off": each.off,
                 "on": each.on,
-                "difference": each.difference and [each.difference.value, each.difference.low, each.difference.high],
+                "difference": _numbers(each.difference),
                 "unit": "points" if each.is_share else "share of off",
                 "word": str(each.word),
             }
             for each in known.results
         ],
     }
+
+
+def _shadow_document(found: Experiment) -> dict[str, Any]:
+    known = shadow_report(found)
+    return {
+        **_about(found),
+        "calls": known.calls,
+        "callers": known.callers,
+        "notSized": {"busy": known.dropped, "dataNotInHand": known.unknown},
+        "intervalBy": "caller" if known.is_by_caller else "call",
+        "measures": [
+            {
+                "name": each.name,
+                "off": each.off,
+                "on": each.on,
+                "difference": _numbers(each.difference),
+                "unit": "share of off",
+            }
+            for each in known.measures
+        ],
+        "on": asdict(known.on),
+        "off": asdict(known.off),
+        "notKnown": NOT_KNOWN,
+    }
+
+
+def _numbers(found: ConfidenceInterval | None) -> list[float] | None:
+    return None if found is None else [found.value, found.low, found.high]
+
+
+def _log(found: Experiment) -> list[tuple[str, Any]]:
+    return [(wording.moment(each.history_date), each) for each in found.history.all()[:20]]
 
 
 def _action(request: HttpRequest, found: Experiment) -> str:
@@ -161,6 +239,19 @@ def _sentence(found: Experiment, known: ExperimentReport | None) -> str:
     return f"{state} {main.title.capitalize()} are {main.word} with protection."
 
 
+def _shadow_sentence(found: Experiment, known: ShadowReport | None) -> str:
+    if known is None:
+        return "A draft. Nothing changes before it is started, and no answer changes then."
+    state = f"{found.get_state_display()} in shadow mode, {_day(found)}."
+    if not known.calls:
+        return f"{state} No call yet."
+    main, calls = known.measures[0], f"The same {wording.plural(known.calls, 'call')} sized both ways"
+    if not main.off:
+        return f"{state} {calls}."
+    change = (main.on - main.off) / main.off
+    return f"{state} {calls}: {abs(change):.0%} {'fewer' if change < 0 else 'more'} tokens with protection."
+
+
 @dataclass(frozen=True, slots=True)
 class MeasureRow:
     title: str
@@ -176,17 +267,25 @@ class MeasureRow:
 
 def _row(each: MeasureResult) -> MeasureRow:
     shown = wording.share if each.is_share else wording.short
-    text, left, width, point = wording.NOTHING, "", "", ""
-    if each.difference is not None:
-        found, unit = each.difference, " points" if each.is_share else "%"
-        value, low, high = (f"{100 * number:+.1f}".replace("-", "−") for number in (found.value, found.low, found.high))
-        text = f"{value}{unit} ({low} to {high})"
-        reach = 0.1 if each.is_share else 1.0
-        first, last, middle = (_x(number / reach) for number in (found.low, found.high, found.value))
-        left, width, point = f"{first:.1f}", f"{max(2.0, last - first):.1f}", f"{middle:.1f}"
-    return MeasureRow(
-        each.title, each.is_main, shown(each.off), shown(each.on), text, str(each.word), left, width, point
-    )
+    drawn = _drawn(each.difference, is_share=each.is_share)
+    return MeasureRow(each.title, each.is_main, shown(each.off), shown(each.on), drawn[0], str(each.word), *drawn[1:])
+
+
+def _paired_row(each: PairedMeasure) -> MeasureRow:
+    drawn = _drawn(each.difference, is_share=False)
+    word = MeasureWord.TOO_EARLY if each.difference is None else word_for(each.difference)
+    off, on = wording.short(each.off), wording.short(each.on)
+    return MeasureRow(each.title, each.name == "claude", off, on, drawn[0], str(word), *drawn[1:])
+
+
+def _drawn(found: ConfidenceInterval | None, *, is_share: bool) -> tuple[str, str, str, str]:
+    """The difference in words, and the left end, the width and the point of its drawing."""
+    if found is None:
+        return wording.NOTHING, "", "", ""
+    unit, reach = (" points", 0.1) if is_share else ("%", 1.0)
+    value, low, high = (f"{100 * number:+.1f}".replace("-", "−") for number in (found.value, found.low, found.high))
+    first, last, middle = (_x(number / reach) for number in (found.low, found.high, found.value))
+    return f"{value}{unit} ({low} to {high})", f"{first:.1f}", f"{max(2.0, last - first):.1f}", f"{middle:.1f}"
 
 
 def _x(share: float) -> float:

@@ -65,6 +65,7 @@ class ExperimentReportView(TelemetryView):
         operation_id="telemetry_experiment",
         summary="An experiment",
         description="Both arms of an experiment by measure, with the difference, its 95% interval and the word for it. "
+        "In shadow mode: both sizes of the same calls, and what they cannot tell. "
         "For staff who are logged in, and for keys that may read telemetry.",
         tags=["telemetry"],
         responses={200: OpenApiResponse(OpenApiTypes.OBJECT, "The report."), **errors_of(403, 404)},
