@@ -20,6 +20,8 @@ for _level in _OUTSIDE:
 pygit2.settings.owner_validation = False
 pygit2.settings.set_extensions(_EXTENSIONS)
 
+_EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # libgit2 knows it; it need not be stored
+
 
 class RepositoryRefused(ValueError):
     """A folder that is no repository, or one that cannot be read safely. The message says what to do next."""
@@ -39,6 +41,10 @@ def opened(root: Path) -> pygit2.Repository:
             "Only files below the root are read: register the folder of the work tree, or remove core.worktree."
         )
     return repository
+
+
+def empty_tree(repository: pygit2.Repository) -> pygit2.Tree:
+    return repository[_EMPTY_TREE].peel(pygit2.Tree)
 
 
 def _why(root: Path, error: Exception) -> str:

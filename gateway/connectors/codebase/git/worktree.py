@@ -5,10 +5,11 @@ from pygit2.enums import DiffFind, DiffOption, ObjectType
 
 from gateway.connectors.codebase.git.changes import ChangeSet
 from gateway.connectors.codebase.git.patches import change_set
+from gateway.connectors.codebase.git.repository import empty_tree
 
 LONGEST_NAME = 250  # characters of the name of a commit
-MAX_RENAMES = 400  # files on each side that are compared with each other
-_EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # libgit2 knows it; it need not be stored
+MAX_RENAMES = 400  # files on each side whose contents are compared with each other
+MAX_EXACT_RENAMES = 5_000  # the same, where the contents must be equal
 _FLAGS = (
     DiffOption.INCLUDE_UNTRACKED
     | DiffOption.RECURSE_UNTRACKED_DIRS
@@ -35,7 +36,7 @@ def uncommitted(repository: pygit2.Repository) -> ChangeSet:
     """What differs between HEAD and the work tree, as `since`; where nothing does, the changes of the last commit
     against its first parent. Raises CommitRefused for a repository without commits and files."""
     if repository.head_is_unborn:
-        changes = _changes(repository, repository[_EMPTY_TREE].peel(pygit2.Tree))
+        changes = _changes(repository, empty_tree(repository))
         if not changes.files:
             raise CommitRefused("The project has no commit and no file yet, so there is nothing to describe.")
         return changes
@@ -49,7 +50,7 @@ def uncommitted(repository: pygit2.Repository) -> ChangeSet:
 
 def _last(repository: pygit2.Repository, head: pygit2.Commit) -> ChangeSet:
     if not head.parent_ids:
-        return _between(repository, repository[_EMPTY_TREE].peel(pygit2.Tree), head.tree)
+        return _between(repository, empty_tree(repository), head.tree)
     try:
         before = head.parents[0].tree
     except KeyError:
@@ -78,7 +79,9 @@ def _between(repository: pygit2.Repository, old: pygit2.Tree, new: pygit2.Tree) 
 
 
 def _told(repository: pygit2.Repository, diff: pygit2.Diff) -> ChangeSet:
-    diff.find_similar(DiffFind.FIND_RENAMES | DiffFind.FIND_FOR_UNTRACKED, rename_limit=MAX_RENAMES)
+    renames = DiffFind.FIND_RENAMES | DiffFind.FIND_FOR_UNTRACKED
+    diff.find_similar(renames | DiffFind.FIND_EXACT_MATCH_ONLY, rename_limit=MAX_EXACT_RENAMES)
+    diff.find_similar(renames, rename_limit=MAX_RENAMES)
     return change_set(repository, diff)
 
 

@@ -1,0 +1,91 @@
+"""The files that a project gives to its index and to queries."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pygit2
+from pygit2.enums import DeltaStatus, DiffOption
+
+from gateway.connectors.codebase.git.history import text
+from gateway.connectors.codebase.git.repository import empty_tree
+from gateway.connectors.codebase.tree import kinds, paths
+
+_LINK, _GITLINK = 0o120000, 0o160000
+_UNTRACKED = DiffOption.INCLUDE_UNTRACKED | DiffOption.RECURSE_UNTRACKED_DIRS | DiffOption.IGNORE_SUBMODULES
+
+
+@dataclass(frozen=True, slots=True)
+class TreeFile:
+    """`path`: relative to the root, with forward slashes; bytes of a name that are no UTF-8 are surrogates. `size`: of
+    the content, in bytes."""
+
+    path: str
+    size: int
+    content: bytes
+
+
+def names(repository: pygit2.Repository) -> list[str]:
+    """The paths of all files that may be read, sorted: tracked ones, and those that are not ignored. Links, submodules,
+    generated and secret-looking files are left out. Of a bare repository: the files of HEAD."""
+    found = _committed(repository) if repository.is_bare else _present(repository)
+    return sorted(path for path in found if not kinds.is_generated_name(path) and not kinds.is_secret_name(path))
+
+
+def files(root: Path, repository: pygit2.Repository) -> Iterator[TreeFile]:
+    """All text files, by path. Those that disappear meanwhile, cannot be read, or are larger than paths.MAX_FILE_BYTES
+    are left out."""
+    for path in names(repository):
+        file = file_at(root, repository, path)
+        if file:
+            yield file
+
+
+def file_at(root: Path, repository: pygit2.Repository, path: str) -> TreeFile | None:
+    """One of `names`; None if it is none of the text files. Raises PathRefused for a path that leads out."""
+    paths.parts_of(path)
+    if kinds.is_generated_name(path) or kinds.is_secret_name(path):
+        return None
+    try:
+        content = _blob(repository, path) if repository.is_bare else paths.read(root, path)
+    except paths.PathRefused:
+        return None
+    if content is None or kinds.is_left_out(path, content):
+        return None
+    return TreeFile(path, len(content), content)
+
+
+def _present(repository: pygit2.Repository) -> set[str]:
+    index = repository.index
+    index.read()
+    # A difference from nothing has names as bytes; the entries of the index have them as UTF-8 alone.
+    found = set(_regular(empty_tree(repository).diff_to_index(index)))
+    for delta in index.diff_to_workdir(_UNTRACKED).deltas:
+        path = text(delta.new_file.raw_path)
+        if delta.status is DeltaStatus.DELETED:
+            found.discard(path)
+        elif delta.status is DeltaStatus.UNTRACKED and delta.new_file.mode != _LINK and not path.endswith("/"):
+            found.add(path)
+    return found
+
+
+def _committed(repository: pygit2.Repository) -> Iterator[str]:
+    if repository.head_is_unborn:
+        return
+    yield from _regular(empty_tree(repository).diff_to_tree(repository.head.peel(pygit2.Tree)))
+
+
+def _regular(diff: pygit2.Diff) -> Iterator[str]:
+    for delta in diff.deltas:
+        if delta.new_file.mode not in (_LINK, _GITLINK):
+            yield text(delta.new_file.raw_path)
+
+
+def _blob(repository: pygit2.Repository, path: str) -> bytes | None:
+    try:
+        found = repository.head.peel(pygit2.Tree)[path]
+    except (KeyError, ValueError, pygit2.GitError):
+        return None
+    if not isinstance(found, pygit2.Blob) or found.filemode == _LINK or found.size > paths.MAX_FILE_BYTES:
+        return None
+    return found.data
