@@ -115,8 +115,7 @@ def _unstorable(value: Any) -> str:
 def _validator(operation: ToolDefinition) -> Any:
     schema = operation.schema(DEFAULTS)
     # The range of `limit` comes from the policy, which can change, so protection checks it.
-    limit = schema["properties"].get("limit")
-    if limit:
+    if "limit" in schema["properties"] and "limit" in operation.form_names:
         schema["properties"]["limit"] = {"type": "integer"}
     return jsonschema_rs.validator_for(schema, validate_formats=True)
 

@@ -12,7 +12,8 @@ from context_protection.core.redaction import is_secret
 
 DESCRIBE_TOOL = "describe_tool"  # the tool that returns another tool's full definition
 # Arguments of protection: those that connectors never see, and those of any kind of operation.
-FORM_NAMES = frozenset({"limit", "cursor", "pages", "fields", "format"})
+CURSOR = "cursor"
+FORM_NAMES = frozenset({"limit", CURSOR, "pages", "fields", "format"})
 RESERVED = FORM_NAMES | {"where", "aggregate", "startLine", "endLine"}
 SEARCH = "search"  # the one argument of protection that gives way to an upstream's own argument of its name
 RENAMED = "api_"  # the prefix of an upstream's argument whose name is reserved
@@ -51,7 +52,7 @@ class ToolDefinition:
     def __post_init__(self) -> None:
         added = FORM_PARAMETERS[self.kind](self, DEFAULTS) if self.form is None else self.form
         for name in self.parameters:
-            if name in FORM_NAMES or (name in added and name != SEARCH):
+            if name == CURSOR or (name in FORM_NAMES and self.form is None) or (name in added and name != SEARCH):
                 raise TypeError(
                     f"The operation {self.name} declares the argument {name!r}, which protection adds. "
                     f"Give it another name, such as {RENAMED + name!r}."
@@ -65,6 +66,11 @@ class ToolDefinition:
         if self.kind is Kind.ACTION:
             return frozenset()
         return frozenset(name for name in self.parameters if name not in self.required and is_secret(name))
+
+    @cached_property
+    def form_names(self) -> frozenset[str]:
+        """The arguments that connectors never see. Where `form` leaves one out, an own argument may have its name."""
+        return FORM_NAMES - self.parameters.keys()
 
     @cached_property
     def defaults(self) -> dict[str, Any]:

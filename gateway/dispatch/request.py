@@ -9,7 +9,7 @@ from context_protection.core.payloads import AnswerRequest, Envelope
 from context_protection.core.policy import Kind, Policy
 from context_protection.stores.snapshots import snapshots
 from gateway.catalog.arguments import validated
-from gateway.catalog.definition import FORM_NAMES, SEARCH
+from gateway.catalog.definition import SEARCH
 from gateway.catalog.operation import Operation
 from gateway.dispatch.call import Call
 from gateway.dispatch.configuration import Configuration
@@ -40,20 +40,21 @@ def prepare(call: Call, configuration: Configuration) -> PreparedCall:
     state = state_of(operation, configuration.revision) if configuration.is_current else None
     given = validated(operation, call.arguments)
     check_revealed(operation, given, call.caller.reveal)
-    own = {name: value for name, value in given.items() if name not in FORM_NAMES}
+    own = {name: value for name, value in given.items() if name not in operation.form_names}
     form = {name: value for name, value in operation.form_of(own).items() if name != "pages" or "cursor" not in given}
-    request = _request(call, configuration, operation, {**form, **given}, own)
+    form |= {name: value for name, value in given.items() if name in operation.form_names}
+    request = _request(call, configuration, operation, form, own)
     policy, arm = configuration.budgets.applied(operation.name, call.caller.name)
     return PreparedCall(call, operation, policy, request, state, configuration, arm, given.get("cursor", ""))
 
 
 def _request(
-    call: Call, configuration: Configuration, operation: Operation, given: Mapping[str, Any], own: Mapping[str, Any]
+    call: Call, configuration: Configuration, operation: Operation, form: Mapping[str, Any], own: Mapping[str, Any]
 ) -> AnswerRequest:
     """The request for protection. With a cursor, it has the cursor's snapshot and the arguments of the first page."""
     snapshot, position, arguments = None, None, {**operation.defaults, **own}
-    if "cursor" in given:
-        snapshot, position = snapshots.resume(given["cursor"], operation.name, call.caller.owner, own)
+    if "cursor" in form:
+        snapshot, position = snapshots.resume(form["cursor"], operation.name, call.caller.owner, own)
         arguments = dict(snapshot.arguments)
     operations, hidden = configuration.operations, call.caller.tools.hidden
     record_operation = operations.find(operation.record_operation, hidden) if operation.record_operation else None
@@ -64,11 +65,11 @@ def _request(
         arguments=arguments,
         snapshot=snapshot,
         position=position,
-        limit=given.get("limit"),
-        fields=given.get("fields"),
-        format=given.get("format"),
+        limit=form.get("limit"),
+        fields=form.get("fields"),
+        format=form.get("format"),
         search=arguments.get(SEARCH) if operation.takes_search else None,
-        pages=page_span(given["pages"], with_cursor=snapshot is not None) if "pages" in given else None,
+        pages=page_span(form["pages"], with_cursor=snapshot is not None) if "pages" in form else None,
         result_operation="result_get" if "result_get" not in hidden else None,
         record_operation=record_operation.name if record_operation else None,
         record_arguments=_record_arguments(operation, record_operation, arguments) if record_operation else {},

@@ -13,7 +13,7 @@ from context_protection.core.policy import Kind
 from context_protection.core.rows import Loaded, MemoryRows
 from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import Operations, catalogue
-from gateway.catalog.definition import DESCRIBE_TOOL, FORM_NAMES
+from gateway.catalog.definition import DESCRIBE_TOOL
 from gateway.catalog.examples import example
 from gateway.catalog.operation import Operation
 from gateway.connectors.tools.search import Index
@@ -151,7 +151,7 @@ def _describe(arguments: Arguments, caller: Caller) -> Payload:
 def _example(operation: Operation, schema: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of a valid call: the required ones, or the first of the others if none is required."""
     properties = schema["properties"]
-    own = [name for name in operation.parameters if name in properties and name not in FORM_NAMES]
+    own = [name for name in operation.parameters if name in properties and name not in operation.form_names]
     chosen = operation.required or own[:1]
     return {name: example(properties.get(name, {})) for name in chosen}
 

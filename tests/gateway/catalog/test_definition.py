@@ -35,7 +35,12 @@ def test_an_argument_that_protection_adds_is_rejected(kind: Kind, argument: str,
 
 @pytest.mark.parametrize(
     ("kind", "argument", "more"),
-    [(Kind.LIST, "startLine", {}), (Kind.LIST, "where", {"form": ("limit",)}), (Kind.ACTION, "where", {})],
+    [
+        (Kind.LIST, "startLine", {}),
+        (Kind.LIST, "where", {"form": ("limit",)}),
+        (Kind.ACTION, "where", {}),
+        (Kind.RECORD, "format", {"form": ()}),
+    ],
 )
 def test_an_argument_of_another_kinds_protection_is_its_own(kind: Kind, argument: str, more: dict[str, Any]):
     assert definition(kind, argument, **more).schema(DEFAULTS)["properties"][argument] == {"type": "string"}

@@ -11,13 +11,13 @@ from gateway.catalog.definition import ToolDefinition
 
 Schema = Mapping[str, Any]
 
-DEFAULT_RESULTS, MAX_RESULTS = 50, 1_000
+DEFAULT_LIMIT, MAX_LIMIT = 50, 1_000
 SYMBOL_KINDS = ("class", "function", "method", "interface", "struct", "enum", "constant", "module")
 OPERATION, QUERY = "operation", "query"
 
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 1_000}
 _FLAG = {"type": "boolean", "default": False}
-_MAX_RESULTS = {"type": "integer", "minimum": 1, "maximum": MAX_RESULTS, "default": DEFAULT_RESULTS}
+_LIMIT = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}
 
 
 def _definition(name: str, description: str, required: tuple[str, ...] = (), /, **parameters: Schema) -> ToolDefinition:
@@ -26,7 +26,7 @@ def _definition(name: str, description: str, required: tuple[str, ...] = (), /, 
         title=name,
         description=description,
         kind=Kind.RECORD,
-        parameters={OPERATION: {"const": name}, **parameters, "maxResults": _MAX_RESULTS},
+        parameters={OPERATION: {"const": name}, **parameters, "limit": _LIMIT},
         required=(OPERATION, *required),
         form=(),
         is_strict=True,

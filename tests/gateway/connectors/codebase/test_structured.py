@@ -25,7 +25,7 @@ def test_every_operation_is_tried_here():
 @pytest.mark.parametrize("name", VALID)
 def test_a_valid_query_gets_its_defaults(name: str):
     query = structured_query({"operation": name, **VALID[name]})
-    assert query["maxResults"] == 50
+    assert query["limit"] == 50
     assert query.items() >= {"operation": name, **VALID[name]}.items()
 
 
@@ -38,8 +38,8 @@ def test_a_valid_query_gets_its_defaults(name: str):
         ({"operation": "grep"}, "query.pattern", "Call grep again with pattern as a text of 1 to 1000 characters."),
         ({"operation": "grep", "patern": "x"}, "query.patern", "Rename patern to pattern."),
         ({"operation": "grep", "pattern": "x", "isRegex": "yes"}, "query.isRegex", "Set isRegex to true."),
-        ({"operation": "listFiles", "maxResults": 0}, "query.maxResults", "Set maxResults to 1."),
-        ({"operation": "listFiles", "maxResults": "5"}, "query.maxResults", "Set maxResults to 5."),
+        ({"operation": "listFiles", "limit": 0}, "query.limit", "Set limit to 1."),
+        ({"operation": "listFiles", "limit": "5"}, "query.limit", "Set limit to 5."),
     ],
 )
 def test_a_mistake_is_named_with_its_correction(query: dict[str, Any], parameter: str, suggestion: str):
