@@ -122,7 +122,9 @@ def _sentence(found: ChangePage | None) -> str:
     if found is None or not found.rows:
         return ""
     newest = found.rows[0]
-    return f"The last change: {sentence_of(newest.what, newest)}"
+    # "list_bookings was deleted" alone would be read as the tool.
+    kind = f"{newest.kind} " if newest.kind and newest.name and newest.what.startswith(newest.name) else ""
+    return f"The last change: {kind}{sentence_of(newest.what, newest)}"
 
 
 def sentence_of(summary: str, row: ChangeRow) -> str:

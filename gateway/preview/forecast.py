@@ -210,7 +210,9 @@ def _rows_asked(size: RecordedSize, policy: Policy, known: LearnedSizes) -> int:
     if "limit" in size.arguments and not size.is_oversized:
         return size.rows  # with more rows to come, a page has as many as were asked for
     is_set = policy.default_page_size != DEFAULTS.default_page_size
-    return policy.max_page_size if known.fills_pages and not is_set else max(policy.default_page_size, 1)
+    by_default = policy.max_page_size if known.fills_pages and not is_set else max(policy.default_page_size, 1)
+    # A page that was cut shows only that more rows were asked for than it has.
+    return max(by_default, size.rows) if "limit" in size.arguments else by_default
 
 
 def _condensed_row(size: RecordedSize, known: LearnedSizes) -> float:

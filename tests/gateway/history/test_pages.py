@@ -42,7 +42,7 @@ def test_a_change_is_a_row_with_old_and_new_value_and_its_reason(people: Any, bu
     text = people("viewer").get(HISTORY).content.decode()
     assert "hard cap: 9000 → 11000" in text
     assert "month end" in text
-    assert "list_bookings" in text
+    assert "The last change: budget list_bookings: hard cap changed" in text
 
 
 def test_its_own_page_says_before_after_and_now(people: Any, budget: TokenBudget):

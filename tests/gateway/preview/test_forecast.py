@@ -73,6 +73,14 @@ def test_a_page_of_whole_rows_that_fits_is_not_shortened():
     assert found.new.tokens == 15_000
 
 
+def test_a_page_that_was_cut_above_the_default_size_does_not_shrink_under_a_larger_budget():
+    """Its limit is not recorded, but was larger than the rows that were sent."""
+    cut = replace(PAGE, arguments=frozenset({"limit"}), is_oversized=True, original=16_000, sent=3200, rows=80)
+    found = predicted(cut, token_budget_threshold=8000)
+    assert found.new.tokens == found.now.tokens
+    assert found.changed == 0
+
+
 def test_a_limit_above_the_new_maximum_is_refused():
     asked = replace(PAGE, arguments=frozenset({"limit"}))
     found = predicted(asked, PAGE, default_page_size=20, max_page_size=20)
