@@ -45,6 +45,31 @@ def test_a_list_that_fits_has_no_paging_metadata(doors: Doors):
     assert set(answer["meta"]) == {"estimatedTokens", "budgetUsed", "budgetRemaining"}
 
 
+CONDENSED = {"kind", "projectedFields", "totalFields", "detailsAvailable", "originalTokens", "resultHandle"}
+SIZES = {"estimatedTokens", "budgetUsed", "budgetRemaining"}
+# A list that goes on, and one that is whole.
+GOES_ON = ({"items", "meta", "nextCursor"}, {*CONDENSED, *SIZES, "totalCount", "pageSize", "hasMore", "snapshotAt"})
+WHOLE = ({"items", "meta"}, {*CONDENSED, *SIZES})
+
+
+@pytest.mark.parametrize(
+    ("operation", "shape", "count", "fields"),
+    [
+        ("list_listings", WHOLE, 12, "id name status city country bedrooms bathrooms maxGuests price currency"),
+        (LIST, GOES_ON, 50, "id status guestName checkInDate checkOutDate totalPrice currency propertyId"),
+        ("list_transactions", GOES_ON, 50, "id type status amount currency bookingId propertyId insertedOn"),
+    ],
+)
+def test_a_client_that_knows_no_paging_gets_the_shape_it_was_written_for(
+    doors: Doors, operation: str, shape: tuple[set[str], set[str]], count: int, fields: str
+):
+    """It sends no parameter and reads `items`. What it reads is written down here, so that no change is unseen."""
+    for door in (doors.rest, doors.mcp):
+        answer = door(operation, {})
+        assert (set(answer), set(answer["meta"])) == shape
+        assert [list(row) for row in answer["items"]] == [fields.split()] * count
+
+
 def test_a_caller_that_pages_always_gets_paging_metadata(doors: Doors):
     answer = doors.rest("list_documents", {"limit": 50})
     assert answer["meta"]["hasMore"] is False
