@@ -15,6 +15,7 @@ from gateway.pages.visitors import known_visitors_only
 urlpatterns = [
     path("", home, name="home"),
     path("admin/keys/", include("gateway.keys.urls")),
+    path("admin/tools/", include("gateway.tools.urls")),
     path("admin/budgets/", include("gateway.budgets.urls")),
     path("admin/history/", include("gateway.history.urls")),
     path("admin/rollouts/", include("gateway.rollouts.urls")),

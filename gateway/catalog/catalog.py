@@ -110,6 +110,11 @@ class Catalogue:
         return self._connectors.get(name, "")
 
     @property
+    def switched_off(self) -> list[Operation]:
+        """The fixed operations of connectors that are switched off."""
+        return [each for name, each in self._fixed.items() if name in self._off]
+
+    @property
     def is_current(self) -> bool:
         """Whether `refresh` has nothing to do."""
         return revisions.current() == self._revision and time.monotonic() < self._again_at

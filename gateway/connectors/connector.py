@@ -6,6 +6,7 @@ from typing import Any
 
 from gateway.catalog.operation import Operation
 from gateway.catalog.prompts import Complete, Prompt
+from gateway.connectors.switch_rows import SwitchRow
 from gateway.upstreams.probes import Probes
 
 Hook = Callable[[], Awaitable[None]]
@@ -20,8 +21,8 @@ class Connector:
     """The operations of a `switchable` connector can be switched off in the admin. `operations` are fixed for the life
     of the process. `source` returns those that change with the configuration, and runs on a thread after each change.
     `identifiers` complete record ids, by operation name. `schedule` holds Celery's periodic tasks, by name. `probes`
-    returns those of its upstreams, and may block. `start` and `stop` run on the event loop of every process that serves
-    requests."""
+    returns those of its upstreams, and may block. `switches` returns a row for each tool that can be switched by
+    itself, on or off, and may block. `start` and `stop` run on the event loop of every process that serves requests."""
 
     name: str
     switchable: bool = False
@@ -31,5 +32,6 @@ class Connector:
     identifiers: Mapping[str, Complete] = field(default_factory=dict)
     schedule: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     probes: Probes = _nothing
+    switches: Callable[[], Sequence[SwitchRow]] = _nothing
     start: Hook | None = None
     stop: Hook | None = None

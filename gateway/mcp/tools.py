@@ -190,6 +190,12 @@ def unrestricted_list() -> ListedTools:
     return _listings().of(ToolChoice())
 
 
+def all_definition_tokens() -> dict[str, int]:
+    """The tokens of the definition of each listed tool, by name, as a key sees it for which nothing was chosen.
+    Blocks."""
+    return {each.tool.name: each.tokens for each in _listings().of(ToolChoice(listing="all")).definitions}
+
+
 def tool_list_figures() -> dict[str, Any]:
     """The share of TOOL_LIST_BUDGET that the definitions of all tools take, and whether clients get a search instead.
     Blocks."""

@@ -71,6 +71,7 @@ PLACES = (
     NavigationItem(
         "budgets:budgets", "Budgets", "Configure", is_ours=False, needs="context_protection.view_tokenbudget"
     ),
+    NavigationItem("tool_list:tools", "Tool list", "Configure", is_ours=False, needs="access.view_toolset"),
     NavigationItem("keys:keys", "Keys", "Configure", is_ours=False, needs="access.view_apikey"),
     NavigationItem("rollouts:rollouts", "Rollouts", "Configure", is_ours=False, needs="rollouts.view_rollout"),
     NavigationItem("history:history", "History", "Configure", is_ours=False, needs="telemetry.view_event"),

@@ -74,6 +74,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "new": ("o", "o"),  # a rollout
     "rollout": ("veo", ""),
     "act": ("o", "o"),  # on a rollout
+    "tools": ("veo", ""),
     "keys": ("veo", ""),
     "rotate": ("o", "o"),
     "revoke": ("o", "o"),

@@ -5,6 +5,7 @@ The SDK's client is imported on first use, so that commands that call no server 
 
 from gateway.catalog.operation import Operation
 from gateway.connectors.connector import Connector
+from gateway.connectors.switch_rows import SwitchRow
 from gateway.upstreams.probes import Probe
 
 NAME = "mcp_servers"
@@ -22,6 +23,12 @@ def probes() -> list[Probe]:
     return probes()
 
 
+def switches() -> list[SwitchRow]:
+    from gateway.connectors.mcp_servers.tool_rows import switch_rows
+
+    return switch_rows()
+
+
 async def start() -> None:
     from gateway.connectors.mcp_servers.refresh import refreshing
 
@@ -34,4 +41,4 @@ async def stop() -> None:
     await refreshing.stop()
 
 
-CONNECTOR = Connector(name=NAME, source=operations, probes=probes, start=start, stop=stop)
+CONNECTOR = Connector(name=NAME, source=operations, probes=probes, switches=switches, start=start, stop=stop)

@@ -4,10 +4,14 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
+from django.urls import reverse
+
 from gateway.catalog.definition_size import definition_tokens
 from gateway.catalog.operation import Operation
 from gateway.connectors.mcp_servers.configuration import Server
 from gateway.connectors.mcp_servers.models import LONGEST_TOOL_NAME, McpTool
+from gateway.connectors.mcp_servers.names import named
+from gateway.connectors.switch_rows import SwitchRow
 
 Tools = Sequence[Mapping[str, Any]]
 WRITTEN = ("description", "tokens", "reads_only", "enabled", "is_gone")
@@ -61,3 +65,21 @@ def _is_written(row: McpTool, tool: Mapping[str, Any], operation: Operation | No
     row.tokens = definition_tokens(operation) if operation else 0
     row.reads_only, row.enabled, row.is_gone = reads_only(tool), is_on, False
     return row.pk is None or before != [getattr(row, field) for field in WRITTEN]
+
+
+def switch_rows() -> list[SwitchRow]:
+    """The rows of all servers, by the names that clients have. Queries."""
+    rows: dict[str, list[McpTool]] = {}
+    for row in McpTool.objects.filter(is_gone=False).order_by("server", "name"):
+        rows.setdefault(row.server, []).append(row)
+    return [
+        SwitchRow(
+            name,
+            row.reads_only,
+            row.tokens,
+            reverse("admin:mcp_servers_mcptool_change", args=[row.pk]),
+            "mcp_servers.view_mcptool",
+        )
+        for server, own in rows.items()
+        for row, name in zip(own, named(server, [row.name for row in own]), strict=True)
+    ]

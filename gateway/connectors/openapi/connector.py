@@ -1,7 +1,11 @@
 """The connector of imported APIs, which OpenAPI documents describe."""
 
+from django.urls import reverse
+
+from context_protection.core.policy import Kind
 from gateway.connectors.connector import Connector
-from gateway.connectors.openapi.operations import operations
+from gateway.connectors.openapi.operations import operations, tool_name
+from gateway.connectors.switch_rows import SwitchRow
 from gateway.upstreams.probes import Probe, http_probe
 from gateway.upstreams.registry import upstream_of
 
@@ -16,9 +20,26 @@ def _probes() -> list[Probe]:
     return [http_probe(upstream_of(each), each.base_url) for each in connections]
 
 
+def _switches() -> list[SwitchRow]:
+    from gateway.connectors.openapi.models import ImportedOperation
+
+    rows = ImportedOperation.objects.filter(is_gone=False).select_related("api__upstream")
+    return [
+        SwitchRow(
+            tool_name(row.api.upstream.name, row.name),
+            row.documented.kind is not Kind.ACTION,
+            row.tokens,
+            reverse("admin:openapi_importedoperation_change", args=[row.pk]),
+            "openapi.view_importedoperation",
+        )
+        for row in rows
+    ]
+
+
 CONNECTOR = Connector(
     name="openapi",
     source=operations,
     probes=_probes,
+    switches=_switches,
     schedule={"purge-import-drafts": {"task": "openapi.purge_drafts", "schedule": 3600.0}},
 )
