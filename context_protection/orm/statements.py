@@ -1,5 +1,5 @@
-"""SELECTs of rows by primary key. Every page of a list runs one, and compiling it with the ORM takes longer than
-running it, so compiled statements are cached."""
+"""SELECTs of rows by a key. Every page of a list and every record runs one, and compiling it with the ORM takes longer
+than running it, so compiled statements are cached."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,10 +31,10 @@ class Statement:
 
 
 @lru_cache(maxsize=4096)
-def statement(model: type[Model], columns: tuple[str, ...], count: int) -> Statement:
-    """The statement that selects `columns` of the model's rows for `count` keys (at least one)."""
+def statement(model: type[Model], columns: tuple[str, ...], count: int, by: str = "pk") -> Statement:
+    """The statement that selects `columns` of the model's rows for `count` keys (at least one) in the column `by`."""
     keys = tuple(range(1, count + 1))
-    rows = model._default_manager.filter(pk__in=keys).order_by().values_list(*columns)
+    rows = model._default_manager.filter(**{f"{by}__in": keys}).order_by().values_list(*columns)
     compiler: Any = rows.query.get_compiler(rows.db)
     sql, parameters = compiler.as_sql()
     assert tuple(parameters) == keys, "the keys are the only parameters of the statement"

@@ -175,6 +175,8 @@ def test_lines_outside_the_text_are_refused(ask: Any, lines: dict[str, Any], par
         (LIST, {"fields": " , "}, "fields"),
         ("get_booking", {"id": "abc"}, "id"),
         ("get_booking", {"id": 0}, "id"),
+        ("get_booking", {"id": 2**63 - 1}, "id"),
+        ("get_booking", {"id": 2**63}, "id"),
     ],
 )
 def test_every_wrong_argument_is_named(ask: Any, operation: str, arguments: dict[str, Any], parameter: str):

@@ -10,6 +10,7 @@ from context_protection.core.errors import InvalidArgument, NotFound
 from context_protection.core.payloads import Payload, Record
 from context_protection.core.policy import Kind
 from context_protection.orm.querysets import Whole
+from context_protection.orm.statements import statement
 from gateway.catalog.caller import Caller
 from gateway.catalog.operation import Operation
 from gateway.connectors.hostaway import former_parameters, freshness, originals
@@ -95,7 +96,7 @@ def _list(table: FieldTable, arguments: Mapping[str, Any], caller: Caller) -> Pa
 
 def _record(table: FieldTable, arguments: Mapping[str, Any], caller: Caller) -> Payload:
     whole = _whole(caller)
-    found = table.model._default_manager.filter(id=arguments["id"]).values_list(*whole.columns).first()
+    found = next(statement(table.model, whole.columns, 1, by="id").rows([arguments["id"]]), None)
     if found is None:
         raise not_found(table.name, arguments["id"], f"list_{table.name}s")
     return Record(whole.read(*found), table.shape, note=freshness.note(table.model))
