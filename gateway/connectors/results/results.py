@@ -12,7 +12,7 @@ from context_protection.core import canonical, masks, texts
 from context_protection.core.budget import dumps
 from context_protection.core.cursors import Snapshot, invalid_handle
 from context_protection.core.errors import InvalidCursor, InvalidHandle, OverBudget
-from context_protection.core.masks import withheld_in
+from context_protection.core.masks import withheld_in_body
 from context_protection.core.payloads import Payload, Record, Rows, SnapshotRows, Text
 from context_protection.core.policy import Kind
 from context_protection.core.protect import needs_no_fetch, stored_payload
@@ -161,8 +161,9 @@ def _rows_to(last_row: int | None, rows: Rows, snapshot: Snapshot, paths: dict[s
     every = rows.everything(snapshot.plan["source"], partial(snapshots.blocks, snapshot))
     for row in islice(every, end):
         sent, omitted = rows.shape.as_row(row)
-        paths.update(dict.fromkeys([*omitted, *masks.paths(withheld_in(sent))]))
-        size += len(dumps(sent))
+        body = dumps(sent)
+        paths.update(dict.fromkeys([*omitted, *masks.paths(withheld_in_body(body, [sent]))]))
+        size += len(body)
         if size > MAX_BYTES:
             raise _too_long(snapshot)
         yield sent
