@@ -98,6 +98,8 @@ def test_an_index_brought_up_to_date_is_the_same_as_a_new_one(store: Store, tmp_
     with Store(tmp_path / "new.sqlite3") as new:
         list(replace_all(new, source_files(FILES)))
         assert new.totals() == store.totals()
+        terms = ("beta", "listen", "header")
+        assert new.file_counts(terms) == store.file_counts(terms) == {"listen": 1, "header": 3}
         for question in ("listen on a port", "header", "beta"):
             assert found(new, question) == found(store, question)
 
@@ -153,7 +155,7 @@ def test_a_failed_batch_leaves_the_index_as_it_was(store: Store):
 
     with pytest.raises(OSError, match="the disk is gone"):
         replace_some(store, failing())
-    assert found(store, "zebra") == []
+    assert found(store, "zebra", {**FILES, "src/late.py": "zebra\n"}) == []
     assert paths(found(store, "listen")) == ["src/server.py"]
 
 
