@@ -119,6 +119,7 @@ def test_a_file_keeps_its_past_when_it_changes_and_loses_it_when_it_goes(store: 
     replace_some(store, source_files({"src/server.py": "pass\n"}))
     assert paths(found(store, "socket leak")) == ["src/server.py"]
     replace_some(store, [], removed=["src/server.py"])
+    assert store.file_counts(["socket"]) == {}
     replace_some(store, source_files({"src/server.py": "pass\n"}))
     assert found(store, "socket leak") == []
 
