@@ -104,7 +104,9 @@ def _of_definitions(file: FileFacts, kind: str, at: str, *, truncated: bool) -> 
     if file.inside and file.kind is PathKind.SOURCE:
         verb = "correct" if kind == "fix" else "update"
         place = f" in {quoted(file.inside[0])}"
-        found += _pairs("use", tuple(come), () if truncated else salient(file.change, "-"), place)
+        gone = () if truncated else salient(file.change, "-")
+        for spot in (place + at.replace(" in ", " of ", 1), place):  # many files have a definition of the same name
+            found += _pairs("use", tuple(come), gone, spot)
         found += [f"use {quoted(word)}{place}" for word in come]
         found += [f"{verb} {listed(file.inside, most)}{at}" for most in (3, 2, 1) if len(file.inside) >= most]
     if file.changed:
