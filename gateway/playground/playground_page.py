@@ -61,10 +61,13 @@ def playground(request: HttpRequest, address: Address) -> HttpResponseBase:
     if refused := access.refusal(request, SEE_VALUES):
         return refused
     given = request.POST if request.method == "POST" else request.GET
-    operation = catalogue.find(given.get("tool", "")) or next(iter(catalogue))
+    named, found = given.get("tool", ""), catalogue.find(given.get("tool", ""))
+    operation = found or next(iter(catalogue))
     caller, in_force = _caller(given.get("key", "")), policies.budgets()
     fields = fields_of(operation, in_force.policy(operation.name, caller.name), given)
     draft, problem = _draft(given, operation, caller, in_force)
+    if named and found is None:
+        problem = f"There is no tool {named[:100]}, so nothing was run. Choose one."
     trial = Trial(problem=problem)
     if request.method == "POST" and not problem:
         if operation.kind is Kind.ACTION and (refused := access.refusal(request, WRITE)):

@@ -73,6 +73,13 @@ def test_the_time_of_the_upstream_stands_apart_also_if_the_call_fails(engineer: 
         ][:90]
 
 
+def test_a_tool_that_is_not_there_runs_nothing(engineer: Client):
+    response = run(engineer, "list_bokings")
+    assert response.status_code == 422
+    assert "There is no tool list_bokings, so nothing was run." in words(response)
+    assert recorded() == []
+
+
 def test_it_is_recorded_as_playground_and_no_figure_counts_it(engineer: Client):
     run(engineer, "list_bookings", **{"argument-limit": "3"})
     [record] = recorded()
