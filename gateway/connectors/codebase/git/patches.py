@@ -29,12 +29,12 @@ _KINDS = {
 
 def change_set(repository: pygit2.Repository, diff: pygit2.Diff) -> ChangeSet:
     """`truncated`: lines of a file are left out, or files beyond MAX_FILES, or contents that a clone lacks."""
-    reader = _Reader(repository, diff)
+    reader = _PatchReader(repository, diff)
     files = tuple(reader.files())
     return ChangeSet(files, reader.truncated)
 
 
-class _Reader:
+class _PatchReader:
     """Makes one file's patch at a time, as libgit2 holds both sides of it in memory."""
 
     def __init__(self, repository: pygit2.Repository, diff: pygit2.Diff) -> None:
