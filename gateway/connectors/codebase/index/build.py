@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from gateway.connectors.codebase.index.document import digest_of, document_of
-from gateway.connectors.codebase.index.store import Store
+from gateway.connectors.codebase.index.store import IndexStore
 
 BATCH = 500  # files that are written at once: some MB
 SUBJECTS = 100  # of a file's newest commits
@@ -29,7 +29,7 @@ class Update:
         return self.written + self.unchanged
 
 
-def replace_all(store: Store, files: Iterable[SourceFile]) -> Iterator[Update]:
+def replace_all(store: IndexStore, files: Iterable[SourceFile]) -> Iterator[Update]:
     """`files`: all files of the project; what else is indexed is removed at the end. Yields after each batch, which is
     searchable then. Begun again after a stop, it writes only what is missing."""
     number, update, files = store.next_update(), Update(), iter(files)
@@ -42,7 +42,7 @@ def replace_all(store: Store, files: Iterable[SourceFile]) -> Iterator[Update]:
     yield update
 
 
-def replace_some(store: Store, files: Iterable[SourceFile], removed: Iterable[str] = ()) -> Update:
+def replace_some(store: IndexStore, files: Iterable[SourceFile], removed: Iterable[str] = ()) -> Update:
     """`files`: those that may have changed. `removed`: paths that are no more. The others stay as they are."""
     update = Update()
     with store.batch():
@@ -51,7 +51,7 @@ def replace_some(store: Store, files: Iterable[SourceFile], removed: Iterable[st
     return update
 
 
-def _write(store: Store, files: Iterable[SourceFile], number: int, update: Update) -> None:
+def _write(store: IndexStore, files: Iterable[SourceFile], number: int, update: Update) -> None:
     for path, _, content in files:
         if store.is_current(path, digest_of(content)):
             store.mark_seen(path, number)
@@ -61,7 +61,7 @@ def _write(store: Store, files: Iterable[SourceFile], number: int, update: Updat
             update.written += 1
 
 
-def replace_past(store: Store, commits: Iterable[Commit]) -> None:
+def replace_past(store: IndexStore, commits: Iterable[Commit]) -> None:
     """`commits`: newest first. Files keep what is said here when their contents change."""
     subjects: defaultdict[str, list[str]] = defaultdict(list)
     ages: dict[str, int] = {}

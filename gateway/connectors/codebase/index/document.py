@@ -33,7 +33,7 @@ class FileTerms:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class IndexedDocument:
     """`size`: bytes. `digest`: of the content."""
 
     path: str
@@ -47,7 +47,7 @@ def digest_of(content: bytes) -> bytes:
     return hashlib.blake2b(content, digest_size=16).digest()
 
 
-def document_of(path: str, content: bytes) -> Document:
+def document_of(path: str, content: bytes) -> IndexedDocument:
     text = content[:LARGEST_READ].decode(errors="replace")
     symbols = tuple(symbols_of(path, content))
     terms = FileTerms(
@@ -55,4 +55,4 @@ def document_of(path: str, content: bytes) -> Document:
         symbols=terms_of(" ".join(symbol.name for symbol in symbols)),
         passages=tuple(terms_of(passage) for passage in passages_of(text)),
     )
-    return Document(path, len(content), digest_of(content), terms, symbols)
+    return IndexedDocument(path, len(content), digest_of(content), terms, symbols)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gateway.connectors.codebase.index.passages import LINES
 from gateway.connectors.codebase.index.ranking import RankedFile, Ranking
-from gateway.connectors.codebase.index.store import Store
+from gateway.connectors.codebase.index.store import IndexStore
 from gateway.connectors.codebase.index.symbols import Symbol
 from gateway.connectors.codebase.index.terms import question_terms, terms_of
 
@@ -26,7 +26,7 @@ class Match:
     excerpt: str
 
 
-def ranked_files(store: Store, question: str) -> tuple[Ranking, list[RankedFile]]:
+def ranked_files(store: IndexStore, question: str) -> tuple[Ranking, list[RankedFile]]:
     """The files that answer, best first."""
     counts = store.file_counts(question_terms(question))
     ranking = Ranking(question, counts, store.totals())
@@ -34,7 +34,7 @@ def ranked_files(store: Store, question: str) -> tuple[Ranking, list[RankedFile]
     return ranking, ranking.rank(store.files(store.proposed(rarest_first)))
 
 
-def search(store: Store, question: str, read: Read, *, most: int = 10) -> list[Match]:
+def search(store: IndexStore, question: str, read: Read, *, most: int = 10) -> list[Match]:
     """The best lines of the best files, one match a file."""
     ranking, files = ranked_files(store, question)
     matches: list[Match] = []

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.connectors.codebase.index.document import Document, FileTerms
+from gateway.connectors.codebase.index.document import FileTerms, IndexedDocument
 from gateway.connectors.codebase.index.symbols import Symbol
 from gateway.connectors.codebase.index.terms import terms_of
 
@@ -52,7 +52,7 @@ class FoundSymbol:
     symbol: Symbol
 
 
-class Store:
+class IndexStore:
     """Used by one thread. Close it, or use it as a context."""
 
     def __init__(self, file: Path) -> None:
@@ -76,7 +76,7 @@ class Store:
     def close(self) -> None:
         self._database.close()
 
-    def __enter__(self) -> "Store":
+    def __enter__(self) -> "IndexStore":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -107,7 +107,7 @@ class Store:
     def mark_seen(self, path: str, update: int) -> None:
         self._database.execute("UPDATE files SET seen = ? WHERE path = ?", (update, os.fsencode(path)))
 
-    def put(self, document: Document, update: int) -> None:
+    def put(self, document: IndexedDocument, update: int) -> None:
         """Adds the file, or replaces it."""
         key = os.fsencode(document.path)
         row = self._database.execute("SELECT id FROM files WHERE path = ?", (key,)).fetchone()
