@@ -37,8 +37,8 @@ CALLER = f"""
     client_capability_missing question_closed question_unclear
     import_problem imported_meanwhile secret_problem unknown_authentication
     invalid_address invalid_aggregate invalid_arguments invalid_base64 invalid_event invalid_fields invalid_format
-    invalid_handles invalid_json invalid_limit invalid_name invalid_pages invalid_path invalid_range invalid_response
-    invalid_rows invalid_search invalid_sql invalid_value invalid_where
+    invalid_handles invalid_json invalid_limit invalid_name invalid_pages invalid_path invalid_query invalid_range
+    invalid_response invalid_rows invalid_search invalid_sql invalid_value invalid_where
     missing_argument not_found repeated_argument sql_too_large tool_acts unknown_argument unknown_field
     forbidden_sql sql_memory sql_timeout sql_too_wide unknown_column
     unknown_operation unknown_prompt unknown_resource upstream_invalid_arguments upstream_refused upstream_request

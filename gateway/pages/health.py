@@ -134,9 +134,10 @@ def _calls() -> dict[str, Any]:
 
 def _upstreams_with_a_red_light() -> set[str]:
     """By the lights of the page Now, which see all processes, and calls that hang: this process's breaker opens only
-    after several failures in a row, and each of them takes its whole time limit."""
-    lights = lights_now().bad
-    return {each.name for each in lights if each.part is Component.UPSTREAM and each.state is State.DOWN}
+    after several failures in a row, and each of them takes its whole time limit. An upstream that nobody calls, such as
+    NSIP's on a machine without a network, makes nothing worse."""
+    down = (each for each in lights_now().bad if each.part is Component.UPSTREAM and each.state is State.DOWN)
+    return {each.name for each in down if each.bad_share is not None}
 
 
 _figures = Refreshed(_calls)

@@ -60,8 +60,8 @@ class ShownState:
 
 
 def _state(status: str, down: Sequence[str] = ()) -> ShownState:
-    """The state of the server: never better than the lights of the page Now. `down`: upstreams that this process finds
-    down; it knows them before its next report. Only these are named."""
+    """The state of the server: never better than the lights of the page Now. `down`: upstreams that are named, because
+    the health page names them to the same visitor."""
     if status == "degraded" and down:
         words = f"{down[0]} is down" if len(down) == 1 else f"{len(down)} upstreams are down"
         return ShownState(status, f"Running, but {words}")

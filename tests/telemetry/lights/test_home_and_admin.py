@@ -32,7 +32,7 @@ def test_home_is_not_green_while_an_upstream_is_down(admin_client, now):
     assert "<strong>Running</strong>" in read(admin_client, "/")
     acme_dies(now)
     page = read(admin_client, "/")
-    assert "<strong>Running, but one upstream is down</strong>" in page
+    assert "<strong>Running, but acme is down</strong>" in page
     assert 'class="state state-degraded"' in page
     assert "state-ok" not in page
 
