@@ -38,14 +38,21 @@ def sluice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sluice]:
         yield Sluice(running.base, running.password, running.key)
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """While it runs, the thread cannot run asyncio."""
     needs.CHROMIUM.or_skip()
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=needs.chromium(), args=[*sandbox, "--disable-gpu"])
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with launched() as browser:
+        yield browser
 
 
 @contextmanager

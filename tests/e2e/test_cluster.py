@@ -17,7 +17,7 @@ import httpx2
 import pytest
 from celery import Celery
 from django.core.management.base import CommandError
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from context_protection.core.cursors import LIFETIME, ORIGIN_LIFETIME
 from gateway.connectors.hostaway import sample
@@ -42,12 +42,11 @@ from tests.e2e.clusters import (
     text_of,
 )
 from tests.e2e.serving import web
-from tests.e2e.test_browser import Sluice, chromium, use_login, window
+from tests.e2e.test_browser import Sluice, launched, use_login, window
 from tests.e2e.test_sockets import ask, closed, connected, heard
 from tests.tls import TLS
 
 pytestmark = pytest.mark.cluster
-__all__ = ["chromium"]
 
 LOG = "sync-2026-11.log"
 MOMENT = 1.0  # seconds for a change to reach the other processes; announced over Redis, it takes milliseconds
@@ -266,7 +265,7 @@ def test_a_budget_set_in_the_admin_of_one_web_is_obeyed_by_both(door: Door, clus
 
 @pytest.mark.browser
 def test_a_budget_raised_in_the_pages_and_set_back_is_obeyed_by_the_next_call_at_every_door(
-    chromium: Browser, cluster: Cluster, stores: Stores
+    cluster: Cluster, stores: Stores
 ) -> None:
     """Preview and reason, the save, the way back by the history, and what the history says of both."""
     operation, sluice = budget_walk.OPERATION, Sluice(cluster.addresses[0], cluster.password, cluster.key)
@@ -278,7 +277,7 @@ def test_a_budget_raised_in_the_pages_and_set_back_is_obeyed_by_the_next_call_at
         ]
         calls.append(opened.enter_context(mcp_over_stdio(stores.environment, cluster.key)))
         calls[0](operation, {"limit": 50})  # one that the preview looks at
-        page, complaints = opened.enter_context(window(chromium, sluice))
+        page, complaints = opened.enter_context(window(opened.enter_context(launched()), sluice))
         use_login(page, sluice)
         budget_walk.preview(page, 8000)
         assert [_budget(call, operation) for call in calls] == [4000] * 7, "a preview saves nothing"
