@@ -58,7 +58,7 @@ class ToolSet(models.Model):
 
 @receiver(pre_delete, sender=ToolSet)
 def keep_set_in_use(instance: ToolSet, **_: Any) -> None:
-    """Raises ProtectedError, whoever deletes: the admin, a rollback, a shell."""
+    """Raises ProtectedError in every case: in the admin, in a rollback and in a shell."""
     if reason := instance.stays_because:
         raise ProtectedError(f"The tool set {instance.name} stays. {reason}", set(instance.used_by))
 

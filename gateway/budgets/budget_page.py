@@ -20,7 +20,7 @@ from context_protection.reasons import LONGEST_REASON, REASON, reason_in
 from gateway.budgets import scopes, storage
 from gateway.budgets.as_rollout import ADD_ROLLOUT, new_rollout
 from gateway.budgets.form import BudgetForm
-from gateway.budgets.proposed import proposed
+from gateway.budgets.proposal import proposed
 from gateway.budgets.real_call import READ, real_call
 from gateway.budgets.settings_table import concerns, groups_of
 from gateway.history.change_list import SEE as SEE_HISTORY

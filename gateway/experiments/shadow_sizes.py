@@ -4,7 +4,7 @@
 
 `consider` looks at the frozen configuration and queues what the call already has. The thread rests four times as long
 as it worked, so that it takes at most a fifth of a processor; a call that comes meanwhile is not sized, and counted.
-Nothing of the other answer is stored but its size, and no upstream is called for it.
+Only the size of the other answer is stored. No upstream is called for it.
 """
 
 import atexit

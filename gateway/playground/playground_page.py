@@ -61,7 +61,8 @@ def playground(request: HttpRequest, address: Address) -> HttpResponseBase:
     if refused := access.refusal(request, SEE_VALUES):
         return refused
     given = request.POST if request.method == "POST" else request.GET
-    named, found = given.get("tool", ""), catalogue.find(given.get("tool", ""))
+    named = given.get("tool", "")
+    found = catalogue.find(named)
     operation = found or next(iter(catalogue))
     caller, in_force = _caller(given.get("key", "")), policies.budgets()
     fields = fields_of(operation, in_force.policy(operation.name, caller.name), given)

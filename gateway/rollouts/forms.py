@@ -11,7 +11,7 @@ from context_protection.core.errors import nearest
 from context_protection.core.policy import DEFAULTS, SETTINGS, RulerName
 from context_protection.models import TokenBudget
 from context_protection.reasons import reason_field
-from gateway.budgets.proposed import proposed
+from gateway.budgets.proposal import proposed
 from gateway.rollouts.models import STEPS, Rollout
 
 CHANGEABLE = tuple(name for name, setting in SETTINGS.items() if not setting.one_operation_only)

@@ -96,7 +96,7 @@ class Budget:
 
     @property
     def total(self) -> float:
-        """`cost` as answers show it: the sum of what they show of the steps."""
+        """The cost that answers show: the sum of the costs that they show for the steps."""
         return round(sum(amount(step.cost) for step in self.steps) * MICRODOLLARS) / MICRODOLLARS
 
     @property

@@ -66,7 +66,7 @@ class Defined:
 
 
 def definition_in(line: str, language: str) -> Defined | None:
-    """What a line defines, if it does."""
+    """The definition on a line, if it has one."""
     if len(line) > 400:
         return None
     for pattern in _COMPILED.get(language, ()):

@@ -1,4 +1,4 @@
-"""What a change does, as far as its lines show: definitions, moved lines, dependencies, and what breaks callers."""
+"""Facts about a change, read from its lines: definitions, moved lines, dependencies, and what breaks callers."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -114,7 +114,7 @@ def _shape(definition: Defined) -> str:
     return definition.signature.replace(definition.name, "\0", 1)
 
 
-def _inside(file: FileChange, language: str, told: set[str]) -> tuple[str, ...]:
+def _inside(file: FileChange, language: str, named: set[str]) -> tuple[str, ...]:
     """Git's heading is the last definition above a hunk; a nearer one among the unchanged lines takes its place."""
     found: dict[str, None] = {}
     for hunk in file.hunks:
@@ -122,7 +122,7 @@ def _inside(file: FileChange, language: str, told: set[str]) -> tuple[str, ...]:
         for line in hunk.lines:
             if line.mark == " ":
                 current = definition_in(line.text, language) or current
-            elif current and current.name not in told and line.text.strip():
+            elif current and current.name not in named and line.text.strip():
                 found.setdefault(current.name)
             if line.mark != " " and definition_in(line.text, language):
                 current = None

@@ -1,32 +1,21 @@
 """How a project's authors named earlier changes to the same places: a vote of the past commits with similar paths."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import log, log2
-from typing import Protocol
 
 from gateway.connectors.codebase.commits.path_kinds import kind_of
 from gateway.connectors.codebase.commits.type_weights import TYPES
+from gateway.connectors.codebase.git.history import PastCommit
 
 _PAST = 1000  # commits with a type, newest first; older ones add nothing
 _PATHS = 60  # a commit of more files tells little of any of them
 _SHARPNESS = 4  # how much more a similar commit counts than a less similar one
 _SUBJECT = re.compile(r"([A-Za-z]+)(?:\(([^)]*)\))?!?: ")
 _SPELLINGS = {"tests": "test", "doc": "docs", "feature": "feat"}
-
-
-class Precedent(Protocol):
-    """What is read of a past commit: gateway.connectors.codebase.git has more of it."""
-
-    @property
-    def subject(self) -> str: ...
-    @property
-    def paths(self) -> tuple[str, ...]: ...
-    @property
-    def merge(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +29,7 @@ class _Case:
 class Habits:
     """Made once for many questions. `commits`: newest first, read no further than is needed."""
 
-    def __init__(self, commits: Iterable[Precedent]) -> None:
+    def __init__(self, commits: Iterable[PastCommit]) -> None:
         cases = list(islice(filter(None, map(_case, commits)), _PAST))
         seen = Counter(mark for case in cases for mark in case.marks)
         self._worth = {mark: log((len(cases) + 1) / (count + 0.5)) for mark, count in seen.items()}
@@ -56,9 +45,9 @@ class Habits:
     def type_votes(self, paths: Sequence[str]) -> dict[str, float]:
         """The share of each type among the similar commits, adding up to 1."""
         votes = self._votes(paths)
-        by_type: Counter[str] = Counter()
+        by_type: defaultdict[str, float] = defaultdict(float)
         for case, vote in votes:
-            by_type[case.type] += vote  # type: ignore[assignment]
+            by_type[case.type] += vote
         total = sum(by_type.values())
         return {each: (by_type[each] + 0.02 * self.shares[each]) / (total + 0.02) for each in TYPES}
 
@@ -116,7 +105,7 @@ class _ScopesByPlace:
         }
 
 
-def _case(commit: Precedent) -> _Case | None:
+def _case(commit: PastCommit) -> _Case | None:
     found = None if commit.merge or not commit.paths else _SUBJECT.match(commit.subject)
     if not found:
         return None
@@ -132,7 +121,7 @@ def prefixes(paths: Sequence[str]) -> set[str]:
 
 
 def _marks(paths: Sequence[str]) -> frozenset[str]:
-    """What two commits have in common: folders, file names, endings, kinds of file, about how many files."""
+    """The features by which commits are compared: folders, names, endings and kinds of files, their rough number."""
     names = [path.rpartition("/")[2] for path in paths[:_PATHS]]
     kinds = {kind_of(path).value for path in paths[:_PATHS]}
     return frozenset(

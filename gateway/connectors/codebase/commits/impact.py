@@ -1,4 +1,4 @@
-"""What a change may affect, for those who review it."""
+"""The parts of a project that a change may affect, for reviewers."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What a file is for, and its language, by its path alone."""
+"""The purpose and the language of a file, by its path alone."""
 
 import re
 from enum import StrEnum

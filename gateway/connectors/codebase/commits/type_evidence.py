@@ -1,4 +1,4 @@
-"""What of a change speaks for one type of commit or another: named features with a strength."""
+"""The evidence for each type of commit in a change: named features with a strength."""
 
 import re
 from math import log2

@@ -8,7 +8,7 @@ from gateway.connectors.codebase.git.changes import ChangeKind
 
 
 def summary(file: FileFacts, *, truncated: bool) -> str:
-    """What happened in one file, such as "add `a` and `b`; remove `c`". Of a cut diff nothing is said to be gone."""
+    """The changes of one file, such as "add `a` and `b`; remove `c`". For a truncated diff, no removals."""
     parts = [*_whole(file), *_definitions(file, truncated=truncated)]
     if not _definitions(file, truncated=truncated):
         parts += _words(file)
@@ -65,7 +65,7 @@ def _words(file: FileFacts) -> list[str]:
 
 
 def main_sentences(file: FileFacts, kind: str, where: str, *, truncated: bool) -> list[str]:
-    """What a title may say of its main file, the most telling first. `kind` is the commit's type."""
+    """Candidates for the title, about the main file, the most specific first. `kind` is the commit's type."""
     at, found = f" in {quoted(where)}", list[str]()
     change = file.change
     if file.kind is PathKind.TEST and (names := gained_tests(change)):

@@ -6,7 +6,7 @@ Source: the tools' data model, with `project` and the structured operations adde
 from collections.abc import Mapping
 from typing import Any
 
-from gateway.connectors.codebase.schemas.structured import OPERATIONS
+from gateway.connectors.codebase.schemas.structured_queries import OPERATIONS
 
 Schema = Mapping[str, Any]
 

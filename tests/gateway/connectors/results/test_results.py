@@ -10,8 +10,11 @@ import pytest
 from django.utils import timezone
 
 from context_protection.configuration.revisions import revisions
+from context_protection.core.policy import Kind
 from context_protection.core.results import search
+from context_protection.core.rows import Loaded, MemoryRows
 from gateway.access.models import ApiKey
+from gateway.catalog.operation import Operation
 from gateway.connectors.hostaway import store
 from gateway.connectors.hostaway.bookings import BOOKINGS
 from gateway.connectors.hostaway.models import Booking
@@ -21,6 +24,7 @@ from telemetry.models import TelemetryRecord
 from tests import crawler
 from tests.doors import Doors
 from tests.losing import lose
+from tests.offers import in_place
 
 pytestmark = pytest.mark.django_db
 
@@ -113,6 +117,30 @@ def test_what_a_result_withholds_is_named(doors: Doors, asked: dict[str, Any]):
     preview = doors.mcp("get_booking", {"id": 43000003})
     again = doors.mcp("result_get", {"handle": handle_of(preview)})
     assert again["meta"]["withheld"] == preview["meta"]["withheld"]
+
+
+DOOR_CODE = "Late arrival. The door code is 4026#."
+NOTES = Operation(
+    name="list_notes",
+    title="Notes",
+    description="Notes of guests.",
+    kind=Kind.LIST,
+    parameters={},
+    fetch=lambda arguments, caller: MemoryRows(
+        lambda: Loaded([{"id": 0, "note": "Early."}, {"id": 1, "note": DOOR_CODE}])
+    ),
+    endpoint="/api/v1/tools/list_notes",
+)
+
+
+def test_what_is_masked_inside_a_value_is_named_when_the_list_is_opened_again(doors: Doors):
+    with in_place([NOTES]):
+        handle = handle_of(doors.mcp("list_notes", {"format": "handle"}))
+        first = doors.mcp("result_get", {"handle": handle, "rows": "0-1", "limit": 1})
+        rest = doors.mcp("result_get", {"cursor": first["nextCursor"]})
+    assert first["items"] == [{"id": 0, "note": "Early."}]
+    assert "[withheld" in rest["items"][0]["note"]
+    assert first["meta"]["withheld"] == ["note"], "of all rows that were asked for"
 
 
 @pytest.mark.parametrize("ask", ["rest", "mcp"])

@@ -5,9 +5,9 @@ from difflib import unified_diff
 import pytest
 
 from gateway.connectors.codebase.commits.dependencies import DependencyChange
+from gateway.connectors.codebase.commits.diff_text import read_diff
 from gateway.connectors.codebase.commits.facts import ChangeFacts, facts_of
 from gateway.connectors.codebase.commits.path_kinds import PathKind, kind_of
-from gateway.connectors.codebase.commits.reading import read_diff
 
 
 def changed(files: dict[str, tuple[str, str]]) -> ChangeFacts:

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from gateway.connectors.codebase.commits.diff_text import read_diff
 from gateway.connectors.codebase.commits.facts import ChangeFacts
 from gateway.connectors.codebase.commits.impact import ImpactSeverity, changed_files, impact_of
 from gateway.connectors.codebase.commits.message import MessageFormat, commit_message
-from gateway.connectors.codebase.commits.reading import read_diff
 from gateway.connectors.codebase.commits.truth import Truth
 from gateway.connectors.codebase.git.changes import ChangeSet
 from tests.gateway.connectors.codebase.commits.test_facts import changed

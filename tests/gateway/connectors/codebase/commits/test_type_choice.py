@@ -1,30 +1,26 @@
 """Types and scopes, from a diff alone and with a project's past."""
 
-from dataclasses import dataclass
-
 import pytest
 
 from gateway.connectors.codebase.commits.habits import Habits
 from gateway.connectors.codebase.commits.type_choice import type_chances, type_of
 from gateway.connectors.codebase.commits.type_evidence import evidence_of
 from gateway.connectors.codebase.commits.type_weights import SHARES, TYPES, WEIGHTS
+from gateway.connectors.codebase.git.history import PastCommit
 from tests.gateway.connectors.codebase.commits.test_facts import changed
 
 
-@dataclass(frozen=True)
-class Earlier:
-    subject: str
-    paths: tuple[str, ...]
-    merge: bool = False
+def earlier(subject: str, paths: tuple[str, ...], *, merge: bool = False) -> PastCommit:
+    return PastCommit(id="", time=0, subject=subject, body="", paths=paths, merge=merge)
 
 
 PAST = Habits(
     [
-        Earlier("chore(site): words", ("site/page.md", "site/index.md")),
-        Earlier("feat(core): thing", ("core/thing.py",)),
-        Earlier("fix: typing", ("lib/typing.py",)),
-        Earlier("Merge branch", ("site/page.md",), merge=True),
-        Earlier("no type at all", ("site/page.md",)),
+        earlier("chore(site): words", ("site/page.md", "site/index.md")),
+        earlier("feat(core): thing", ("core/thing.py",)),
+        earlier("fix: typing", ("lib/typing.py",)),
+        earlier("Merge branch", ("site/page.md",), merge=True),
+        earlier("no type at all", ("site/page.md",)),
     ]
     * 30
 )

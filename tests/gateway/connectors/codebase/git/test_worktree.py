@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.connectors.codebase.commits.reading import read_diff
+from gateway.connectors.codebase.commits.diff_text import read_diff
 from gateway.connectors.codebase.git import patches
 from gateway.connectors.codebase.git.changes import ChangeKind, ChangeSet, DiffLine, FileChange
 from gateway.connectors.codebase.git.repository import opened

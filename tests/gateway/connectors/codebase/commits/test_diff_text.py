@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.connectors.codebase.commits.diff_names import DiffRefused
-from gateway.connectors.codebase.commits.reading import MAX_BYTES, read_diff
+from gateway.connectors.codebase.commits.diff_text import MAX_BYTES, read_diff
 from gateway.connectors.codebase.git.changes import ChangeKind, FileChange
 
 

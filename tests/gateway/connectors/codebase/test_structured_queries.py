@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from context_protection.core.errors import InvalidArgument
-from gateway.connectors.codebase.schemas.structured import OPERATIONS, structured_query
+from gateway.connectors.codebase.schemas.structured_queries import OPERATIONS, structured_query
 
 VALID = {
     "findSymbol": {"name": "Dispatcher"},

@@ -52,7 +52,7 @@ def read_diff(text: str) -> ChangeSet:
 
 @dataclass
 class _File:
-    """What is known of a file so far. Names are None until a line tells them."""
+    """A file of the diff while it is read. Its names are None until a line has given them."""
 
     old: str | None = None
     new: str | None = None
